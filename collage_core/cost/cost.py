@@ -1,0 +1,73 @@
+"""`Cost`: what one run of a candidate takes, how that is known, and how sure it is.
+
+Seeds: RFC 62 (0.81), "Util Datatypes", Appendix E; design, "Cost of a plan". Plain data; seconds outside, integers of
+femtoseconds inside the search, so that sums don't depend on their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+FEMTOSECONDS = 10**15
+
+
+def to_femtoseconds(seconds: float) -> int:
+    """Seconds as the integer that the search adds up."""
+    return round(seconds * FEMTOSECONDS)
+
+
+def to_seconds(femtoseconds: int) -> float:
+    """The search's integer as seconds."""
+    return femtoseconds / FEMTOSECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A cost in seconds, or the reason why there is none.
+
+    Attributes:
+        seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
+        spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
+        samples: How many timed runs it rests on (0 where it was not measured).
+        source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``host`` (nothing to
+            run), ``invalid`` or ``unknown``.
+        stage: Where an invalid one failed: import, build, run, numerics, device or predicate.
+        reason: Why it is invalid or unknown, in the toolchain's own words.
+        stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
+        error: Largest relative error against the reference while it was measured, if it was compared.
+    """
+
+    seconds: float | None
+    source: str
+    spread_s: float | None = None
+    samples: int = 0
+    stage: str = ""
+    reason: str = ""
+    stopped_early: bool = False
+    error: float | None = None
+
+    @classmethod
+    def invalid(cls, stage: str, reason: str) -> Cost:
+        """The toolchain cannot take it."""
+        return cls(None, "invalid", stage=stage, reason=reason)
+
+    @classmethod
+    def unknown(cls, reason: str) -> Cost:
+        """It could be taken, but nobody knows what it takes."""
+        return cls(None, "unknown", reason=reason)
+
+    @property
+    def is_invalid(self) -> bool:
+        return self.source == "invalid"
+
+    @property
+    def is_unknown(self) -> bool:
+        return self.source == "unknown"
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Cost:
+        return cls(**data)

@@ -1,0 +1,58 @@
+"""Every mistake that a user can make, as one exception that the command line, the server and a notebook show alike.
+
+A `CollageError` holds one clear line, a hint that says what to do, and a short code for programs.
+Nothing here is raised for a fault of ours: those keep their traceback.
+"""
+
+from __future__ import annotations
+
+
+class CollageError(Exception):
+    """A mistake of the user or of what the user brought (exit status 2).
+
+    Args:
+        message: What was found (the value quoted) and why it matters; one line.
+        hint: What to do about it; one line, may be empty.
+        code: A stable word for programs, such as ``unknown_target``.
+    """
+
+    exit_status = 2
+
+    def __init__(self, message: str, hint: str = "", code: str = "invalid"):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code
+
+    def to_json(self) -> dict[str, str]:
+        """The error shape of the web API (design, "Web API")."""
+        return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class InfeasibleError(CollageError):
+    """No plan covers the model (exit status 3).
+
+    Args:
+        conflict: Indices of a minimal set of constraints that cannot hold together.
+        uncovered: Indices of the nodes that no usable candidate holds.
+    """
+
+    exit_status = 3
+
+    def __init__(self, message: str, hint: str = "", *, conflict: list[int] | None = None, uncovered: list[int] | None = None):
+        super().__init__(message, hint, "infeasible")
+        self.conflict = conflict or []
+        self.uncovered = uncovered or []
+
+
+class AccuracyError(CollageError):
+    """The assembled plan computes something else than the model, beyond the accuracy asked for (exit status 3)."""
+
+    exit_status = 3
+
+    def __init__(self, message: str, hint: str = ""):
+        super().__init__(message, hint, "over_accuracy")
+
+
+class Cancelled(Exception):
+    """The user stopped the work; what was measured so far is kept."""

@@ -1,0 +1,25 @@
+"""The dataflow graph and its sub-graphs: plain data, tested in milliseconds (design, room ``graph``)."""
+
+from .computation import computation_key
+from .dataflow_graph import HOST, Constant, DataflowGraph, Node, Tensor, TensorType, item_bytes
+from .index_set import IndexSet, bits_of, indices_of
+from .op_pattern_kind import OpPatternKind
+from .sub_graph import SubGraph, SubGraphConfig, Violation
+
+__all__ = [
+    "HOST",
+    "Constant",
+    "DataflowGraph",
+    "IndexSet",
+    "Node",
+    "OpPatternKind",
+    "SubGraph",
+    "SubGraphConfig",
+    "Tensor",
+    "TensorType",
+    "Violation",
+    "bits_of",
+    "computation_key",
+    "indices_of",
+    "item_bytes",
+]

@@ -1,0 +1,161 @@
+"""`SubGraph`: a set of nodes inside a dataflow graph, with everything that follows from the set, and its validity.
+
+Seeds: RFC 62 (0.81), "SubGraph". Nothing is rewritten: a sub-graph is bits over the graph, thousands are in flight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .dataflow_graph import HOST, DataflowGraph
+from .index_set import IndexSet, indices_of
+from .op_pattern_kind import OpPatternKind
+
+
+@dataclass(frozen=True, slots=True)
+class SubGraphConfig:
+    """Which validity checks apply; None means no bound.
+
+    Attributes:
+        max_depth: Most nodes on the longest path inside.
+        max_exits: Most nodes whose tensors are read outside.
+        allow_taps: Whether an exit may also be read inside.
+    """
+
+    max_depth: int | None = None
+    max_exits: int | None = 1
+    allow_taps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The first check that a sub-graph fails, and the nodes that show it."""
+
+    check: str
+    reason: str
+    nodes: tuple[int, ...]
+
+
+class SubGraph:
+    """The nodes `inside`, and the flavours of node that follow from them (entry, exit, input, output)."""
+
+    __slots__ = ("__dict__", "graph", "inside")
+
+    def __init__(self, graph: DataflowGraph, inside: IndexSet):
+        self.graph = graph
+        self.inside = inside
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SubGraph) and self.graph is other.graph and self.inside == other.inside
+
+    def __hash__(self) -> int:
+        return hash(self.inside)
+
+    def __repr__(self) -> str:
+        return f"SubGraph({self.label}, {list(self.inside)})"
+
+    @cached_property
+    def inputs(self) -> IndexSet:
+        """Nodes outside that an inside node reads."""
+        return IndexSet.from_bits(self._union(self.graph.predecessors) & ~self.inside.bits)
+
+    @cached_property
+    def outputs(self) -> IndexSet:
+        """Nodes outside that read an inside node."""
+        return IndexSet.from_bits(self._union(self.graph.successors) & ~self.inside.bits)
+
+    @cached_property
+    def entries(self) -> IndexSet:
+        """Inside nodes that read a tensor from outside: another node's, or a model input."""
+        reads_outside = (
+            index
+            for index in self.inside
+            if any(name in self.graph.producer and not self._makes(name) for name in self.graph.nodes[index].inputs)
+        )
+        return IndexSet(reads_outside)
+
+    @cached_property
+    def exits(self) -> IndexSet:
+        """Inside nodes that are read outside, or whose tensor is a model output."""
+        outside = ~self.inside.bits
+        leaving = 0
+        for index in self.inside:
+            if self.graph.successors[index] & outside or self.graph.external_bits >> index & 1:
+                leaving |= 1 << index
+        return IndexSet.from_bits(leaving)
+
+    @cached_property
+    def taps(self) -> IndexSet:
+        """Exits that are also read inside."""
+        return IndexSet(index for index in self.exits if self.graph.successors[index] & self.inside.bits)
+
+    @cached_property
+    def depth(self) -> int:
+        """Nodes on the longest path inside."""
+        longest: dict[int, int] = {}
+        for index in self.inside:
+            before = self.graph.predecessors[index] & self.inside.bits
+            longest[index] = 1 + max((longest[source] for source in indices_of(before)), default=0)
+        return max(longest.values(), default=0)
+
+    @cached_property
+    def kind(self) -> OpPatternKind:
+        """The greatest kind inside."""
+        return max((self.graph.nodes[index].kind for index in self.inside), default=OpPatternKind.ELEMWISE)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the inside nodes, in order."""
+        return tuple(self.graph.nodes[index].name for index in self.inside)
+
+    @property
+    def label(self) -> str:
+        """Its operators in order, such as ``Conv+Add+Relu``; long ones end in ``…``."""
+        ops = [self.graph.nodes[index].op for index in self.inside]
+        return "+".join(ops) if len(ops) <= 8 else "+".join(ops[:6]) + f"+…({len(ops)} ops)"
+
+    @cached_property
+    def re_entered(self) -> IndexSet:
+        """Inside nodes that inside influences through the outside: empty when the sub-graph is convex."""
+        reachable = 0
+        for index in self.outputs:
+            reachable |= 1 << index | self.graph.downstream[index]
+        return IndexSet.from_bits(reachable & self.inside.bits)
+
+    def input_tensors(self) -> tuple[str, ...]:
+        """Names of the tensors from outside that it reads, in the order in which its nodes do; no constants."""
+        names = (name for index in self.inside for name in self.graph.nodes[index].inputs)
+        return tuple(dict.fromkeys(name for name in names if name in self.graph.producer and not self._makes(name)))
+
+    def output_tensors(self) -> tuple[str, ...]:
+        """Names of its tensors that are read outside or are model outputs, in the order in which they are made."""
+        wanted = set(self.graph.outputs)
+        outside = ~self.inside.bits
+        made = (tensor.name for index in self.inside for tensor in self.graph.nodes[index].outputs)
+        return tuple(name for name in made if name in wanted or any(outside >> reader & 1 for reader in self.graph.readers[name]))
+
+    def violation(self, config: SubGraphConfig) -> Violation | None:
+        """The first check of `config` that fails, or None when the sub-graph is valid (RFC 62, `IsValid`)."""
+        if not self.inside:
+            return Violation("empty", "holds no node", ())
+        if config.max_exits is not None and len(self.exits) > config.max_exits:
+            return Violation("exits", f"{len(self.exits)} of its nodes are read outside, at most {config.max_exits} may be", tuple(self.exits))
+        if not config.allow_taps and self.taps:
+            return Violation("taps", "a node is read both inside and outside", tuple(self.taps))
+        if self.re_entered:
+            return Violation("convexity", "what leaves it comes back in through nodes outside", tuple(self.re_entered))
+        if config.max_depth is not None and self.depth > config.max_depth:
+            return Violation("depth", f"its longest path holds {self.depth} nodes, at most {config.max_depth} may be", tuple(self.inside))
+        return None
+
+    def _makes(self, name: str) -> bool:
+        """Whether an inside node makes the tensor `name`, which some node or the host does make."""
+        index = self.graph.producer[name]
+        return index != HOST and index in self.inside
+
+    def _union(self, neighbours: tuple[int, ...]) -> int:
+        bits = 0
+        for index in self.inside:
+            bits |= neighbours[index]
+        return bits

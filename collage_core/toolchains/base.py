@@ -1,0 +1,109 @@
+"""`Toolchain`: the one interface through which the explorer talks to TVM, ONNX Runtime, OpenVINO and everything else.
+
+Design, room ``toolchains``; RFC 10's hooks and RFC 62, Appendix F, say what is asked of an integration. A toolchain is
+found through the entry-point group ``collage.toolchains``; the entry point names a class that is made with no arguments.
+Making one must be cheap and must not import the toolchain's own library: that happens in a worker process, in `build`,
+`load` and `availability`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..errors import CollageError
+from ..graph import Tensor
+from ..model.base import SubModel
+from ..rules import PartitionRule, RuleOptions
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a toolchain is usable here.
+
+    Attributes:
+        usable: It can build and run.
+        version: Version of its library, where that is installed.
+        reason: Why it is not usable, in one line.
+        hint: The command that mends that.
+        device: What it runs on, such as ``CPU``.
+        precision: The precision that it computes in, such as ``float32``.
+    """
+
+    usable: bool
+    version: str = ""
+    reason: str = ""
+    hint: str = ""
+    device: str = "CPU"
+    precision: str = "model"
+
+
+class ToolchainError(CollageError):
+    """A toolchain could not take a sub-model; `stage` says how far it came.
+
+    Args:
+        stage: ``import``, ``build``, ``run`` or ``device``.
+        reason: The toolchain's own words, one line.
+    """
+
+    def __init__(self, stage: str, reason: str):
+        super().__init__(reason, code="toolchain")
+        self.stage = stage
+
+
+class Kernel(Protocol):
+    """A built sub-model, ready to run in this process."""
+
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        """Say which buffers the next calls of `run` read and write, in the order of the sub-model's tensors.
+
+        The arrays are C-contiguous, of the declared shapes and dtypes, and outlive the calls. Nothing is copied: the
+        kernel reads and writes these buffers.
+        """
+        ...
+
+    def run(self) -> None:
+        """One inference on the bound buffers; returns when the outputs are written."""
+        ...
+
+
+class Toolchain(ABC):
+    """One way to compile and run sub-graphs.
+
+    Attributes:
+        name: As in ``--targets``.
+        style: ``graph`` (whole sub-graphs) or ``library`` (calls).
+        letter: One capital letter by which the page tells it apart.
+    """
+
+    name: str
+    style: str = "graph"
+    letter: str = "?"
+
+    @abstractmethod
+    def availability(self) -> Availability:
+        """Whether it is usable here, or why not. Must not raise, and must not import a heavy library."""
+
+    @abstractmethod
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        """The rule tree that finds its candidates (phase 1)."""
+
+    @abstractmethod
+    def build(self, model: SubModel, threads: int) -> bytes:
+        """Compile `model` into a package that `load` can read, in this process or another of the same machine.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+
+    @abstractmethod
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        """Make a package ready to run with `threads` threads.
+
+        Raises:
+            ToolchainError: at stage ``build``.
+        """
