@@ -140,7 +140,9 @@ class SubGraph:
         if not self.inside:
             return Violation("empty", "holds no node", ())
         if config.max_exits is not None and len(self.exits) > config.max_exits:
-            return Violation("exits", f"{len(self.exits)} of its nodes are read outside, at most {config.max_exits} may be", tuple(self.exits))
+            return Violation(
+                "exits", f"{len(self.exits)} of its nodes are read outside, at most {config.max_exits} may be", tuple(self.exits)
+            )
         if not config.allow_taps and self.taps:
             return Violation("taps", "a node is read both inside and outside", tuple(self.taps))
         if self.re_entered:

@@ -1,0 +1,88 @@
+"""Combinator rules that keep, wrap, join or filter what their sub-rules found. `combine` has a file of its own.
+
+Seeds: RFC 62 (0.81), "PartitionRule": `UnionPartitionRule`, `PrimitivePartitionRule`, `CompositePartitionRule`,
+`OnlyValidPartitionRule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..graph import IndexSet, SubGraph, SubGraphConfig
+from .base import Found, PartitionRule, RuleContext
+from .candidate import Rejection
+
+
+@dataclass(frozen=True)
+class Union(PartitionRule):
+    """Everything that any sub-rule finds, once; of two that find the same, the first one's path is kept."""
+
+    name: ClassVar[str] = "union"
+    of: tuple[PartitionRule, ...]
+
+    def find(self, context: RuleContext) -> Iterator[Found]:
+        seen: set[int] = set()
+        for rule in self.of:
+            for found in rule.find(context):
+                if found.bits not in seen:
+                    seen.add(found.bits)
+                    yield Found(found.bits, f"{self.name}.{found.path}", found.composites)
+
+
+@dataclass(frozen=True)
+class Primitive(PartitionRule):
+    """Marks what the sub-rule finds as partitions of their own: one function each in the assembled module."""
+
+    name: ClassVar[str] = "primitive"
+    of: PartitionRule
+
+    def find(self, context: RuleContext) -> Iterator[Found]:
+        for found in self.of.find(context):
+            yield Found(found.bits, f"{self.name}.{found.path}", found.composites)
+
+
+@dataclass(frozen=True)
+class Composite(PartitionRule):
+    """Labels what the sub-rule finds as one call of the toolchain.
+
+    Attributes:
+        label: The toolchain's word for it, such as ``conv_relu``.
+    """
+
+    name: ClassVar[str] = "composite"
+    label: str
+    of: PartitionRule
+
+    def find(self, context: RuleContext) -> Iterator[Found]:
+        for found in self.of.find(context):
+            yield Found(found.bits, f"{self.name}({self.label}).{found.path}", (self.label,))
+
+
+@dataclass(frozen=True)
+class OnlyValid(PartitionRule):
+    """Keeps what is valid as a partition; the rest is logged with the check that failed and the nodes that show it.
+
+    Attributes:
+        max_depth: Most nodes on the longest path inside; None for no bound.
+        max_exits: Most nodes that are read outside.
+        allow_taps: Whether such a node may be read inside too.
+    """
+
+    name: ClassVar[str] = "only_valid"
+    of: PartitionRule
+    max_depth: int | None = None
+    max_exits: int = 1
+    allow_taps: bool = False
+
+    def find(self, context: RuleContext) -> Iterator[Found]:
+        config = SubGraphConfig(self.max_depth, self.max_exits, self.allow_taps)
+        for found in self.of.find(context):
+            path = f"{self.name}.{found.path}"
+            violation = SubGraph(context.graph, IndexSet.from_bits(found.bits)).violation(config)
+            if violation is None:
+                yield Found(found.bits, path, found.composites)
+                continue
+            nodes = tuple(IndexSet.from_bits(found.bits))
+            context.log.add(Rejection(context.target, nodes, path, "validity", f"{violation.check}: {violation.reason}"), violation.check)

@@ -1,0 +1,131 @@
+"""What a searcher gives back, what it tells while it works, and the check that a plan is well-formed.
+
+Plain data. A reporter is told only what it says that it wants, so that watching costs nothing when nobody does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..graph import HOST, indices_of
+from .problem import SearchProblem
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The outcome of a search.
+
+    Attributes:
+        algorithm: Name of the searcher.
+        chosen: Indices of the chosen candidates, in the order of their first nodes; empty when there is no plan.
+        total: Femtoseconds of the known costs and the transitions.
+        optimal: Proven to be a best plan.
+        lower_bound: Femtoseconds that no plan is below.
+        states: States that were expanded.
+        transitions: Moves that were tried.
+        seconds: Wall time.
+    """
+
+    algorithm: str
+    chosen: tuple[int, ...]
+    total: int
+    optimal: bool
+    lower_bound: int
+    states: int
+    transitions: int
+    seconds: float
+
+    @property
+    def is_feasible(self) -> bool:
+        return bool(self.chosen)
+
+
+class SearchReporter(Protocol):
+    """Hears how a search goes; called at most about a hundred times a second."""
+
+    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
+        """Where the search stands; `covered` is how far into the model its newest state is."""
+        ...
+
+
+def plan_total(problem: SearchProblem, chosen: Sequence[int]) -> int:
+    """Femtoseconds of a plan by the definition itself: partitions, and one transition for each (maker, reader, tensor).
+
+    Unknown costs count nothing. Independent of how any searcher adds up.
+    """
+    owner: dict[int, int] = {}
+    for index in chosen:
+        for node in indices_of(problem.candidates[index].bits):
+            owner[node] = index
+    total = sum(problem.candidates[index].cost or 0 for index in chosen)
+    for _, _, _, cost in plan_transitions(problem, chosen):
+        total += cost
+    return total
+
+
+def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, str, int, int]]:
+    """(maker's target, reader's target, tensor, femtoseconds) for each tensor that changes partitions, in order."""
+    owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}
+    name = {index: problem.candidates[index].target for index in chosen}
+    made: list[tuple[str, str, int, int]] = []
+    for place, tensor in enumerate(problem.tensors):
+        source = None if tensor.maker == HOST else owner[tensor.maker]
+        maker = "host" if source is None else name[source]
+        readers = dict.fromkeys(owner[node] for node in indices_of(tensor.readers))
+        ends = [name[reader] for reader in readers if reader != source]
+        if tensor.is_output and source is not None:
+            ends.append("host")
+        made += [(maker, end, place, problem.transition(maker, end, tensor.bytes)) for end in ends]
+    return made
+
+
+def cycle(problem: SearchProblem, chosen: Sequence[int]) -> frozenset[int] | None:
+    """The partitions of one cycle between the partitions of a plan, or None when they can be run one after another."""
+    owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}
+    after: dict[int, set[int]] = {index: set() for index in chosen}
+    for tensor in problem.tensors:
+        if tensor.maker != HOST:
+            maker = owner.get(tensor.maker)
+            if maker is not None:
+                after[maker].update(owner[node] for node in indices_of(tensor.readers) if owner.get(node, maker) != maker)
+    return _find_cycle(after)
+
+
+def _find_cycle(after: dict[int, set[int]]) -> frozenset[int] | None:
+    """Nodes of a shortest cycle through the first node that is on one."""
+    waiting = dict.fromkeys(after, 0)
+    for ends in after.values():
+        for end in ends:
+            waiting[end] += 1
+    ready = [index for index, count in waiting.items() if not count]
+    while ready:
+        index = ready.pop()
+        del waiting[index]
+        for end in after[index]:
+            waiting[end] -= 1
+            if not waiting[end]:
+                ready.append(end)
+    for index in waiting:
+        found = _back_to(index, after)
+        if found:
+            return found
+    return None
+
+
+def _back_to(start: int, after: dict[int, set[int]]) -> frozenset[int] | None:
+    came: dict[int, int] = {}
+    queue = [start]
+    for index in queue:
+        for end in sorted(after[index]):
+            if end == start:
+                path = {start}
+                while index != start:
+                    path.add(index)
+                    index = came[index]
+                return frozenset(path)
+            if end not in came:
+                came[end] = index
+                queue.append(end)
+    return None
