@@ -1,16 +1,17 @@
-"""`CostEstimator`: where the costs of candidates and of transitions come from; and the simplest of them, the mock.
+"""`CostEstimator`: where the costs of candidates and of transitions come from.
 
-Seeds: RFC 62 (0.81), Appendix E; design, "Mock costs".
+Seeds: RFC 62 (0.81), Appendix E. Measured (`measure`), replayed (`replay`), made up by rule for tests (`mock`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ..graph import DataflowGraph, IndexSet
+from ..graph import DataflowGraph
 from ..rules import CandidatePartition
 from .cost import Cost
+from .transition import TransitionModel
 
 
 class CostEstimator(Protocol):
@@ -19,11 +20,20 @@ class CostEstimator(Protocol):
     name: str
     """As given to ``--costs``."""
 
+    @property
+    def machine(self) -> str:
+        """Where the costs were measured (`machine_id`); empty where they were not."""
+        ...
+
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
         """Yield (candidate, cost, whether it came from the cache) for each candidate, in any order, as they get known.
 
         Candidates of equal computation share one trial. Closing the iterator stops the work; nothing known is lost.
         """
+        ...
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """What handing tensors over between these targets and the host costs, as plain data for the search."""
         ...
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import CollageError
-from ..graph import Node, OpPatternKind, bits_of
+from ..graph import Node, OpPatternKind, bits_of, indices_of
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
+from .pattern import matches, parse_pattern
 
 
 @dataclass(frozen=True)
@@ -112,3 +113,39 @@ class Explicit(PartitionRule):
                     "unknown_node",
                 )
             yield Found(bits_of(context.graph.index_by_name[name] for name in names), self.name)
+
+
+@dataclass(frozen=True)
+class DFPattern(PartitionRule):
+    """A candidate for every sub-graph that a pattern matches; they may overlap.
+
+    Attributes:
+        match: The pattern (see `pattern`).
+        label: The toolchain's word for it; a composite of that name.
+        dtypes: Dtypes that every tensor made inside must have; empty for all.
+    """
+
+    name: ClassVar[str] = "df_pattern"
+    match: str
+    label: str = ""
+    dtypes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        parse_pattern(self.match)
+
+    def find(self, context: RuleContext) -> Iterator[Found]:
+        pattern, graph = parse_pattern(self.match), context.graph
+        seen: set[int] = set()
+        for node in graph.nodes:
+            for bits in sorted(matches(pattern, graph, node.index) - seen):
+                seen.add(bits)
+                odd = self._odd_dtype(context, bits)
+                if odd:
+                    reason = f"pattern {self.label or self.match} does not take dtype {odd}"
+                    context.log.add(Rejection(context.target, tuple(indices_of(bits)), self.name, "predicate", reason), self.label)
+                else:
+                    yield Found(bits, self.name, (self.label,) if self.label else ())
+
+    def _odd_dtype(self, context: RuleContext, bits: int) -> str | None:
+        made = (tensor.type.dtype for index in indices_of(bits) for tensor in context.graph.nodes[index].outputs)
+        return next((dtype for dtype in made if self.dtypes and dtype not in self.dtypes), None)

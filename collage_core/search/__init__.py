@@ -1,9 +1,11 @@
 """Phase 3: the cheapest well-formed plan, why, and what else there was. Plain data in, plain data out (see README.md)."""
 
-from .constraints import Constraint, parse_constraints
+from .constraints import Constraint, allowed_indices, parse_constraints
+from .merge import neighbours_as_one
 from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition, femtoseconds, problem_from_json
+from .regret import regrets
 from .result import SearchReporter, SearchResult, cycle, plan_total, plan_transitions
-from .solve import DEFAULT, SEARCHERS, allowed_indices, infeasible, is_feasible, regrets, solve
+from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
 
 __all__ = [
     "DEFAULT",
@@ -22,6 +24,7 @@ __all__ = [
     "femtoseconds",
     "infeasible",
     "is_feasible",
+    "neighbours_as_one",
     "parse_constraints",
     "plan_total",
     "plan_transitions",

@@ -29,6 +29,7 @@ class _Walk:
     came: dict[State, tuple[State, Move]] = field(default_factory=dict)
     states: int = 0
     transitions: int = 0
+    stopped: bool = False
 
     def path(self, state: State) -> list[Move]:
         """The moves that lead to `state`, in order."""
@@ -70,7 +71,7 @@ def best_first(
         if looped is None:
             total = total_of(walk.weight[end]) if end is not None else 0
             seconds = time.perf_counter() - began
-            return SearchResult(name, chosen, total, bool(chosen), total_of(bound), states, transitions, seconds)
+            return SearchResult(name, chosen, total, bool(chosen), total_of(bound), states, transitions, seconds, walk.stopped)
         forbidden.append(looped)
 
 
@@ -94,6 +95,7 @@ def _walk(
         walk.states += 1
         if walk.states % REPORT_EVERY == 0:
             if should_stop is not None and should_stop():
+                walk.stopped = True
                 return walk, None, bound
             if reporter is not None:
                 reporter.progress(walk.states, walk.transitions, len(heap), state[0], total_of(bound), None)

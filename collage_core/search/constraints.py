@@ -56,9 +56,9 @@ class Constraint:
         return not (self.exact and candidate.bits & ~self.bits)
 
 
-def usable(candidates: Sequence[SearchCandidate], constraints: Sequence[Constraint]) -> list[SearchCandidate]:
-    """The candidates that every constraint allows."""
-    return [candidate for candidate in candidates if all(constraint.allows(candidate) for constraint in constraints)]
+def allowed_indices(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
+    """Indices of the candidates that every constraint allows."""
+    return [index for index, candidate in enumerate(problem.candidates) if all(constraint.allows(candidate) for constraint in constraints)]
 
 
 def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:

@@ -26,6 +26,7 @@ class SearchResult:
         states: States that were expanded.
         transitions: Moves that were tried.
         seconds: Wall time.
+        stopped: It was told to stop before it was done.
     """
 
     algorithm: str
@@ -36,6 +37,7 @@ class SearchResult:
     states: int
     transitions: int
     seconds: float
+    stopped: bool = False
 
     @property
     def is_feasible(self) -> bool:

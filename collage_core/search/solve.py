@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
 from .best_first import EXACT, best_first
-from .constraints import Constraint, minimal_conflict, uncovered
+from .constraints import Constraint, allowed_indices, minimal_conflict, uncovered
 from .greedy import greedy
-from .problem import SearchProblem
+from .problem import HOST_NAME, SearchProblem
 from .result import SearchReporter, SearchResult
 
 SEARCHERS = (*EXACT, "greedy")
@@ -40,14 +40,20 @@ def solve(
         result = greedy(problem, allowed)
     else:
         result = best_first(problem, allowed, guided=EXACT[search], reporter=reporter, should_stop=should_stop)
-    if not result.is_feasible and not (should_stop is not None and should_stop()):
+    if result.is_feasible:
+        return result
+    fallback = _quick(problem, allowed) if result.stopped else None
+    if fallback is None:
         raise infeasible(problem, constraints)
-    return result
+    return replace(result, chosen=fallback.chosen, total=fallback.total)
 
 
-def allowed_indices(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
-    """Indices of the candidates that every constraint allows."""
-    return [index for index, candidate in enumerate(problem.candidates) if all(constraint.allows(candidate) for constraint in constraints)]
+def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | None:
+    """The best of the greedy plans, over all targets and over each alone: what there is when the time is over."""
+    targets = dict.fromkeys(problem.candidates[index].target for index in allowed)
+    pools = [allowed, *([i for i in allowed if problem.candidates[i].target in (target, HOST_NAME)] for target in targets)]
+    plans = [plan for plan in (greedy(problem, pool) for pool in pools) if plan.is_feasible]
+    return min(plans, key=lambda plan: plan.total, default=None)
 
 
 def is_feasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> bool:
@@ -79,25 +85,3 @@ def _unpriced(problem: SearchProblem) -> SearchProblem:
     """The same problem with nothing to pay: only whether it can be covered is asked."""
     free = tuple(replace(candidate, cost=0) for candidate in problem.candidates)
     return replace(problem, candidates=free, transitions={})
-
-
-def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult) -> list[int | None]:
-    """For every candidate: the least total of a plan that holds it, less the least total, in femtoseconds.
-
-    None for one that is in no plan. Exact: each is asked of a search in which it is pinned.
-    """
-    chosen = set(best.chosen)
-    allowed = allowed_indices(problem, constraints)
-    made: list[int | None] = [None] * len(problem.candidates)
-    for index in allowed:
-        if index in chosen:
-            made[index] = 0
-            continue
-        bits = problem.candidates[index].bits
-        rest = [other for other in allowed if other == index or not problem.candidates[other].bits & bits]
-        held = best_first(problem, rest)
-        made[index] = held.total - best.total if held.is_feasible else None
-    return made
-
-
-__all__ = ["DEFAULT", "SEARCHERS", "allowed_indices", "infeasible", "is_feasible", "regrets", "solve"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..errors import CollageError
 from ..graph import Tensor
 from ..model.base import SubModel
 from ..rules import PartitionRule, RuleOptions
+
+if TYPE_CHECKING:
+    import tvm
 
 
 @dataclass(frozen=True)
@@ -107,3 +110,14 @@ class Toolchain(ABC):
         Raises:
             ToolchainError: at stage ``build``.
         """
+
+    def relax_module(self, model: SubModel) -> tvm.IRModule | None:
+        """`model` as Relax functions, for a toolchain whose result is such; None for one that is called from them.
+
+        The module's ``main`` takes the sub-model's inputs and returns its output, or a tuple of them, in order. It then
+        joins the assembled module (phase 4) in place of a package.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+        return None

@@ -29,7 +29,11 @@ def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> Sea
         made[draw(st.integers(1, (1 << nodes) - 1)), draw(st.sampled_from(TARGETS))] = draw(cost)
     candidates = tuple(SearchCandidate(bits, target, price, str(place)) for place, ((bits, target), price) in enumerate(made.items()))
     ends = (*TARGETS, "host")
-    pairs = draw(st.dictionaries(st.tuples(st.sampled_from(ends), st.sampled_from(ends)), st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8))
+    pairs = draw(
+        st.dictionaries(
+            st.tuples(st.sampled_from(ends), st.sampled_from(ends)), st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=8
+        )
+    )
     exclusive = draw(st.lists(st.sampled_from([("a", "b"), ("b", "c")]), max_size=1))
     return SearchProblem(
         nodes=nodes,

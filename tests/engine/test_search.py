@@ -111,7 +111,12 @@ def test_a_hand_over_that_costs_more_than_it_saves_is_not_made() -> None:
 
 def test_partitions_that_wait_for_each_other_are_not_a_plan() -> None:
     """0→1 and 2→3; {0, 3} and {1, 2} would each need the other's result first, if 0→1 and 2→3 are the only edges."""
-    tensors = (FlowTensor("t0", 0, 0b0010, False, 1), FlowTensor("t1", 1, 0, True, 1), FlowTensor("t2", 2, 0b1000, False, 1), FlowTensor("t3", 3, 0, True, 1))
+    tensors = (
+        FlowTensor("t0", 0, 0b0010, False, 1),
+        FlowTensor("t1", 1, 0, True, 1),
+        FlowTensor("t2", 2, 0b1000, False, 1),
+        FlowTensor("t3", 3, 0, True, 1),
+    )
     candidates = [SearchCandidate(1 << n, "a", 10, f"s{n}") for n in range(4)]
     candidates += [SearchCandidate(0b1001, "a", 1, "outer"), SearchCandidate(0b0110, "b", 1, "inner")]
     problem = SearchProblem(4, tensors, tuple(candidates))

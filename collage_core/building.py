@@ -1,0 +1,174 @@
+"""Phase 4 and its proof: the plan assembled, run, compared with the reference, and timed beside its baselines.
+
+Everything that touches a toolchain happens in worker processes; this file cuts the model, moves finished folders, and
+writes down what came back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import CollageError
+from .events import BaselineMeasured, Emit, Verified
+from .finding import Phases
+from .graph import IndexSet
+from .isolation import Pool, WorkerError
+from .model import OnnxModel, relative_error
+from .plan import Plan
+from .rewrite import Piece, assemble, run_order
+from .runtime import run_artifact, time_artifact
+
+BUILD_TIMEOUT_S = 900.0
+RUN_TIMEOUT_S = 300.0
+ROUNDS = 5
+"""How often each plan is timed, turn by turn, so that a machine that drifts is fair to all."""
+
+
+@dataclass
+class Built:
+    """A verified artifact, and what is needed to build others beside it.
+
+    Attributes:
+        folder: Where the artifact lies for now.
+        verify: The `verify` document.
+    """
+
+    model: OnnxModel
+    plan: Plan
+    inputs: Mapping[str, np.ndarray]
+    folder: Path
+    scratch: Path
+    pool: Pool
+    verify: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def build_and_verify(
+    model: OnnxModel, plan: Plan, inputs: Mapping[str, np.ndarray], phases: Phases, emit: Emit, out: Path | None
+) -> Iterator[Built]:
+    """Assemble `plan`, run it and compare; on leaving, a right artifact is moved into `out`.
+
+    Raises:
+        CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
+    """
+    with tempfile.TemporaryDirectory(prefix="collage-build-", dir=None) as scratch, Pool() as pool:
+        built = Built(model, plan, inputs, Path(scratch) / "plan", Path(scratch), pool)
+        with phases("rewrite"):
+            _assemble(built, plan, built.folder)
+        with phases("verify"):
+            built.verify = _verify(built)
+            emit(Verified(built.verify["measured_s"], built.verify["max_rel_error"], plan.accuracy))
+        yield built
+        if out is not None and built.verify["max_rel_error"] <= plan.accuracy:
+            _move(built.folder, out)
+
+
+def pieces_of(model: OnnxModel, plan: Plan) -> list[Piece]:
+    """The plan's partitions cut out of the model, in an order in which they can run."""
+    pieces = [
+        Piece(target=partition.target, names=partition.names, model=model.cut(IndexSet(partition.nodes)), id=partition.id)
+        for partition in plan.partitions
+    ]
+    return run_order(pieces)
+
+
+def _assemble(built: Built, plan: Plan, folder: Path) -> None:
+    model = built.model
+    about = {"model": {"name": model.name, "hash": model.hash}, "accuracy": plan.accuracy}
+    threads = int(plan.options.get("threads", 1))
+    arguments = (pieces_of(model, plan), model.graph.inputs, model.graph.outputs, folder, threads, about)
+    _call(built.pool, "assemble", assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan")
+
+
+def _verify(built: Built) -> dict[str, Any]:
+    got = _call(built.pool, "plan", run_artifact, built.folder, dict(built.inputs), timeout_s=RUN_TIMEOUT_S, what="running the artifact")
+    want = built.model.reference(built.inputs)
+    errors = {name: relative_error(got[name], want[name]) for name in want}
+    seconds = _time(built.pool, "plan", built.folder, built.inputs)
+    measured = statistics.median(seconds)
+    return {
+        "measured_s": measured,
+        "additive_error_s": measured - built.plan.total_s,
+        "max_rel_error": max(errors.values(), default=0.0),
+        "errors": errors,
+        "reference": f"onnxruntime {metadata.version('onnxruntime')}, optimisation off",
+    }
+
+
+def measure_side_by_side(built: Built, baselines: Mapping[str, Plan], document: dict[str, Any], emit: Emit) -> None:
+    """Build every baseline, then time all of them and the plan, turn by turn; fills in the `partition` document."""
+    rows = {row["name"]: row for row in document["baselines"]}
+    folders: dict[tuple[str, ...], tuple[str, Path]] = {_identity(built.plan): ("plan", built.folder)}
+    of_baseline: dict[str, tuple[str, ...]] = {}
+    for name, plan in baselines.items():
+        identity = _identity(plan)
+        folder = built.scratch / f"baseline-{name}"
+        try:
+            if identity not in folders:
+                _assemble(built, plan, folder)
+                folders[identity] = (name, folder)
+            of_baseline[name] = identity
+        except CollageError as error:
+            rows[name]["reason"] = error.message
+    samples = _rounds(built, folders, rows)
+    for name, row in rows.items():
+        seconds = samples.get(of_baseline.get(name, ()), [])
+        row["measured_s"] = statistics.median(seconds) if seconds else None
+        emit(BaselineMeasured(name, row["total_s"], row["measured_s"], row["reason"]))
+    verify = document["verify"]
+    verify["measured_s"] = statistics.median(samples[_identity(built.plan)])
+    verify["additive_error_s"] = verify["measured_s"] - built.plan.total_s
+
+
+def _rounds(
+    built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]]
+) -> dict[tuple[str, ...], list[float]]:
+    samples: dict[tuple[str, ...], list[float]] = {identity: [] for identity in folders}
+    failed: set[tuple[str, ...]] = set()
+    for _ in range(ROUNDS):
+        for identity, (name, folder) in folders.items():
+            if identity in failed:
+                continue
+            try:
+                samples[identity] += _time(built.pool, name, folder, built.inputs)
+            except CollageError as error:
+                failed.add(identity)
+                if name in rows:
+                    rows[name]["reason"] = error.message
+    return samples
+
+
+def _identity(plan: Plan) -> tuple[str, ...]:
+    return tuple(partition.id for partition in plan.partitions)
+
+
+def _time(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
+    """Seconds of some inferences, in the process that already holds the artifact."""
+    return _call(pool, name, time_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+
+
+def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:
+    try:
+        return pool.worker(name).call(function, *arguments, timeout_s=timeout_s)
+    except WorkerError as error:
+        raise CollageError(f"{what} failed: {error}", "veto the target that fails, or leave it out of --targets", "toolchain") from error
+
+
+def _move(folder: Path, out: Path) -> None:
+    """Move what is in `folder` into `out`, over what an earlier run left there."""
+    for entry in sorted(folder.iterdir()):
+        target = out / entry.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        shutil.move(os.fspath(entry), target)

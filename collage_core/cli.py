@@ -1,0 +1,319 @@
+"""The `collage` command: arguments in, one document or a few clear lines out (design, "Contracts").
+
+Exit status 0; 2 for a user's mistake, with at most three lines on standard error; 3 when no plan exists or it is over the
+accuracy; 130 after Ctrl-C; 1, with a traceback, for a fault of ours. Heavy modules are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from . import __version__
+from .errors import CollageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="collage")
+def collage() -> None:
+    """Finds, shows and explains the fastest way to run a neural network over several toolchains at once."""
+
+
+def _run_options(command: F) -> F:
+    """The options that `partition` and `candidates` share."""
+    options = [
+        click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…"),
+        click.option("--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts."),
+        click.option(
+            "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes one."
+        ),
+        click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable."),
+        click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound every candidate of the rules."),
+        click.option("--max-exits", type=int, default=1, show_default=True, help="Exits of combined candidates."),
+        click.option("--allow-taps", is_flag=True, help="Let combined candidates be read inside and outside."),
+        click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
+        click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
+        click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@collage.command()
+@click.argument("model")
+@_run_options
+@click.option("--costs", default="measure", show_default=True, help="measure, mock:FILE or replay:FILE.")
+@click.option("--search", default="astar", show_default=True, help="Searcher.")
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
+@click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
+@click.option("--time-limit", type=float, help="Seconds after which the search gives its best.")
+@click.option("--save-problem", type=click.Path(path_type=Path), help="Write what is searched to this file.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
+def partition(model: str, as_json: bool, save_problem: Path | None, **given: Any) -> None:
+    """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
+    from .pipeline import partition as run
+    from .terminal import Progress, show_plan
+
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+        record = run(model, _options(given), progress)
+    if save_problem is not None:
+        _write(save_problem, record.problem.to_json())
+    if as_json:
+        _print_json(record.document)
+    else:
+        show_plan(record.document)
+
+
+@collage.command()
+@click.argument("model")
+@_run_options
+def candidates(model: str, as_json: bool, **given: Any) -> None:
+    """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
+    from .pipeline import find
+
+    document = find(model, _options({**given, "costs": "none"}))
+    if as_json:
+        _print_json(document)
+        return
+    for item in document["candidates"]:
+        click.echo(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
+    for item in document["rejected_counts"]:
+        click.echo(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
+
+
+@collage.command()
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option("--search", "name", default="astar", show_default=True, help="Searcher.")
+@click.option("--regret", is_flag=True, help="Say what insisting on each candidate would cost.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def search(problem: Path, name: str, regret: bool, as_json: bool) -> None:
+    """Phase 3 alone, on a PROBLEM given as plain data."""
+    from .standalone import solve_file
+
+    document = solve_file(problem, name, regret)
+    if as_json:
+        _print_json(document)
+    elif document["plan"] is not None:
+        click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    if document["plan"] is None:
+        why = f"constraints {document['conflict']} collide" if document["conflict"] else f"nodes {document['uncovered']} are uncovered"
+        click.echo(f"error: no plan exists: {why}", err=True)
+        sys.exit(3)
+
+
+@collage.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--node", help="A node, by name or index.")
+@click.option("--candidate", help="A candidate, by its id.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def explain(plan: Path, node: str | None, candidate: str | None, as_json: bool) -> None:
+    """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise."""
+    from .explaining import explain_run, show_explanation
+
+    document = explain_run(plan, node, candidate)
+    if as_json:
+        _print_json(document)
+    else:
+        show_explanation(document)
+
+
+@collage.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("model")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def apply(plan: Path, model: str, out: Path, as_json: bool) -> None:
+    """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
+    from .pipeline import apply as build
+    from .plan import read_plan
+    from .terminal import Progress
+
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+        verify = build(read_plan(plan), model, out, progress)
+    if as_json:
+        _print_json({"schema": 1, "out": str(out), "verify": verify})
+    else:
+        click.echo(f"{out}: largest relative error {verify['max_rel_error']:.2g}")
+
+
+@collage.command()
+@click.argument("artifact", type=click.Path(path_type=Path))
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with one array for each input; seeded ones unless given.")
+@click.option("--outputs", type=click.Path(path_type=Path), help="Write the outputs to this .npz.")
+@click.option("--bench", is_flag=True, help="Time it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, as_json: bool) -> None:
+    """Run an exported ARTIFACT, or time it."""
+    from .standalone import run_folder
+
+    document = run_folder(artifact, inputs, outputs, bench)
+    if as_json:
+        _print_json(document)
+        return
+    for name, item in document["outputs"].items():
+        click.echo(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}  mean {item['mean']:.6g}")
+    if document["bench"] is not None:
+        click.echo(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")
+
+
+@collage.command()
+@click.option("--rules", is_flag=True, help="Show the rule tree of each.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def toolchains(rules: bool, as_json: bool) -> None:
+    """Which toolchains are usable here, their versions, or the reason why not."""
+    from .standalone import toolchain_documents
+
+    found = toolchain_documents()
+    if as_json:
+        _print_json({"schema": 1, "toolchains": found})
+        return
+    for item in found:
+        state = (
+            f"{item['version']}  {item['device']} {item['precision']}"
+            if item["usable"]
+            else f"not usable: {item['reason']} ({item['hint']})"
+        )
+        click.echo(f"{item['name']:<14} {state}")
+        if rules:
+            click.echo("\n".join(f"    {line}" for line in item["rules"].splitlines()))
+
+
+@collage.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def models(as_json: bool) -> None:
+    """The bundled sample models; their names are accepted wherever MODEL is."""
+    from .samples import SAMPLES
+
+    listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]
+    if as_json:
+        _print_json({"schema": 1, "models": listed})
+        return
+    for item in listed:
+        click.echo(f"{item['name']:<14} {item['title']}")
+
+
+@collage.command()
+@click.argument("model", required=False)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
+@click.option("--no-browser", is_flag=True, help="Don't open a browser.")
+def explore(model: str | None, host: str, port: int | None, no_browser: bool) -> None:
+    """Start the explorer, with MODEL open in it if one is given, and print its address."""
+    from importlib import import_module
+
+    import_module("collage_server.launch").serve(host=host, port=port, model=model, open_browser=not no_browser)
+
+
+def _options(given: dict[str, Any]) -> Any:
+    """`Options` from what click parsed."""
+    from .options import Options
+
+    return Options(
+        targets=tuple(filter(None, (name.strip() for name in given["targets"].split(",")))),
+        costs=given["costs"],
+        search=given.get("search", "astar"),
+        constraints=_read_constraints(given["constraints_file"]),
+        shapes=dict(_shape(text) for text in given["shapes"]),
+        max_depth=dict(_depth(text) for text in given["depths"]),
+        max_exits=given["max_exits"],
+        allow_taps=given["allow_taps"],
+        fusion=dict(_keyed(text, "--fusion", "TARGET=none|tvm|arbitrary") for text in given["fusions"]),
+        threads=given["threads"],
+        accuracy=given.get("accuracy"),
+        time_limit_s=given.get("time_limit"),
+        fold=not given["no_fold"],
+        toolchain_files=given["toolchain_files"],
+        inputs=given.get("inputs"),
+        out=given.get("out"),
+    )
+
+
+def _keyed(text: str, option: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.rpartition("=")
+    if not (key and equals and value):
+        raise CollageError(f"{option} is {text!r}, it must be {form}", "", "bad_option")
+    return key, value
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, dims = _keyed(text, "--shape", "INPUT=1,3,224,224")
+    try:
+        return name, tuple(int(dim) for dim in dims.split(","))
+    except ValueError as error:
+        raise CollageError(
+            f"--shape {name} is {dims!r}, it must be whole numbers with commas between", "such as 1,3,224,224", "bad_option"
+        ) from error
+
+
+def _depth(text: str) -> tuple[str, int]:
+    target, _, number = text.rpartition("=")
+    try:
+        return target, int(number)
+    except ValueError as error:
+        raise CollageError(f"--max-depth is {text!r}, it must be N or TARGET=N", "such as 3 or tvm=3", "bad_option") from error
+
+
+def _read_constraints(path: Path | None) -> tuple[dict[str, Any], ...]:
+    if path is None:
+        return ()
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise CollageError(f"cannot read the constraints {str(path)!r}: {error.strerror}", "give a JSON file", "bad_constraint") from error
+    except ValueError as error:
+        raise CollageError(f"{str(path)!r} is not JSON: {error}", 'the form is {"constraints": [...]}', "bad_constraint") from error
+    if not isinstance(data, dict) or not isinstance(data.get("constraints"), list):
+        raise CollageError(f"{str(path)!r} holds no constraints", 'the form is {"constraints": [...]}', "bad_constraint")
+    return tuple(data["constraints"])
+
+
+def _print_json(document: Any) -> None:
+    click.echo(json.dumps(document, allow_nan=False))
+
+
+def _write(path: Path, document: Any) -> None:
+    try:
+        path.write_text(json.dumps(document) + "\n")
+    except OSError as error:
+        raise CollageError(f"cannot write {str(path)!r}: {error.strerror}", "give another file", "unwritable") from error
+
+
+def _complain(message: str, hint: str) -> None:
+    """At most three lines on standard error."""
+    lines = [f"error: {' '.join(message.split())}"]
+    if hint:
+        lines.append(f"hint: {' '.join(hint.split())}")
+    click.echo("\n".join(lines), err=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the `collage` script."""
+    try:
+        collage.main(args=arguments, prog_name="collage", standalone_mode=False)
+    except CollageError as error:
+        _complain(error.message, error.hint)
+        status = error.exit_status
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "collage"
+        _complain(error.format_message(), f"`{where} --help` shows what there is")
+        status = 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("stopped; what was measured is kept", err=True)
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 128 + signal.SIGPIPE
+    else:
+        status = 0
+    sys.exit(status)

@@ -1,0 +1,292 @@
+"""`MeasureEstimator`: costs measured on this machine, each distinct computation once, kept in the cost database.
+
+What enters are candidates; what leaves are their costs, one by one, as they get known: first what the database has, then
+the trials, single nodes on the quick toolchains before the rest, so that what is sure to lose is soon seen to. Trials run
+in worker processes (`trial`). Everything measured is committed before it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import Cancelled, CollageError
+from ..events import Emit, Note
+from ..graph import DataflowGraph, IndexSet, SubGraph, computation_key
+from ..model.base import Arrays, Model
+from ..rules import HOST_TARGET, CandidatePartition
+from ..toolchains import registry
+from ..toolchains.base import Availability
+from .activations import ActivationStore
+from .bounds import upper_bound_s
+from .cost import Cost
+from .database import CostDatabase
+from .records import CostKey, Record, machine_id
+from .transition import TransitionModel
+from .transition_trial import TransitionMeter
+from .trial import TrialLimits, TrialRunner, TrialTask
+from .trial_child import GetToolchain
+
+BUDGET_SAFETY = 1.5
+"""How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
+_RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
+_OTHERS_RANK = 2
+
+Known = tuple[CandidatePartition, Cost, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Computation:
+    """Candidates of one target that are the same work, and the key under which it is kept."""
+
+    key: CostKey
+    candidates: list[CandidatePartition]
+
+    @property
+    def target(self) -> str:
+        return self.key.toolchain
+
+    @property
+    def inside(self) -> IndexSet:
+        return self.candidates[0].inside
+
+
+class MeasureEstimator:
+    """Measures what the database does not know yet.
+
+    Args:
+        model: Whose graph the candidates are over.
+        inputs: What it runs on while activations are recorded.
+        threads: For each toolchain.
+        database: Where costs are kept; it is closed with this.
+        accuracy: Largest relative error of a candidate.
+        percentile: Of the samples, as the cost.
+        get_toolchain: Finds a toolchain by name, in this process and in the workers; a module-level function.
+        emit: Gets a `Note` where something is not as it should be.
+        on_trial: Called before each trial with one of its candidates, how many computations are known, and how many there are.
+        should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
+        limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
+    """
+
+    name = "measure"
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Arrays,
+        threads: int,
+        database: CostDatabase,
+        accuracy: float,
+        *,
+        percentile: float = 50.0,
+        get_toolchain: GetToolchain = registry.get,
+        emit: Emit = lambda event: None,
+        on_trial: Callable[[CandidatePartition, int, int], None] = lambda candidate, done, total: None,
+        should_stop: Callable[[], bool] | None = None,
+        limits: TrialLimits | None = None,
+    ):
+        self.machine = machine_id()
+        self._model = model
+        self._threads = threads
+        self._database = database
+        self._accuracy = accuracy
+        self._percentile = percentile
+        self._get_toolchain = get_toolchain
+        self._emit = emit
+        self._on_trial = on_trial
+        self._should_stop = should_stop
+        self._ends: dict[str, None] = {}
+        self._told = 0
+        self._runner = TrialRunner(get_toolchain, threads, accuracy, limits or TrialLimits.from_environment(), should_stop)
+        self._activations = ActivationStore(model, inputs)
+        self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop)
+        self._tell_notes()
+        self._available: dict[str, Availability] = {}
+        self._keys: dict[int, str] = {}
+        self._singles: dict[str, tuple[str, float]] = {}
+        self._refused: dict[tuple[str, str], str] = {}
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `CostEstimator.estimate`; the candidates of one computation come one after another.
+
+        Raises:
+            Cancelled: `should_stop` said so; what was measured is kept.
+            CollageError: a target is no toolchain, or the disk is full.
+        """
+        computations = self._computations(candidates)
+        yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
+        done, records = 0, self._database.get(computation.key for computation in computations)
+        trials = []
+        for computation in sorted(computations, key=_order):
+            record = records.get(computation.key)
+            if record is None or not self._still_holds(record):
+                trials.append(computation)
+                continue
+            done += 1
+            yield from self._known(computation, record, from_cache=True)
+        self._prepare(trials, computations)
+        for computation in trials:
+            if self._should_stop is not None and self._should_stop():
+                raise Cancelled
+            yield from self._tried(computation, records.get(computation.key), done, len(computations))
+            done += 1
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """Measured between these targets, or what the database has of them."""
+        usable = [name for name in targets if name != HOST_TARGET and self._availability(name).usable]
+        return self._meter.measure({name: self._availability(name).version for name in usable})
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        return self.transitions((maker, reader)).cost_s(maker, reader, size, dtype)
+
+    def close(self) -> None:
+        """End the workers, remove the activations, close the database."""
+        self._runner.close()
+        self._meter.close()
+        self._activations.close()
+        self._database.close()
+
+    def _computations(self, candidates: Sequence[CandidatePartition]) -> list[_Computation]:
+        made: dict[CostKey, _Computation] = {}
+        for candidate in candidates:
+            if candidate.target != HOST_TARGET:
+                key = self._cost_key(candidate)
+                made.setdefault(key, _Computation(key, [])).candidates.append(candidate)
+        return list(made.values())
+
+    def _cost_key(self, candidate: CandidatePartition) -> CostKey:
+        available = self._availability(candidate.target)
+        computation = self._computation(candidate.inside)
+        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, available.precision)
+
+    def _computation(self, inside: IndexSet) -> str:
+        if inside.bits not in self._keys:
+            self._keys[inside.bits] = computation_key(self._model.graph, inside)
+        return self._keys[inside.bits]
+
+    def _availability(self, target: str) -> Availability:
+        if target not in self._available:
+            self._available[target] = self._get_toolchain(target).availability()
+        return self._available[target]
+
+    def _still_holds(self, record: Record) -> bool:
+        """Whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
+        if record.stopped_early:
+            return False
+        if record.limit_s is not None:
+            return record.stage == "build" and record.limit_s >= self._runner.limits.build_s
+        if record.stage == "numerics" and record.error is not None:
+            return record.error > self._accuracy
+        return True
+
+    def _is_settled(self, record: Record, budget_s: float | None) -> bool:
+        """Whether a trial that was ended because it was slow would be ended again under the budget of today."""
+        if record.stopped_early:
+            return budget_s is not None and min(record.samples) > budget_s
+        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._runner.limits.first_run_s(budget_s)
+
+    def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
+        """What the trials need: the transitions, which bound what they may cost, and the names of the tensors at their ends."""
+        if trials:
+            self.transitions(sorted({computation.target for computation in computations}))
+        for computation in trials:
+            sub_graph = SubGraph(self._model.graph, computation.inside)
+            self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
+
+    def _tried(self, computation: _Computation, older: Record | None, done: int, total: int) -> Iterator[Known]:
+        reason = self._holds_refused(computation)
+        if reason:
+            yield from ((candidate, Cost.invalid("import", reason), False) for candidate in computation.candidates)
+            return
+        budget = self._budget_s(computation)
+        if older is not None and self._is_settled(older, budget):
+            yield from self._known(computation, older, from_cache=True)
+            return
+        self._on_trial(computation.candidates[0], done, total)
+        record = self._trial(computation, budget)
+        if record.is_lasting:
+            self._database.put(computation.key, record)
+            self._tell_notes()
+        yield from self._known(computation, record, from_cache=False)
+
+    def _trial(self, computation: _Computation, budget_s: float | None) -> Record:
+        available = self._availability(computation.target)
+        if not available.usable:
+            return Record(stage="device", reason=available.reason)
+        self._activations.fetch(self._ends)
+        self._ends.clear()
+        try:
+            model = self._model.cut(computation.inside)
+        except CollageError as error:
+            return Record(stage="import", reason=f"it cannot be cut out of the model: {error.message}")
+        given = [self._activations.file(tensor.name) for tensor in model.inputs]
+        wanted = [self._activations.file(tensor.name) for tensor in model.outputs]
+        if None in given or None in wanted:
+            return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
+        files = [file for file in given if file], [file for file in wanted if file]
+        return self._runner.run(TrialTask(computation.target, model, *files, budget_s))
+
+    def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
+        cost = self._cost(record)
+        if len(computation.inside) == 1:
+            self._learn(computation, cost)
+        yield from ((candidate, cost, from_cache) for candidate in computation.candidates)
+
+    def _cost(self, record: Record) -> Cost:
+        """The record as a cost under the accuracy and the percentile asked for."""
+        if not record.stage and record.error is not None and record.error > self._accuracy:
+            reason = f"it errs by {record.error:.2g} of the largest value, at most {self._accuracy:g} may be"
+            record = replace(record, stage="numerics", reason=reason)
+        return record.cost(self._percentile, "measured")
+
+    def _learn(self, computation: _Computation, cost: Cost) -> None:
+        """What a single node's cost says about the larger candidates that hold it."""
+        single = computation.key.computation
+        if cost.is_invalid and cost.stage == "import":
+            self._refused[computation.target, single] = cost.reason
+        elif cost.seconds is not None:
+            known = self._singles.get(single)
+            if known is None or cost.seconds < known[1]:
+                self._singles[single] = computation.target, cost.seconds
+
+    def _holds_refused(self, computation: _Computation) -> str:
+        """Why a larger candidate cannot be imported: a node in it could not be, alone."""
+        if len(computation.inside) == 1:
+            return ""
+        graph = self._model.graph
+        for index in computation.inside:
+            reason = self._refused.get((computation.target, self._computation(IndexSet((index,)))))
+            if reason and not _reads_shape_from(graph, index, computation.inside):
+                node = graph.nodes[index]
+                return f"holds {node.name!r} ({node.op}), which {computation.target} cannot import: {reason}"
+        return ""
+
+    def _budget_s(self, computation: _Computation) -> float | None:
+        """What the candidate may cost at most to be in a best plan, with some safety; None while that is not known."""
+        graph = self._model.graph
+        cheapest = {}
+        for index in computation.inside:
+            single = (HOST_TARGET, 0.0) if graph.nodes[index].is_host else self._singles.get(self._computation(IndexSet((index,))))
+            if single is None:
+                return None
+            cheapest[index] = single
+        targets = tuple(name for name in self._available if name != HOST_TARGET)
+        bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
+        return None if bound is None else bound * BUDGET_SAFETY
+
+    def _tell_notes(self) -> None:
+        for note in self._database.notes[self._told :]:
+            self._emit(Note(note))
+        self._told = len(self._database.notes)
+
+
+def _order(computation: _Computation) -> tuple[bool, int, int]:
+    """Single nodes first, quick toolchains first, small before large."""
+    size = len(computation.inside)
+    return size > 1, _RANKS.get(computation.target, _OTHERS_RANK), size
+
+
+def _reads_shape_from(graph: DataflowGraph, index: int, inside: IndexSet) -> bool:
+    """Whether a node reads an int64 made inside: a shape that is open when it stands alone may be known there."""
+    made = (tensor for source in IndexSet.from_bits(graph.predecessors[index] & inside.bits) for tensor in graph.nodes[source].outputs)
+    return any(tensor.type.dtype == "int64" and tensor.name in graph.nodes[index].inputs for tensor in made)

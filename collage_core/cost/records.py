@@ -1,0 +1,107 @@
+"""`Record` and `CostKey`: what a trial came to, and everything that it depends on. Plain data; kept by `CostDatabase`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from .cost import Cost
+
+
+@dataclass(frozen=True, slots=True)
+class CostKey:
+    """What a measurement depends on.
+
+    Attributes:
+        computation: As `computation_key` gives it.
+        toolchain, version: Name of the target, and version of its library.
+        threads: Threads that the kernel was given.
+        machine: As `machine_id` gives it.
+        options: Whatever else of the toolchain changes the result: its precision.
+    """
+
+    computation: str
+    toolchain: str
+    version: str
+    threads: int
+    machine: str
+    options: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a trial came to.
+
+    Attributes:
+        samples: Seconds of one run each, every one that was timed; empty where it failed.
+        stage: Where it failed (`Cost.stage`), or empty.
+        reason: Why.
+        error: Largest relative error against the reference, where it was compared and finite.
+        stopped_early: The trial was ended because it was sure to lose.
+        crashed: It failed by a crash, a hang or too much memory, and not in the toolchain's own words.
+        limit_s: It was ended after that many seconds; a trial that may take longer is worth another try.
+        reference_s: Seconds of a small fixed computation just before: tells a slowed-down machine.
+        created: UTC, ISO 8601.
+    """
+
+    samples: tuple[float, ...] = ()
+    stage: str = ""
+    reason: str = ""
+    error: float | None = None
+    stopped_early: bool = False
+    crashed: bool = False
+    limit_s: float | None = None
+    reference_s: float | None = None
+    created: str = ""
+
+    @property
+    def is_lasting(self) -> bool:
+        """Worth keeping. A target that cannot be used here and now may be usable in the next run."""
+        return self.stage != "device"
+
+    def cost(self, percentile: float, source: str) -> Cost:
+        """The cost that follows: a percentile of the samples and half their interquartile range, or why there is none."""
+        if self.stage or not self.samples:
+            return replace(Cost.invalid(self.stage or "run", self.reason), error=self.error)
+        low, high = np.percentile(self.samples, (25, 75))
+        seconds = float(np.percentile(self.samples, percentile))
+        return Cost(seconds, source, float(high - low) / 2, len(self.samples), stopped_early=self.stopped_early, error=self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionKey:
+    """What a measured transition depends on."""
+
+    maker: str
+    reader: str
+    maker_version: str
+    reader_version: str
+    threads: int
+    machine: str
+
+
+@cache
+def machine_id() -> str:
+    """The CPU's model and the number of its cores: measurements of one are not those of another."""
+    return f"{_cpu_model()}, {os.cpu_count() or 1} cores"
+
+
+def now() -> str:
+    """The time as records hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _cpu_model() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            label, _, value = line.partition(":")
+            if label.strip() == "model name":
+                return " ".join(value.split())
+    return platform.processor() or platform.machine()

@@ -1,0 +1,193 @@
+"""`ReplayEstimator`: costs that were measured before, from a cost database or from the record of a run. Nothing is run.
+
+What enters is a file; what leaves are its costs with the source ``recorded``. What it does not know is unknown, never
+made up. Of a database that holds several machines, the one that knows most of what is asked is replayed, and only that.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import CollageError
+from ..events import Emit, Note
+from ..graph import DataflowGraph, computation_key
+from ..rules import HOST_TARGET, CandidatePartition
+from .cost import Cost
+from .database import CostDatabase
+from .records import CostKey, Record
+from .transition import FREE, Transition, TransitionModel, transitions_from_json
+
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_GZIP_MAGIC = b"\x1f\x8b"
+_RUN_SCHEMA = 1
+
+
+class ReplayEstimator:
+    """Recorded costs.
+
+    Args:
+        path: A cost database, or a ``run.json`` or ``run.json.gz``.
+        percentile: Of the samples in a database.
+        emit: Gets a `Note` that says whose measurements are replayed.
+
+    Raises:
+        CollageError: the file cannot be read or is neither of these.
+    """
+
+    def __init__(self, path: Path, *, percentile: float = 50.0, emit: Emit = lambda event: None):
+        self.name = f"replay:{path}"
+        self._source: _Source = _open(path, percentile, emit)
+
+    @property
+    def machine(self) -> str:
+        """Where the costs were measured; of a database, known with the first estimate."""
+        return self._source.machine
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
+        """Each candidate in the order given; all of them come from the file."""
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        costs = self._source.costs(graph, placed)
+        for candidate in candidates:
+            if candidate.target == HOST_TARGET:
+                yield candidate, Cost(0.0, "host"), False
+                continue
+            cost = costs.get(candidate.id)
+            yield candidate, cost or Cost.unknown(f"{self._source.title} has no cost of it"), True
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """What the file has of these targets; a pair that it does not have costs nothing."""
+        pairs = ((maker, reader) for maker in targets for reader in targets)
+        return TransitionModel({pair: self._source.transition(*pair) for pair in pairs if self._source.transition(*pair) != FREE})
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        pair = self._source.transition(maker, reader)
+        return pair.fixed_s + pair.per_byte_s * size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+class _Source(Protocol):
+    title: str
+
+    @property
+    def machine(self) -> str: ...
+
+    def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]: ...
+
+    def transition(self, maker: str, reader: str) -> Transition: ...
+
+    def close(self) -> None: ...
+
+
+class _RunSource:
+    """The record of a run: costs by the candidates' ids."""
+
+    def __init__(self, path: Path, data: Any):
+        self.title = f"the run {str(path)!r}"
+        if not isinstance(data, dict) or data.get("schema") != _RUN_SCHEMA or not isinstance(data.get("candidates"), list):
+            raise _unreadable(path, "it is JSON, but not the record of a run")
+        self._costs: dict[str, Cost] = {}
+        try:
+            self.machine: str = str(data.get("machine", ""))
+            for item in data["candidates"]:
+                self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]))
+            pairs = data.get("problem", {}).get("transitions", {})
+            targets = {item["target"] for item in data["candidates"]} | {name for pair in pairs for name in pair.split("->")}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _unreadable(path, f"it is damaged ({type(error).__name__}: {error})") from error
+        self._transitions = transitions_from_json(pairs, targets, self.title)
+
+    def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
+        return self._costs
+
+    def transition(self, maker: str, reader: str) -> Transition:
+        return self._transitions.pairs.get((maker, reader), FREE)
+
+    def close(self) -> None:
+        """Everything was read at once."""
+
+
+class _DatabaseSource:
+    """A cost database: costs by computation, of one machine and one number of threads."""
+
+    def __init__(self, path: Path, percentile: float, emit: Emit):
+        self.title = f"the cost database {str(path)!r}"
+        self._database = CostDatabase(path, read_only=True)
+        self._percentile = percentile
+        self._emit = emit
+        self._setting: tuple[str, int] | None = None
+
+    @property
+    def machine(self) -> str:
+        return self._setting[0] if self._setting else ""
+
+    def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
+        keys: dict[int, str] = {}
+        for candidate in candidates:
+            if candidate.inside.bits not in keys:
+                keys[candidate.inside.bits] = computation_key(graph, candidate.inside)
+        found = self._database.of_computations(dict.fromkeys(keys.values()))
+        newest = self._newest(found, {candidate.target for candidate in candidates})
+        made = {}
+        for candidate in candidates:
+            record = newest.get((candidate.target, keys[candidate.inside.bits]))
+            if record is not None:
+                made[candidate.id] = record.cost(self._percentile, "recorded")
+        return made
+
+    def transition(self, maker: str, reader: str) -> Transition:
+        if self._setting is None:
+            return FREE
+        found = self._database.newest_transition(maker, reader, *self._setting)
+        return Transition(*found) if found else FREE
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _newest(self, found: list[tuple[CostKey, Record]], targets: set[str]) -> dict[tuple[str, str], Record]:
+        """(target, computation) → its newest record, all of the setting that knows most of what was asked first."""
+        by_setting: dict[tuple[str, int], dict[tuple[str, str], Record]] = defaultdict(dict)
+        for key, record in sorted(found, key=lambda item: item[1].created):
+            if key.toolchain in targets:
+                by_setting[key.machine, key.threads][key.toolchain, key.computation] = record
+        if self._setting is None and by_setting:
+            counts = Counter({setting: len(records) for setting, records in by_setting.items()})
+            self._setting = max(sorted(counts), key=counts.__getitem__)
+            others = f"; {len(counts) - 1} other machines or numbers of threads in it are left out" if len(counts) > 1 else ""
+            machine, threads = self._setting
+            self._emit(Note(f"costs are replayed as recorded on {machine} with {threads} threads{others}"))
+        return by_setting[self._setting] if self._setting else {}
+
+
+def _open(path: Path, percentile: float, emit: Emit) -> _Source:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE_MAGIC))
+            if head == _SQLITE_MAGIC:
+                return _DatabaseSource(path, percentile, emit)
+            data = head + file.read()
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    try:
+        text = gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data
+        return _RunSource(path, json.loads(text))
+    except (ValueError, EOFError, zlib.error, OSError, RecursionError) as error:
+        raise _unreadable(path, "it is neither a cost database nor the record of a run") from error
+
+
+def _recorded(cost: Cost) -> Cost:
+    return replace(cost, source="recorded") if cost.source == "measured" else cost
+
+
+def _unreadable(path: Path, why: str) -> CollageError:
+    hint = "give a cost database (costs.sqlite3) or the run.json.gz of a run"
+    return CollageError(f"cannot replay costs from {str(path)!r}: {why}", hint, "bad_costs")

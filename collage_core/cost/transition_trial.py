@@ -1,0 +1,199 @@
+"""`TransitionMeter`: measures what handing a tensor from one toolchain to another costs on this machine.
+
+On one CPU nothing is copied: both work on the same buffer. What a hand-over does cost is that the reader meets caches and
+thread pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two
+sizes, and the reader's time right after the maker is compared with its time right after itself, in rounds that take
+turns. What a call costs is no part of it: that is inside every measured kernel already. The difference counts only where
+it is sure to be above zero (the 95 % interval of its median over the rounds); two sizes give a fixed part and a part per
+byte. The host only hands pointers on, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollageError
+from ..events import Emit, Note
+from ..graph import TensorType
+from ..isolation import Worker, WorkerError
+from ..model.probe import relu_model
+from ..toolchains.base import Kernel
+from ..toolchains.buffers import aligned_empty
+from .database import CostDatabase
+from .records import TransitionKey, machine_id
+from .timing import median_interval
+from .transition import FREE, Transition, TransitionModel
+from .trial_child import GetToolchain
+
+SIZES = (4 << 10, 4 << 20)
+"""Bytes of the two tensors."""
+ROUNDS = 9
+_ROUND_S = 0.004
+_MOST_RUNS = 50
+_TIMEOUT_S = 60.0
+
+
+class TransitionMeter:
+    """Measures each ordered pair of targets once, and keeps it in the database.
+
+    Attributes:
+        model: What is known so far.
+    """
+
+    def __init__(
+        self,
+        get_toolchain: GetToolchain,
+        threads: int,
+        database: CostDatabase,
+        emit: Emit = lambda event: None,
+        should_stop: Callable[[], bool] | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ):
+        self._get_toolchain = get_toolchain
+        self._threads = threads
+        self._database = database
+        self._emit = emit
+        self._should_stop = should_stop
+        self._timeout_s = timeout_s
+        self._worker = Worker()
+        self._pairs: dict[tuple[str, str], Transition] = {}
+        self._unusable: set[str] = set()
+        self.model = TransitionModel(self._pairs)
+
+    def measure(self, versions: Mapping[str, str]) -> TransitionModel:
+        """The transitions between the targets of these versions; a pair that cannot be measured costs nothing, with a note.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        missing = [pair for pair in permutations(versions, 2) if pair not in self._pairs and not self._recall(pair, versions)]
+        for target in dict.fromkeys(name for pair in missing for name in pair):
+            self._prepare(target)
+        for pair in missing:
+            self._pairs[pair] = self._measured(pair, versions) if self._unusable.isdisjoint(pair) else FREE
+        return self.model
+
+    def close(self) -> None:
+        """End the worker."""
+        self._worker.close()
+
+    def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
+        found = self._database.get_transition(self._key(pair, versions))
+        if found is not None:
+            self._pairs[pair] = Transition(*found)
+        return found is not None
+
+    def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
+        maker, reader = pair
+        return TransitionKey(maker, reader, versions[maker], versions[reader], self._threads, machine_id())
+
+    def _prepare(self, target: str) -> None:
+        """Find out whether the target can do the Relu, so that one that cannot is named once and not pair by pair."""
+        if target in self._unusable:
+            return
+        try:
+            self._call(prepare, self._get_toolchain, target, self._threads)
+        except (CollageError, WorkerError) as error:
+            self._unusable.add(target)
+            self._emit(Note(f"hand-overs to and from {target} cannot be measured and count as free: {error}"))
+
+    def _measured(self, pair: tuple[str, str], versions: Mapping[str, str]) -> Transition:
+        try:
+            fixed_s, per_byte_s = self._call(measure_pair, self._get_toolchain, *pair, self._threads)
+        except (CollageError, WorkerError) as error:
+            self._emit(Note(f"the hand-over from {pair[0]} to {pair[1]} cannot be measured and counts as free: {error}"))
+            return FREE
+        self._database.put_transition(self._key(pair, versions), fixed_s, per_byte_s)
+        return Transition(fixed_s, per_byte_s)
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self._worker.call(function, *args, timeout_s=self._timeout_s, should_stop=self._should_stop)
+
+
+@dataclass(frozen=True)
+class _Relus:
+    """A target's Relu of one size twice: one that writes the tensor that is handed over, one that reads it."""
+
+    maker: Kernel
+    reader: Kernel
+
+
+_relus: dict[tuple[str, int], _Relus] = {}
+"""In the worker: what was loaded so far, by target and size."""
+
+
+def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
+    """Load and run the target's kernels in this process."""
+    for size in SIZES:
+        kernels = _loaded(get_toolchain, target, size, threads)
+        kernels.maker.run()
+        kernels.reader.run()
+
+
+def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: int) -> tuple[float, float]:
+    """(seconds, seconds per byte) of handing a tensor from `maker` to `reader`."""
+    extra = []
+    for size in SIZES:
+        one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
+        extra.append(_extra_s(one.maker, other.maker, other.reader))
+    return fit(*extra)
+
+
+def fit(small_s: float, large_s: float) -> tuple[float, float]:
+    """The line through the extra seconds at the two sizes; neither part is ever negative."""
+    per_byte = max(0.0, (large_s - small_s) / (SIZES[1] - SIZES[0]))
+    return max(0.0, small_s - per_byte * SIZES[0]), per_byte
+
+
+def sure_extra(differences: list[float]) -> float:
+    """The median of the rounds' differences where it is sure to be above zero, else zero."""
+    return float(np.median(differences)) if median_interval(differences)[0] > 0 else 0.0
+
+
+def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
+    """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel."""
+    start = time.perf_counter()
+    _round(maker, reader, 3)
+    once = (time.perf_counter() - start) / 3
+    runs = max(3, min(_MOST_RUNS, int(_ROUND_S / once)))
+    return sure_extra([_round(maker, reader, runs) - _round(same, reader, runs) for _ in range(ROUNDS)])
+
+
+def _round(maker: Kernel, reader: Kernel, runs: int) -> float:
+    """Median seconds of `reader` right after `maker`."""
+    times = []
+    for _ in range(runs):
+        maker.run()
+        before = time.perf_counter()
+        reader.run()
+        times.append(time.perf_counter() - before)
+    return float(np.median(times))
+
+
+def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -> _Relus:
+    if (target, size) not in _relus:
+        toolchain = get_toolchain(target)
+        model = relu_model(size // 4)
+        package = toolchain.build(model, threads)
+        maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
+        first, handed_over, last = _buffers(size)
+        maker.bind([first], [handed_over])
+        reader.bind([handed_over], [last])
+        _relus[target, size] = _Relus(maker, reader)
+    return _relus[target, size]
+
+
+@cache
+def _buffers(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the maker reads, what is handed over, what the reader writes; the same for all toolchains."""
+    made = [aligned_empty(TensorType((1, size // 4), "float32")) for _ in range(3)]
+    for array in made:
+        array[...] = np.linspace(-1, 1, size // 4, dtype=np.float32)
+    return made[0], made[1], made[2]

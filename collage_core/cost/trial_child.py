@@ -1,0 +1,164 @@
+"""The worker's side of a trial: build a sub-model, run and check it, time it. One trial at a time, kept between the calls.
+
+Runs in a process of its own that may crash or hang at any line. Arrays come as files, so that nothing large is sent.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..graph import Tensor
+from ..model.accuracy import is_float, output_errors
+from ..model.base import SubModel
+from ..toolchains.base import Kernel, Toolchain, ToolchainError
+from ..toolchains.buffers import aligned_empty, numpy_dtype
+from .timing import TimingLimits, reference_speed, time_runs
+
+GetToolchain = Callable[[str], Toolchain]
+_MAP_FROM_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """A tensor whose values lie in a ``.npy`` file."""
+
+    tensor: Tensor
+    path: Path
+
+    def read(self) -> np.ndarray:
+        """The values, mapped where they are large; never to be written to."""
+        mapped = self.path.stat().st_size >= _MAP_FROM_BYTES
+        array = np.load(self.path, mmap_mode="r" if mapped else None)
+        return array.view(numpy_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one run gave.
+
+    Attributes:
+        seconds: Of the run.
+        error: Largest relative error over the outputs; may be infinite.
+        worst: Name of the output that has it.
+        overwritten: Name of an input that is not what it was, or empty.
+    """
+
+    seconds: float
+    error: float
+    worst: str
+    overwritten: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Samples, and a check of what the last timed run left behind."""
+
+    samples: tuple[float, ...]
+    stopped_early: bool
+    reference_s: float
+    check: Check
+
+
+@dataclass
+class _Trial:
+    """The kernel under trial and its buffers."""
+
+    kernel: Kernel
+    given: list[ArrayFile] = field(default_factory=list)
+    wanted: list[ArrayFile] = field(default_factory=list)
+    inputs: list[np.ndarray] = field(default_factory=list)
+    outputs: list[np.ndarray] = field(default_factory=list)
+
+    def check(self, seconds: float) -> Check:
+        names = [file.tensor.name for file in self.wanted]
+        got = dict(zip(names, self.outputs, strict=True))
+        errors = output_errors(got, {file.tensor.name: file.read() for file in self.wanted})
+        worst = max(errors, key=errors.__getitem__, default="")
+        changed = (file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, file.read()))
+        return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""))
+
+
+_trial: _Trial | None = None
+
+
+def warm_up(get_toolchain: GetToolchain, target: str) -> None:
+    """Nothing but the imports that come with this module and the toolchain's, so that no trial pays for them."""
+    get_toolchain(target)
+
+
+def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: int) -> None:
+    """Build and load `model`.
+
+    Raises:
+        ToolchainError: in the toolchain's own words.
+    """
+    release()
+    toolchain = get_toolchain(target)
+    package = toolchain.build(model, threads)
+    if not isinstance(package, bytes):
+        raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
+    global _trial
+    _trial = _Trial(toolchain.load(package, model.inputs, model.outputs, threads))
+
+
+def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
+    """Run once on the activations that really arrive, into buffers that hold something else before."""
+    trial = _current()
+    trial.given, trial.wanted = list(given), list(wanted)
+    trial.inputs = [_aligned(file) for file in given]
+    trial.outputs = [_spoilt(file) for file in wanted]
+    trial.kernel.bind(trial.inputs, trial.outputs)
+    start = time.perf_counter()
+    trial.kernel.run()
+    return trial.check(time.perf_counter() - start)
+
+
+def sample(limits: TimingLimits, budget_s: float | None) -> Timed:
+    """Time the kernel that was checked, check what it computed meanwhile, and let go of it."""
+    trial = _current()
+    speed = reference_speed()
+    samples = time_runs(trial.kernel.run, limits, budget_s)
+    timed = Timed(samples.seconds, samples.stopped_early, speed, trial.check(samples.seconds[-1]))
+    release()
+    return timed
+
+
+def release() -> None:
+    """Let go of the kernel and its buffers."""
+    global _trial
+    _trial = None
+    gc.collect()
+
+
+def _current() -> _Trial:
+    if _trial is None:
+        raise RuntimeError("no kernel was built in this process")
+    return _trial
+
+
+def _aligned(file: ArrayFile) -> np.ndarray:
+    array = aligned_empty(file.tensor.type)
+    array[...] = file.read()
+    return array
+
+
+def _spoilt(file: ArrayFile) -> np.ndarray:
+    """A buffer for an output, with values in it that are not the right ones: what a kernel leaves out is found."""
+    array = aligned_empty(file.tensor.type)
+    if is_float(array.dtype):
+        array.fill(np.nan)
+    elif array.dtype.kind == "b":
+        np.logical_not(file.read(), out=array)
+    else:
+        array.reshape(-1).view(np.uint8)[...] = 0xA5
+    return array
+
+
+def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(one.reshape(-1).view(np.uint8), np.ascontiguousarray(other).reshape(-1).view(np.uint8))

@@ -1,0 +1,71 @@
+"""Why a plan is as it is, from the run that was saved beside it: the document of `collage explain`, and its words.
+
+Design, "Why": regret, the cost at which a candidate would enter, and for a target with no candidate the stage and reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .errors import CollageError
+from .record import RunRecord
+from .terminal import milliseconds
+
+
+def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
+    """The explanation of a node, a candidate, or (with neither) of every partition.
+
+    Args:
+        path: A plan file or the folder of a run; the run must lie beside the plan.
+    """
+    record = RunRecord.load(path if path.is_dir() else path.parent)
+    if node is not None:
+        nodes = [_node_index(record, node)]
+    elif candidate is not None:
+        nodes = [_candidate_nodes(record, candidate)[0]]
+    else:
+        nodes = [partition.nodes[0] for partition in record.plan.partitions]
+    return {"schema": 1, "total_s": record.plan.total_s, "nodes": [_explain_node(record, index, candidate) for index in nodes]}
+
+
+def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, Any]:
+    found = record.node_candidates(index)
+    rows = [row for row in found["candidates"] if only is None or row["id"] == only]
+    for row in rows:
+        cost, regret = row["cost"]["seconds"], row["regret_s"]
+        row["enters_below_s"] = max(cost - regret, 0.0) if cost is not None and regret else None
+    node = record.graph.nodes[index]
+    return {"node": index, "name": node.name, "op": node.op, "candidates": rows, "rejections": found["rejections"] if only is None else []}
+
+
+def _node_index(record: RunRecord, node: str) -> int:
+    if node in record.graph.index_by_name:
+        return record.graph.index_by_name[node]
+    if node.isdecimal() and int(node) < len(record.graph):
+        return int(node)
+    raise CollageError(f"the model has no node {node!r}", f"give a name, or an index from 0 to {len(record.graph) - 1}", "unknown_node")
+
+
+def _candidate_nodes(record: RunRecord, candidate: str) -> list[int]:
+    for costed in record.candidates:
+        if costed.id == candidate:
+            return list(costed.candidate["nodes"])
+    raise CollageError(f"the run has no candidate {candidate!r}", "`collage explain PLAN --node N` lists the ids", "unknown_candidate")
+
+
+def show_explanation(document: dict[str, Any]) -> None:
+    """The explanation for people, on standard output."""
+    for item in document["nodes"]:
+        click.echo(f"{item['name']} ({item['op']}), node {item['node']}")
+        for row in item["candidates"]:
+            mark = "*" if row["chosen"] else " "
+            regret = "" if row["regret_s"] is None else f"  regret {milliseconds(row['regret_s'])}"
+            below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
+            click.echo(
+                f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {row['label']}  [{row['id']}]{regret}{below}"
+            )
+        for rejection in item["rejections"][:12]:
+            click.echo(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")

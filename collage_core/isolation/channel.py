@@ -1,0 +1,94 @@
+"""`Channel`: whole pickled messages over one private socket, each wait of which can be given up.
+
+Frames are eight bytes of length and the pickle. Nothing blocks for good: while it waits, either side calls `tick` about
+every 50 ms, which may raise. That also holds for half a message and for a peer that does not read.
+"""
+
+from __future__ import annotations
+
+import pickle
+import select
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any
+
+TICK_S = 0.05
+_LENGTH = struct.Struct("!Q")
+_READ_BYTES = 1 << 20
+
+
+class ChannelClosed(Exception):
+    """The other end is gone."""
+
+
+def _no_tick() -> None:
+    return None
+
+
+class Channel:
+    """One end of a socket pair."""
+
+    def __init__(self, end: socket.socket):
+        self._socket = end
+        end.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, message: Any, tick: Callable[[], None] = _no_tick) -> None:
+        """Pickle and send `message`.
+
+        Raises:
+            ChannelClosed: the other end is gone.
+        """
+        self.send_bytes(pickle.dumps(message, protocol=5), tick)
+
+    def send_bytes(self, data: bytes, tick: Callable[[], None] = _no_tick) -> None:
+        """Send what is pickled already."""
+        self._send_all(_LENGTH.pack(len(data)), tick)
+        self._send_all(data, tick)
+
+    def receive(self, tick: Callable[[], None] = _no_tick) -> Any:
+        """The next message.
+
+        Raises:
+            ChannelClosed: the other end is gone.
+        """
+        (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, tick))
+        return pickle.loads(self._receive_exactly(length, tick))
+
+    def _send_all(self, data: bytes, tick: Callable[[], None]) -> None:
+        rest = memoryview(data)
+        while rest:
+            self._wait(select.POLLOUT, tick)
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise ChannelClosed from error
+
+    def _receive_exactly(self, length: int, tick: Callable[[], None]) -> bytearray:
+        got = bytearray()
+        while len(got) < length:
+            self._wait(select.POLLIN, tick)
+            try:
+                part = self._socket.recv(min(length - len(got), _READ_BYTES))
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise ChannelClosed from error
+            if not part:
+                raise ChannelClosed
+            got += part
+        return got
+
+    def _wait(self, event: int, tick: Callable[[], None]) -> None:
+        poll = select.poll()
+        poll.register(self._socket, event)
+        while not poll.poll(TICK_S * 1000):
+            tick()

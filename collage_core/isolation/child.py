@@ -1,0 +1,71 @@
+"""The child's side of a worker: takes calls from its private socket one after another until the parent is gone.
+
+Standard output and error are a file of the parent's; what a toolchain prints there never meets the messages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+import threading
+from typing import Any
+
+from .channel import Channel, ChannelClosed
+from .errors import PackedError, by_name
+from .report import report_to
+
+_PR_SET_PDEATHSIG = 1
+_LOOK_AGAIN_MS = 1000
+
+
+def main(descriptor: int) -> None:
+    """Serve calls on the inherited socket `descriptor`; never returns."""
+    os.set_inheritable(descriptor, False)
+    end = socket.socket(fileno=descriptor)
+    _die_with_parent(descriptor)
+    channel = Channel(end)
+    try:
+        channel.send(("ready", None))
+        while True:
+            _serve(channel)
+    except ChannelClosed:
+        os._exit(0)
+
+
+def _serve(channel: Channel) -> None:
+    module, name, data = channel.receive()
+    report_to(lambda message: channel.send(("progress", message)))
+    answer = _answer(module, name, data)
+    report_to(None)
+    channel.send_bytes(answer)
+
+
+def _answer(module: str, name: str, data: bytes) -> bytes:
+    """The pickled outcome of one call, whatever it raises."""
+    try:
+        arguments: tuple[Any, ...] = pickle.loads(data)
+        return pickle.dumps(("result", by_name(module, name)(*arguments)), protocol=5)
+    except ChannelClosed:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the border: it is told to the parent, which raises it there
+        return pickle.dumps(("error", PackedError.pack(error)), protocol=5)
+
+
+def _die_with_parent(descriptor: int) -> None:
+    """End when the parent ends, in native code too: by the kernel on Linux, and by a thread that sees the socket close."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_on_hang_up, args=(descriptor,), daemon=True).start()
+
+
+def _end_on_hang_up(descriptor: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, 0)  # a hang-up is told unasked
+    while not poll.poll(_LOOK_AGAIN_MS):  # looks again, for a socket that was closed on this side is told only then
+        pass
+    os._exit(1)

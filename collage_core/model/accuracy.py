@@ -1,0 +1,67 @@
+"""How far what was computed is from the reference: the one definition of right and wrong (design, "Right").
+
+Enters: arrays that a plan or a candidate made, and those of the reference. Leaves: a number. Pure numpy, no model.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .base import Arrays, Model
+
+FLOAT_ACCURACY = 1e-3
+QUANTISED_ACCURACY = 2e-2
+
+
+def default_accuracy(model: Model) -> float:
+    """The largest relative error that is still right, unless the user says otherwise."""
+    return QUANTISED_ACCURACY if model.is_quantised else FLOAT_ACCURACY
+
+
+def relative_error(got: Arrays, want: Arrays) -> float:
+    """The largest error over all outputs of `want`; infinite where one is missing in `got`."""
+    return max(output_errors(got, want).values(), default=0.0)
+
+
+def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
+    """The error of each output of `want`, by name."""
+    return {name: tensor_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
+
+
+def tensor_error(got: np.ndarray, want: np.ndarray) -> float:
+    """The error of one tensor.
+
+    Floats: max|got − want| / max|want|, absolute where `want` is all zeros; NaN and the infinities must be in the same
+    places. Integers, booleans and strings: the share of elements that differ. Another shape or dtype is infinitely wrong.
+    """
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return math.inf
+    if want.size == 0:
+        return 0.0
+    if not is_float(want.dtype):
+        return float(np.mean(got != want))
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    return _float_error(got.astype(wide), want.astype(wide))
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether `dtype` is a float, a complex, or one of the small floats that numpy knows by extension only."""
+    return dtype.kind in "fc" or "float" in dtype.name
+
+
+def _float_error(got: np.ndarray, want: np.ndarray) -> float:
+    finite = np.isfinite(want)
+    if not finite.all():
+        if not np.array_equal(got[~finite], want[~finite], equal_nan=True):
+            return math.inf
+        got, want = got[finite], want[finite]
+        if want.size == 0:
+            return 0.0
+    if not np.isfinite(got).all():
+        return math.inf
+    with np.errstate(over="ignore"):
+        distance = float(np.max(np.abs(got - want)))
+    size = float(np.max(np.abs(want)))
+    return distance / size if size > 0 else distance

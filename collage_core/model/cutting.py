@@ -1,0 +1,60 @@
+"""Cutting a sub-graph out of a model as a model of its own, with the weights it needs.
+
+Enters: the folded model and its graph, indexed once. Leaves: a `SubModel` for any set of nodes, in the time that it takes to
+copy what is inside.
+"""
+
+from __future__ import annotations
+
+from onnx import ModelProto
+
+from ..errors import CollageError
+from ..graph import DataflowGraph, IndexSet, SubGraph, Tensor
+from .base import SubModel
+from .inference import value_info
+from .sessions import MOST_BYTES
+
+
+class Cutter:
+    """Cuts sub-graphs of one model.
+
+    Args:
+        model: The model; its nodes are those of `graph`, in order.
+        graph: Its dataflow graph.
+    """
+
+    def __init__(self, model: ModelProto, graph: DataflowGraph):
+        self._model = model
+        self._graph = graph
+        self._nodes = list(model.graph.node)
+        self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
+
+    def cut(self, inside: IndexSet) -> SubModel:
+        """The sub-graph `inside` as a model of its own.
+
+        Raises:
+            CollageError: it is empty, or its weights are more than an ONNX message holds.
+        """
+        if not inside:
+            raise CollageError("a sub-graph with no nodes cannot be cut out", "", "empty")
+        sub_graph = SubGraph(self._graph, inside)
+        types = self._graph.types
+        inputs = tuple(Tensor(name, types[name]) for name in sub_graph.input_tensors())
+        outputs = tuple(Tensor(name, types[name]) for name in sub_graph.output_tensors())
+        made = ModelProto(ir_version=self._model.ir_version, producer_name="collage")
+        made.opset_import.extend(self._model.opset_import)
+        graph = made.graph
+        graph.name = self._nodes[inside.first()].name
+        graph.node.extend(self._nodes[index] for index in inside)
+        graph.input.extend(value_info(tensor.name, tensor.type) for tensor in inputs)
+        graph.output.extend(value_info(tensor.name, tensor.type) for tensor in outputs)
+        read = dict.fromkeys(name for index in inside for name in self._graph.nodes[index].inputs)
+        graph.initializer.extend(self._constants[name] for name in read if name in self._constants)
+        return SubModel(_serialised(made), inputs, outputs)
+
+
+def _serialised(model: ModelProto) -> bytes:
+    size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+    if size > MOST_BYTES:
+        raise CollageError(f"the sub-graph holds {size / 2**30:.1f} GiB of weights, more than one ONNX message can", "", "too_big")
+    return model.SerializeToString()

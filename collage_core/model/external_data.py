@@ -1,0 +1,152 @@
+"""Weights that an ONNX file keeps in files beside it: found, checked, and read into the model.
+
+Enters: a model whose tensors may say "my data is in file f from byte a, b bytes long". Leaves: the same model with the data
+inside. A file may only name files of its own folder: a model that came from anywhere must not read `/etc/passwd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
+
+from ..errors import CollageError
+from .dtypes import SUB_BYTE, dtype_name, numpy_dtype
+
+_CODE = "external_data"
+
+
+def tensors_of(model: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor with data in `model`: initializers and attributes, in inner graphs and functions too."""
+    yield from _graph_tensors(model.graph)
+    for function in model.functions:
+        yield from _node_tensors(function.node)
+
+
+def external_bytes(model: ModelProto, folder: Path) -> int:
+    """How many bytes of data `model` keeps outside; nothing is read.
+
+    Raises:
+        CollageError: as `load_external_data` does.
+    """
+    return sum(_span(tensor, folder)[2] for tensor in tensors_of(model) if is_external(tensor))
+
+
+def load_external_data(model: ModelProto, folder: Path) -> None:
+    """Read the data that `model` keeps outside, from files under `folder`, into its tensors.
+
+    Raises:
+        CollageError: a file is missing, lies elsewhere or is too short, or the place in it makes no sense.
+    """
+    for tensor in tensors_of(model):
+        if not is_external(tensor):
+            continue
+        path, offset, length = _span(tensor, folder)
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                data = file.read(length)
+        except OSError as error:
+            raise CollageError(
+                f"cannot read {str(path)!r}, which holds the data of {tensor.name!r}: {error.strerror}", "", _CODE
+            ) from error
+        tensor.raw_data = data
+        tensor.data_location = TensorProto.DEFAULT
+        del tensor.external_data[:]
+
+
+def is_external(tensor: TensorProto) -> bool:
+    """Whether the data of `tensor` is in another file."""
+    return tensor.data_location == TensorProto.EXTERNAL
+
+
+def _span(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
+    """The file, first byte and length of a tensor's data."""
+    said = {entry.key: entry.value for entry in tensor.external_data}
+    path = _inside(folder, said.get("location", ""), tensor.name)
+    if not path.is_file():
+        hint = f"put {said['location']!r} beside the model file, as it was when the model was saved"
+        raise CollageError(f"the data of {tensor.name!r} is in {str(path)!r}, which is not there", hint, _CODE)
+    offset, length = _number(said, "offset", tensor.name), _number(said, "length", tensor.name)
+    size = path.stat().st_size
+    needed = _data_bytes(tensor)
+    length = needed if length is None else length
+    offset = offset or 0
+    if length != needed:
+        raise CollageError(f"the data of {tensor.name!r} is said to be {length} bytes long, its shape needs {needed}", _SAVE_AGAIN, _CODE)
+    if offset + length > size:
+        message = f"the data of {tensor.name!r} is said to end at byte {offset + length} of {str(path)!r}, which has {size}"
+        raise CollageError(message, "the file is cut off or belongs to another model: copy it again", _CODE)
+    return path, offset, length
+
+
+_SAVE_AGAIN = "the model file is damaged: save or download it again"
+
+
+def _inside(folder: Path, location: str, tensor: str) -> Path:
+    """`location` under `folder`; refused when it leads out, by its text or by a link."""
+    if not location:
+        raise CollageError(f"the data of {tensor!r} is said to be in another file, which is not named", _SAVE_AGAIN, _CODE)
+    path = folder / location
+    root = folder.resolve()
+    try:
+        outside = Path(location).is_absolute() or not path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CollageError(
+            f"the data of {tensor!r} is said to be in {location!r}, which is no usable path: {error}", _SAVE_AGAIN, _CODE
+        ) from error
+    if outside:
+        message = f"the data of {tensor!r} is said to be in {location!r}, which lies outside the model's folder"
+        raise CollageError(
+            message, "for safety only files of the model's own folder are read: move the data there and save the model anew", _CODE
+        )
+    return path
+
+
+def _number(said: dict[str, str], key: str, tensor: str) -> int | None:
+    if key not in said:
+        return None
+    try:
+        value = int(said[key])
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise CollageError(f"the data of {tensor!r} has the {key} {said[key]!r}, which is no number of bytes", _SAVE_AGAIN, _CODE)
+    return value
+
+
+def _data_bytes(tensor: TensorProto) -> int:
+    name = dtype_name(tensor.data_type)
+    if name in ("undefined", "string") or any(dim < 0 for dim in tensor.dims):
+        raise CollageError(f"the data of {tensor.name!r} is in another file, but its type {name!r} cannot be", _SAVE_AGAIN, _CODE)
+    count = prod(tensor.dims)
+    if name in SUB_BYTE:
+        per_byte = 4 if name.endswith("2") else 2
+        return -(-count // per_byte)
+    return count * np.dtype(numpy_dtype(name)).itemsize
+
+
+def _graph_tensors(graph: GraphProto) -> Iterator[TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _node_tensors(graph.node)
+
+
+def _node_tensors(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
+    for node in nodes:
+        for attribute in node.attribute:
+            yield from _attribute_tensors(attribute)
+
+
+def _attribute_tensors(attribute: AttributeProto) -> Iterator[TensorProto]:
+    if attribute.HasField("t"):
+        yield attribute.t
+    yield from attribute.tensors
+    for sparse in (*([attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else ()), *attribute.sparse_tensors):
+        yield from (sparse.values, sparse.indices)
+    for graph in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+        yield from _graph_tensors(graph)

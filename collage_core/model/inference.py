@@ -1,0 +1,75 @@
+"""The types of a model's tensors, as far as they follow from the graph alone.
+
+Enters: a model whose input shapes are fixed. Leaves: tensor name → type for every tensor whose shape and dtype ONNX's shape
+inference finds completely. What it leaves open is measured by a reference run (see `onnx_model`).
+"""
+
+from __future__ import annotations
+
+import onnx.shape_inference
+from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker
+
+from ..errors import CollageError
+from ..graph import TensorType
+from .dtypes import dtype_name, elem_type
+
+_SMALL_BYTES = 4096
+"""Initializers up to this size go along, since shapes may be computed from them; of the others the type is enough."""
+
+
+def inferred_types(model: ModelProto) -> dict[str, TensorType]:
+    """The types of inputs and of what nodes make, where they are known completely.
+
+    Raises:
+        CollageError: a node makes a sequence, a map or an optional: only tensors can pass between toolchains.
+    """
+    try:
+        inferred = onnx.shape_inference.infer_shapes(_skeleton(model), data_prop=True).graph
+    except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
+        # The runtime took the model, so the fault is inference's: everything is measured instead.
+        inferred = model.graph
+    wanted = {value.name for value in model.graph.input} | {name for node in model.graph.node for name in node.output if name}
+    makers = {name: node.name for node in model.graph.node for name in node.output}
+    types = {}
+    for value in (*inferred.input, *inferred.value_info, *inferred.output):
+        if value.name not in wanted:
+            continue
+        kind = value.type.WhichOneof("value")
+        if kind not in (None, "tensor_type"):
+            what = kind.removesuffix("_type").replace("_", " ")
+            message = f"node {makers.get(value.name, '')!r} makes {value.name!r}, which is a {what} and no tensor"
+            raise CollageError(message, "only tensors can pass between toolchains: export the model without it", "unsupported")
+        known = _known_type(value)
+        if known is not None:
+            types[value.name] = known
+    return types
+
+
+def value_info(name: str, known: TensorType) -> ValueInfoProto:
+    """The type of a boundary tensor, as ONNX writes it."""
+    return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), known.shape)
+
+
+def _known_type(value: ValueInfoProto) -> TensorType | None:
+    tensor = value.type.tensor_type
+    dims = tensor.shape.dim
+    if tensor.elem_type == TensorProto.UNDEFINED or not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in dims):
+        return None
+    return TensorType(tuple(dim.dim_value for dim in dims), dtype_name(tensor.elem_type))
+
+
+def _skeleton(model: ModelProto) -> ModelProto:
+    """`model` without its large weights, which become inputs, and without the shapes that it claims for its outputs."""
+    made = ModelProto(ir_version=model.ir_version)
+    made.opset_import.extend(model.opset_import)
+    graph: GraphProto = made.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    for tensor in model.graph.initializer:
+        if tensor.ByteSize() <= _SMALL_BYTES:
+            graph.initializer.append(tensor)
+        else:
+            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    graph.output.extend(ValueInfoProto(name=value.name) for value in model.graph.output)
+    return made

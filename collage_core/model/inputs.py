@@ -1,0 +1,177 @@
+"""Inputs for a model: seeded ones that it accepts and that do change its outputs, and checks on those that a user brings.
+
+Enters: the types of a model's inputs, and a way to run it. Leaves: arrays by input name (design, "Right": floats from a
+seeded standard normal, integers small, not negative, and such that the model accepts them).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CollageError
+from ..graph import Tensor
+from .accuracy import is_float, relative_error
+from .base import Arrays
+from .dtypes import numpy_dtype
+from .sessions import RuntimeRefusal
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How seeded inputs are drawn.
+
+    Attributes:
+        scale: Factor on the standard normal; 0 for a uniform draw from 0 to 1.
+        lowest, bound: Integers are drawn from ``lowest`` to ``bound - 1``.
+    """
+
+    scale: float = 1.0
+    lowest: int = 0
+    bound: int = 10
+
+
+_INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
+_SCALES = (1.0, 10.0, 0.1, 0.0)
+_CLEAR_CHANGE, _SMALL_NOISE = 10, 0.02
+"""In accuracies: seeds should change the outputs by so much at least, rounding by so much at most."""
+
+
+def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
+    """Arrays for `inputs`; each depends on the seed and the input's own name and type only."""
+    return {tensor.name: _draw_one(tensor, recipe, seed) for tensor in inputs}
+
+
+def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> np.ndarray:
+    random = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
+    shape, dtype = tensor.type.shape, numpy_dtype(tensor.type.dtype)
+    if dtype.kind == "O":
+        return random.integers(recipe.lowest, recipe.bound, shape).astype(str).astype(object)
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(bool)
+    if not is_float(dtype):
+        return random.integers(recipe.lowest, recipe.bound, shape).astype(dtype)
+    real = random.random(shape) if recipe.scale == 0 else random.standard_normal(shape) * recipe.scale
+    if dtype.kind == "c":
+        return (real + 1j * random.standard_normal(shape)).astype(dtype)
+    return real.astype(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """How well a recipe serves: what seeds change in the outputs, and what rounding alone changes, both relative."""
+
+    recipe: Recipe
+    change: float
+    noise: float
+    accuracy: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.change >= _CLEAR_CHANGE * self.accuracy
+
+    @property
+    def is_noisy(self) -> bool:
+        return self.noise > _SMALL_NOISE * self.accuracy
+
+    def rank(self) -> tuple[bool, float]:
+        """The best trial has the greatest: one that changes the outputs clearly, at the least noise."""
+        return self.is_clear, -self.noise if self.is_clear else self.change
+
+
+def find_recipe(
+    inputs: Sequence[Tensor], run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays], accuracy: float
+) -> tuple[Recipe, str]:
+    """A recipe whose inputs the model accepts and whose seeds change its outputs, and a note where they hardly do.
+
+    Outputs that are all but dead (a sigmoid far below zero) differ by rounding alone, and would make right plans look
+    wrong: then other scales are tried.
+
+    Args:
+        inputs: The model's inputs.
+        run: Runs the model; raises RuntimeRefusal where it does not accept the inputs.
+        rerun: Runs it with its sums in another order.
+        accuracy: The relative error up to which a plan is right.
+
+    Raises:
+        CollageError: no inputs that were tried are accepted.
+    """
+    best: _Trial | None = None
+    reason = ""
+    has_floats = any(is_float(numpy_dtype(tensor.type.dtype)) for tensor in inputs)
+    for scale in _SCALES if has_floats else _SCALES[:1]:
+        for lowest, bound in _INTEGERS:
+            try:
+                recipe = Recipe(scale, lowest, bound)
+                trial = _Trial(recipe, *_try(inputs, recipe, run, rerun), accuracy)
+            except RuntimeRefusal as error:
+                reason = reason or str(error)
+                continue
+            if best is None or trial.rank() > best.rank():
+                best = trial
+            break
+        if best is not None and best.is_clear and not best.is_noisy:
+            break
+    if best is None:
+        hint = "bring inputs that it accepts with --inputs FILE.npz"
+        raise CollageError(f"the model accepts none of the inputs that were tried: {reason}", hint, "inputs")
+    return best.recipe, _note(best)
+
+
+def _note(trial: _Trial) -> str:
+    if trial.change <= 0:
+        return "no inputs that were tried change the outputs: comparing with the reference proves little"
+    if not trial.is_clear:
+        return f"inputs change the outputs by a relative {trial.change:.1e} at most: comparing with the reference proves little"
+    if trial.is_noisy:
+        return f"rounding alone changes the outputs by a relative {trial.noise:.1e}: an error of that size means nothing"
+    return ""
+
+
+def _try(
+    inputs: Sequence[Tensor], recipe: Recipe, run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays]
+) -> tuple[float, float]:
+    """What seeds change in the outputs, negative where one is not finite, and what the order of sums changes."""
+    given = draw(inputs, recipe, 0)
+    one, other, again = run(given), run(draw(inputs, recipe, 1)), rerun(given)
+    finite = all(_is_finite(value) for outputs in (one, other) for value in outputs.values())
+    return min(relative_error(one, other), 1.0) if finite else -1.0, relative_error(again, one)
+
+
+def _is_finite(value: np.ndarray) -> bool:
+    return not is_float(value.dtype) or bool(np.isfinite(value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)).all())
+
+
+def check_inputs(inputs: Sequence[Tensor], arrays: Arrays) -> dict[str, np.ndarray]:
+    """The user's own inputs in the model's order, contiguous, with nothing missing, unknown, or of another type.
+
+    Raises:
+        CollageError: a name, shape or dtype does not fit.
+    """
+    wanted = ", ".join(f"{tensor.name} {_shown(tensor)}" for tensor in inputs)
+    hint = f"the model's inputs are {wanted}"
+    known = {tensor.name for tensor in inputs}
+    for name in arrays:
+        if name not in known:
+            raise CollageError(f"the model has no input {name!r}", hint, "inputs")
+    checked = {}
+    for tensor in inputs:
+        if tensor.name not in arrays:
+            raise CollageError(f"the input {tensor.name!r} is missing", hint, "inputs")
+        value = np.asarray(arrays[tensor.name])
+        wanted_dtype = numpy_dtype(tensor.type.dtype)
+        if value.shape != tensor.type.shape:
+            raise CollageError(f"the input {tensor.name!r} has shape {list(value.shape)}, not {list(tensor.type.shape)}", hint, "inputs")
+        if tensor.type.dtype == "string" and value.dtype.kind in "US":
+            value = value.astype(str).astype(object)
+        if value.dtype != wanted_dtype:
+            raise CollageError(f"the input {tensor.name!r} has dtype {value.dtype.name!r}, not {tensor.type.dtype!r}", hint, "inputs")
+        checked[tensor.name] = np.ascontiguousarray(value) if value.ndim else value
+    return checked
+
+
+def _shown(tensor: Tensor) -> str:
+    return f"{tensor.type.dtype}{list(tensor.type.shape)}"

@@ -1,0 +1,87 @@
+"""The kind of every ONNX operator: how freely TVM may fuse it.
+
+Enters: an operator and the types at its boundary. Leaves: an `OpPatternKind`. The table says what TVM's own analysis
+(`AnnotateTIROpPattern` over the legalised operator) says; an operator that becomes several functions there has the
+greatest of their kinds. It departs in two places, where TVM's answer is an accident of its importer or of the indices:
+`Min`, `Max`, `Sum`, `Mean` and `PRelu` are element-wise by nature (the importer stacks and reduces, or reshapes a slope), and
+`Slice` and `Transpose` are always injective (TVM calls them element-wise when they happen to move nothing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..graph import OpPatternKind, TensorType
+
+_E = OpPatternKind.ELEMWISE
+_B = OpPatternKind.BROADCAST
+_I = OpPatternKind.INJECTIVE
+_R = OpPatternKind.COMM_REDUCE
+_A = OpPatternKind.OUT_EWISE_FUSABLE
+_O = OpPatternKind.OPAQUE
+
+# One output element from one element of each input. With several inputs TVM asks only that one of them has the output's
+# shape: the others (a bias, a scale, a scalar) are broadcast along the way and the loop stays that of the output.
+_ELEMENT_WISE = """
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu
+    Clip Cos Cosh DequantizeLinear Div Dropout Elu Equal Erf Exp EyeLike Floor Gelu Greater GreaterOrEqual HardSigmoid
+    HardSwish Identity IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow
+    QuantizeLinear Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh
+    ThresholdedRelu Trilu Where Xor
+    com.microsoft.BiasAdd com.microsoft.BiasGelu com.microsoft.DequantizeLinear com.microsoft.FastGelu com.microsoft.Gelu
+    com.microsoft.QLinearAdd com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul com.microsoft.QLinearSigmoid
+    com.microsoft.QuantizeLinear com.microsoft.QuickGelu
+"""
+# Every element goes to one or more known places and nothing else happens; BatchNormalization is a scale and a shift whose
+# parameters are broadcast along the channels.
+_BROADCAST = "BatchNormalization ConstantOfShape Expand OneHot Squeeze Unsqueeze"
+# Each output element comes from one place of the input, which the index alone says. A resize reads a few such places.
+_INJECTIVE = """
+    AffineGrid CenterCropPad Concat DepthToSpace Flatten Pad Reshape Resize ReverseSequence Slice SpaceToDepth Split Tile
+    Transpose Upsample com.microsoft.QLinearConcat
+"""
+# A plain commutative reduction, after and before which element-wise work may stand.
+_REDUCE = """
+    DynamicQuantizeLinear GlobalLpPool GlobalMaxPool ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin
+    ReduceProd ReduceSum ReduceSumSquare
+"""
+# A reduction that multiplies (convolutions and matrix products), that goes over a window, or that is followed by more of its
+# own (softmax, normalisations, a mean divides, an argmax carries two values): only its outputs fuse on.
+_OUT_FUSABLE = """
+    ArgMax ArgMin AveragePool Conv ConvInteger ConvTranspose DeformConv Einsum Gemm GlobalAveragePool GroupNormalization
+    Hardmax InstanceNormalization LRN LayerNormalization LogSoftmax LpNormalization LpPool MatMul MatMulInteger MaxPool
+    MaxRoiPool MeanVarianceNormalization QLinearConv QLinearMatMul RMSNormalization ReduceMean Softmax
+    com.microsoft.BiasSoftmax com.microsoft.ConvTransposeWithDynamicPads com.microsoft.DynamicQuantizeMatMul
+    com.microsoft.FusedConv com.microsoft.FusedGemm com.microsoft.FusedMatMul com.microsoft.GroupNorm
+    com.microsoft.MatMulInteger16 com.microsoft.MatMulIntegerToFloat com.microsoft.MatMulNBits com.microsoft.NhwcConv
+    com.microsoft.NhwcFusedConv com.microsoft.NhwcMaxPool com.microsoft.QGemm com.microsoft.QLinearAveragePool
+    com.microsoft.QLinearConv com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearReduceMean
+    com.microsoft.QLinearSoftmax com.microsoft.SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization
+    com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul SimplifiedLayerNormalization
+"""
+# Everything else is opaque: what reads where the data says (Gather, Scatter, GridSample, RoiAlign), what scans (CumSum,
+# recurrent layers), what sorts, counts or draws at random, whole attentions, and operators of domains that are not known.
+
+_KINDS: dict[str, OpPatternKind] = {
+    op: kind
+    for ops, kind in ((_ELEMENT_WISE, _E), (_BROADCAST, _B), (_INJECTIVE, _I), (_REDUCE, _R), (_OUT_FUSABLE, _A))
+    for op in ops.split()
+}
+
+
+def kind_of(op: str, input_types: Sequence[TensorType | None], output_types: Sequence[TensorType], has_inner_graph: bool) -> OpPatternKind:
+    """The kind of one call of `op`.
+
+    Args:
+        op: As `Node.op` says it, with the domain in front where that is not ONNX's own.
+        input_types: Types of its inputs, None where one is absent or not known.
+        output_types: Types of its outputs.
+        has_inner_graph: `If`, `Loop`, `Scan` and their like are opaque.
+    """
+    if has_inner_graph:
+        return _O
+    kind = _KINDS.get(op, _O)
+    if kind is not _E or not output_types:
+        return kind
+    shapes = [known.shape for known in input_types if known is not None]
+    return _E if not shapes or output_types[0].shape in shapes else _B

@@ -1,0 +1,111 @@
+"""From a path to a `ModelProto` with all of its data inside, or one clear line why there is none.
+
+Enters: a path that a user named. Leaves: the model as it stands in the file, and a digest of its bytes. Nothing is
+interpreted here beyond "this is an ONNX model": see `normalising` for what follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import ModelProto
+
+from ..errors import CollageError
+from .external_data import external_bytes, is_external, load_external_data, tensors_of
+from .sessions import MOST_BYTES
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model file that was read.
+
+    Attributes:
+        model: The model, external data inside.
+        digest: Hex digest over the file's bytes and its external data, the same wherever the file lies.
+    """
+
+    model: ModelProto
+    digest: str
+
+
+def read_model(path: Path) -> ModelFile:
+    """Read the ONNX model at `path` with its external data.
+
+    Raises:
+        CollageError: there is no file, it cannot be read, it is no ONNX model or a damaged one, or external data is missing.
+    """
+    data = _bytes_of(path)
+    model = _parse(path, data)
+    digest = hashlib.sha256(data)
+    del data
+    outside = external_bytes(model, path.parent)
+    if outside + path.stat().st_size > MOST_BYTES:
+        raise _too_big(path, outside + path.stat().st_size)
+    tensors = [tensor for tensor in tensors_of(model) if is_external(tensor)]
+    load_external_data(model, path.parent)
+    for tensor in tensors:
+        digest.update(tensor.name.encode())
+        digest.update(tensor.raw_data)
+    return ModelFile(model, digest.hexdigest())
+
+
+def _bytes_of(path: Path) -> bytes:
+    name = str(path)
+    if path.is_dir():
+        inside = sorted(found.name for found in path.glob("*.onnx"))
+        hint = f"name the file in it, such as {inside[0]!r}" if inside else "name an .onnx file"
+        raise CollageError(f"{name!r} is a folder, not a model file", hint, "not_onnx")
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise _too_big(path, path.stat().st_size)
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise CollageError(
+            f"there is no file {name!r}", "check the path, or name a sample model (see `collage models`)", "no_file"
+        ) from error
+    except OSError as error:
+        raise CollageError(f"cannot read {name!r}: {error.strerror}", "check the file's permissions", "unreadable") from error
+
+
+def _too_big(path: Path, size: int) -> CollageError:
+    message = f"{str(path)!r} holds {size / 2**30:.1f} GiB with its weights, more than the 2 GiB that one ONNX message can"
+    return CollageError(message, "split the model, or take a smaller precision", "too_big")
+
+
+def _parse(path: Path, data: bytes) -> ModelProto:
+    name = str(path)
+    if not data:
+        raise CollageError(f"{name!r} is empty", "download or save it again", "not_onnx")
+    known = _recognise(data)
+    if known:
+        raise CollageError(f"{name!r} is {known}, not an ONNX model", "export the model to ONNX first", "not_onnx")
+    try:
+        model = ModelProto.FromString(data)
+    except DecodeError as error:
+        # An ONNX file begins with its IR version (field 1), almost always: then it is one, but not all of it.
+        begins_like_onnx = data[0] == 0x08 and len(data) > 1 and data[1] < 0x40
+        what = "is cut off or damaged: it begins like an ONNX model" if begins_like_onnx else "is not an ONNX model"
+        hint = "download or save it again" if begins_like_onnx else "name an .onnx file or a sample model (see `collage models`)"
+        raise CollageError(f"{name!r} {what}", hint, "not_onnx") from error
+    if not model.HasField("graph"):
+        raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
+    return model
+
+
+def _recognise(data: bytes) -> str:
+    """What a file is that is known not to be ONNX, by its first bytes."""
+    signatures = (
+        (0, b"PK\x03\x04", "a zip archive (PyTorch and Keras save such files)"),
+        (0, b"\x89HDF", "an HDF5 file (Keras saves such files)"),
+        (4, b"TFL3", "a TensorFlow Lite model"),
+        (0, b"\x80\x02", "a Python pickle (PyTorch saves such files)"),
+        (0, b"\x1f\x8b", "a gzip archive"),
+        (0, b"<", "text (XML or HTML)"),
+        (0, b"{", "text (JSON)"),
+        (0, b"7767517\n", "an ncnn parameter file"),
+        (0, b"version https://git-lfs", "a Git LFS pointer, not the file that it points to"),
+    )
+    return next((what for at, mark, what in signatures if data[at : at + len(mark)] == mark), "")

@@ -1,0 +1,264 @@
+"""From the model in the file to the user's model as everything else reads it: plain, ordered, named, and whole.
+
+Enters: a `ModelProto` as it was read. Leaves, in place: local functions inlined, constants as initializers, every node with
+a unique name, in an order in which no node reads a later one, and without what nothing reads. What the model computes is
+never changed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+
+import numpy as np
+import onnx.defs
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, checker, helper, inliner, numpy_helper
+
+from ..errors import CollageError
+from .base import FoldedNode
+from .naming import ONNX_DOMAINS, name_nodes, op_name
+from .scopes import all_nodes, read_by
+from .sessions import first_line
+
+_OLDEST_IR, _NEWEST_IR = 4, 10
+"""IR versions that all toolchains here read; from 4 on initializers need not be inputs as well. A newer one is only
+needed for element types that no toolchain here computes with."""
+
+
+def normalise(model: ModelProto) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
+    """Make `model` plain.
+
+    Returns:
+        The model (another one where functions were inlined), and its nodes that are constants or that nothing reads.
+
+    Raises:
+        CollageError: the graph is broken: no nodes, no outputs, a cycle, a tensor made twice or by nobody.
+    """
+    model = _inline_functions(model)
+    graph = model.graph
+    if not graph.node:
+        raise CollageError("the model has no nodes", "there is nothing to partition in it", "no_nodes")
+    if not graph.output:
+        raise CollageError("the model has no outputs", "mark what it computes as its outputs and save it again", "broken_model")
+    model.ir_version = min(max(model.ir_version, _OLDEST_IR), _NEWEST_IR)
+    if not any(entry.domain in ONNX_DOMAINS for entry in model.opset_import):
+        model.opset_import.add(domain="", version=1)
+    del graph.value_info[:]
+    model.ClearField("training_info")
+    name_nodes(graph.node)
+    _make_dense(graph)
+    gone = _take_constants(graph)
+    _drop_initializer_inputs(graph)
+    _check_names(graph)
+    _keep(graph, _ordered(graph))
+    gone += _drop_dead(graph)
+    _drop_unused_outputs(model)
+    return model, tuple(gone)
+
+
+def _keep(graph: GraphProto, nodes: Iterable[NodeProto]) -> None:
+    kept = list(nodes)
+    del graph.node[:]
+    graph.node.extend(kept)
+
+
+def _inline_functions(model: ModelProto) -> ModelProto:
+    if not model.functions:
+        return model
+    try:
+        return inliner.inline_local_functions(model, convert_version=True)
+    except (RuntimeError, ValueError, checker.ValidationError) as error:
+        raise CollageError(
+            f"the model's local functions cannot be inlined: {first_line(error)}", "export it without functions", "unsupported"
+        ) from error
+
+
+def _make_dense(graph: GraphProto) -> None:
+    for sparse in graph.sparse_initializer:
+        graph.initializer.append(_dense(sparse, sparse.values.name))
+    del graph.sparse_initializer[:]
+
+
+def _dense(sparse: onnx.SparseTensorProto, name: str) -> TensorProto:
+    try:
+        values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+        full = np.zeros(tuple(sparse.dims), values.dtype)
+        places = tuple(indices.T) if indices.ndim == 2 else np.unravel_index(indices, full.shape)
+        full[places] = values
+    except (ValueError, IndexError, TypeError) as error:
+        raise CollageError(f"the sparse tensor {name!r} makes no sense: {first_line(error)}", "export it dense", "broken_model") from error
+    return numpy_helper.from_array(full, name)
+
+
+def _take_constants(graph: GraphProto) -> list[FoldedNode]:
+    """Turn `Constant` nodes, and identities of constants, into initializers."""
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    gone, rest = [], []
+    for node in graph.node:
+        made = _constant_of(node, constants)
+        if made is None:
+            rest.append(node)
+            continue
+        gone.append(FoldedNode(node.name, op_name(node), None))
+        graph.initializer.append(made)
+        constants[made.name] = made
+    _keep(graph, rest)
+    return gone
+
+
+def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorProto | None:
+    """The value of `node` as an initializer, where that is known without running anything."""
+    if node.domain not in ONNX_DOMAINS or len(node.output) != 1:
+        return None
+    name = node.output[0]
+    if node.op_type == "Identity" and len(node.input) == 1 and node.input[0] in constants:
+        made = TensorProto()
+        made.CopyFrom(constants[node.input[0]])
+    elif node.op_type == "Constant" and len(node.attribute) == 1:
+        found = _constant_value(node)
+        if found is None:
+            return None
+        made = found
+    else:
+        return None
+    made.name = name
+    return made
+
+
+def _constant_value(node: NodeProto) -> TensorProto | None:
+    attribute = node.attribute[0]
+    value = helper.get_attribute_value(attribute)
+    kinds = {"value_float": TensorProto.FLOAT, "value_int": TensorProto.INT64, "value_string": TensorProto.STRING}
+    if attribute.name == "value":
+        made = TensorProto()
+        made.CopyFrom(value)
+        return made
+    if attribute.name == "sparse_value":
+        return _dense(value, node.output[0])
+    if attribute.name in kinds:
+        return helper.make_tensor("", kinds[attribute.name], (), [value])
+    if attribute.name.removesuffix("s") in kinds:
+        return helper.make_tensor("", kinds[attribute.name.removesuffix("s")], (len(value),), list(value))
+    return None
+
+
+def _drop_initializer_inputs(graph: GraphProto) -> None:
+    """Old IR versions list initializers as inputs too; they are constants."""
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    del graph.input[:]
+    graph.input.extend(inputs)
+
+
+def _check_names(graph: GraphProto) -> None:
+    """Every tensor is made once, and everything that is read is made."""
+    made: dict[str, str] = {}
+    makers = [(value.name, "the inputs") for value in graph.input]
+    makers += [(tensor.name, "the initializers") for tensor in graph.initializer]
+    makers += [(name, f"node {node.name!r}") for node in graph.node for name in node.output if name]
+    for name, maker in makers:
+        if name in made:
+            message = f"the tensor {name!r} is made twice: by {made[name]} and by {maker}"
+            raise CollageError(message, "the model is broken: export it again", "broken_model")
+        made[name] = maker
+    readers = [(name, f"node {node.name!r}") for node in graph.node for name in read_by(node) if name]
+    readers += [(value.name, "the model's outputs") for value in graph.output]
+    for name, reader in readers:
+        if name not in made:
+            message = f"the tensor {name!r} is read by {reader}, but nothing makes it"
+            raise CollageError(message, "the model is broken: export it again", "broken_model")
+
+
+def _ordered(graph: GraphProto) -> list[NodeProto]:
+    """The nodes in the file's order where that is topological, else in the nearest that is."""
+    maker = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
+    needs = [{maker[name] for name in read_by(node) if name in maker} for node in graph.node]
+    order = topological(needs)
+    if len(order) < len(graph.node):
+        stuck = [graph.node[place].name for place in sorted(set(range(len(graph.node))) - set(order))]
+        shown = ", ".join(repr(name) for name in stuck[:3]) + (" …" if len(stuck) > 3 else "")
+        raise CollageError(
+            f"the graph has a cycle: nodes {shown} wait for each other", "the model is broken: export it again", "broken_model"
+        )
+    return [graph.node[place] for place in order]
+
+
+def topological(needs: list[set[int]]) -> list[int]:
+    """Places in an order in which each comes after all that it needs, the least first; without those on or after a cycle."""
+    waiting = [len(need) for need in needs]
+    readers: list[list[int]] = [[] for _ in needs]
+    for place, need in enumerate(needs):
+        for source in need:
+            readers[source].append(place)
+    ready = [place for place, count in enumerate(waiting) if count == 0]
+    order = []
+    while ready:
+        place = heapq.heappop(ready)
+        order.append(place)
+        for reader in readers[place]:
+            waiting[reader] -= 1
+            if waiting[reader] == 0:
+                heapq.heappush(ready, reader)
+    return order
+
+
+def _drop_dead(graph: GraphProto) -> list[FoldedNode]:
+    """Take out nodes whose tensors nothing reads, and initializers likewise."""
+    wanted = {value.name for value in graph.output}
+    alive, gone = [], []
+    for node in reversed(graph.node):
+        if wanted.isdisjoint(node.output):
+            gone.append(FoldedNode(node.name, op_name(node), None))
+        else:
+            alive.append(node)
+            wanted.update(read_by(node))
+    _keep(graph, reversed(alive))
+    constants = [tensor for tensor in graph.initializer if tensor.name in wanted]
+    if len(constants) < len(graph.initializer):
+        del graph.initializer[:]
+        graph.initializer.extend(constants)
+    return gone[::-1]
+
+
+def _drop_unused_outputs(model: ModelProto) -> None:
+    """Leave out optional outputs that nothing reads (a dropout's mask, a recurrent layer's last state)."""
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    graph = model.graph
+    wanted = {value.name for value in graph.output}
+    for node in graph.node:
+        wanted.update(read_by(node))
+    for node in graph.node:
+        # Old batch norms are told to train by the number of their outputs.
+        if len(node.output) < 2 or node.op_type == "BatchNormalization" or wanted.issuperset(node.output):
+            continue
+        optional = _optional_outputs(node, versions)
+        names = ["" if place in optional and name not in wanted else name for place, name in enumerate(node.output)]
+        while not names[-1]:
+            names.pop()
+        node.output[:] = names
+
+
+def _optional_outputs(node: NodeProto, versions: dict[str, int]) -> set[int]:
+    domain = "" if node.domain in ONNX_DOMAINS else node.domain
+    try:
+        schema = onnx.defs.get_schema(node.op_type, versions.get(domain, 1), domain)
+    except onnx.defs.SchemaError:
+        return set()
+    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+    return {place for place, output in enumerate(schema.outputs) if output.option == optional}
+
+
+def unknown_operator(model: ModelProto) -> CollageError | None:
+    """The error for the first node whose operator nobody knows: what ONNX Runtime's refusal is about, in clear words."""
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    for node in all_nodes(model.graph):
+        domain = "" if node.domain in ONNX_DOMAINS else node.domain
+        where = f"node {node.name!r} is a {op_name(node)!r}" if node.name else f"an unnamed node is a {op_name(node)!r}"
+        if domain and domain not in versions:
+            return CollageError(f"{where}, but the model imports no opset of {domain!r}", "export the model again", "unknown_operator")
+        if domain and not domain.startswith(("ai.onnx.", "com.microsoft")):
+            hint = "only ONNX's own domains and com.microsoft are known here: export the model with standard operators"
+            return CollageError(f"{where}, an operator of the unknown domain {domain!r}", hint, "unknown_operator")
+        if not domain and not onnx.defs.has(node.op_type):
+            return CollageError(f"{where}, which is no operator of ONNX", "export the model with standard operators", "unknown_operator")
+    return None

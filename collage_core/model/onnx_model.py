@@ -1,0 +1,236 @@
+"""`OnnxModel`: a network in an ONNX file, as the rest of the house needs it.
+
+Design, room ``model``. Enters: a path, the user's shapes, and whether to fold. Leaves: a dataflow graph, sub-models, seeded
+inputs, the reference's outputs. The steps are in files of their own: `loading`, `normalising`, `shapes`, `folding`,
+`provenance`, `inference`, `cutting`, `inputs`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto, ValueInfoProto, numpy_helper
+
+from ..errors import CollageError
+from ..graph import DataflowGraph, IndexSet, Node, Tensor, TensorType
+from .accuracy import default_accuracy
+from .attributes import attributes_of, constant_of
+from .base import Arrays, FoldedNode, SubModel
+from .cutting import Cutter
+from .dtypes import dtype_name
+from .folding import fold as fold_model
+from .inference import inferred_types
+from .inputs import Recipe, check_inputs, draw, find_recipe
+from .kinds import kind_of
+from .loading import read_model
+from .naming import op_name
+from .normalising import normalise
+from .provenance import Provenance, trace
+from .refusals import refused
+from .scopes import all_nodes, has_inner_graph, read_by
+from .sessions import RuntimeRefusal, Session
+from .shapes import fix_shapes
+
+
+def load_model(
+    source: str | Path, shapes: Mapping[str, Sequence[int]] | None = None, fold: bool = True, name: str | None = None
+) -> OnnxModel:
+    """Load the ONNX model at `source`.
+
+    Args:
+        source: Path of the file; names of samples are resolved by `collage_core.samples.resolve`.
+        shapes: Shapes of inputs by name, for those that the file leaves open (``--shape``). A symbolic batch becomes 1.
+        fold: Fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
+        name: The model's name; the file's unless given.
+
+    Raises:
+        CollageError: the file or what is in it cannot be taken, a shape is open or does not fit.
+    """
+    path = Path(source)
+    file = read_model(path)
+    user, gone = normalise(file.model)
+    fixed = fix_shapes(user, shapes or {})
+    text = json.dumps([file.digest, sorted(fixed.items()), fold])
+    return OnnxModel(name or path.stem, hashlib.sha256(text.encode()).hexdigest(), user, gone, fold)
+
+
+class OnnxModel:
+    """A network in ONNX (satisfies `Model`).
+
+    Args:
+        name: What the user calls it.
+        digest: Becomes `hash`.
+        user: The user's model, plain, with its input shapes fixed.
+        gone: Nodes of the file that `user` does not have: constants, and what nothing reads.
+        fold: Whether the graph is of the folded form.
+
+    Attributes:
+        graph: Of the folded form, or of `user` when not folded.
+        folded: Nodes of the file that are no nodes of the graph.
+    """
+
+    def __init__(self, name: str, digest: str, user: ModelProto, gone: tuple[FoldedNode, ...], fold: bool):
+        self.name = name
+        self.hash = digest
+        self._user = user
+        self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
+        self._model, provenance = self._folded_form() if fold else (user, Provenance({}, ()))
+        self.folded = gone + provenance.gone
+        self.is_quantised = any(_quantises(op_name(node)) for node in all_nodes(user.graph))
+        if not fold:
+            _ = self._reference
+        if not self._model.graph.node:
+            message = "the model has no nodes left once its constants are folded: its outputs depend on no input"
+            raise CollageError(message, "there is nothing to partition in it; --no-fold keeps its nodes", "no_nodes")
+        self.graph = self._graph(provenance)
+        self._cutter = Cutter(self._model, self.graph)
+
+    def cut(self, inside: IndexSet) -> SubModel:
+        """The sub-graph `inside` as a model of its own."""
+        return self._cutter.cut(inside)
+
+    @property
+    def inputs_note(self) -> str:
+        """Why comparisons on the seeded inputs prove little; empty where they do change the outputs."""
+        return self._recipe[1]
+
+    def seeded_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:
+        """Inputs that the model accepts and, where any were found, that change its outputs.
+
+        Raises:
+            CollageError: the model accepts none of the inputs that were tried.
+        """
+        return draw(self._inputs, self._recipe[0], seed)
+
+    def check_inputs(self, arrays: Arrays) -> dict[str, np.ndarray]:
+        """The user's own inputs, checked against the model's names, shapes and dtypes.
+
+        Raises:
+            CollageError: one is missing, unknown, or of another shape or dtype.
+        """
+        return check_inputs(self._inputs, arrays)
+
+    def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs of the user's whole model in ONNX Runtime with optimisation off, by output name.
+
+        Raises:
+            CollageError: ONNX Runtime cannot run it on these inputs.
+        """
+        try:
+            return self._run_reference(inputs)
+        except RuntimeRefusal as error:
+            raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
+
+    def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
+        """The values of the tensors `names` of the graph when the model runs on `inputs`; inputs and constants too."""
+        wanted = list(dict.fromkeys(names))
+        known = {name: inputs[name] for name in wanted if name in inputs}
+        known |= {name: self.constant(name) for name in wanted if name in self.graph.constants}
+        made = [name for name in wanted if name not in known]
+        try:
+            return known | (self._exposed.run(inputs, made) if made else {})
+        except RuntimeRefusal as error:
+            raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
+
+    def constant(self, name: str) -> np.ndarray:
+        """The values of the constant `name` of the graph. Raises KeyError on any other name."""
+        return numpy_helper.to_array(self._constants[name])
+
+    @cached_property
+    def _constants(self) -> dict[str, object]:
+        return {tensor.name: tensor for tensor in self._model.graph.initializer}
+
+    def _folded_form(self) -> tuple[ModelProto, Provenance]:
+        try:
+            folded = fold_model(self._user)
+        except RuntimeRefusal as error:
+            raise refused(self._user, str(error)) from error
+        return folded, trace(self._user, folded)
+
+    @cached_property
+    def _reference(self) -> Session:
+        try:
+            return Session(self._user)
+        except RuntimeRefusal as error:
+            raise refused(self._user, str(error)) from error
+
+    @cached_property
+    def _exposed(self) -> Session:
+        """The graph's model with every tensor that a node makes as an output."""
+        model = ModelProto()
+        model.CopyFrom(self._model)
+        del model.graph.output[:]
+        model.graph.output.extend(ValueInfoProto(name=name) for node in self._model.graph.node for name in node.output if name)
+        return Session(model)
+
+    @cached_property
+    def _recipe(self) -> tuple[Recipe, str]:
+        names = [value.name for value in self._user.graph.output]
+        optimised = Session(self._user, optimise=True)
+        return find_recipe(self._inputs, self._run_reference, lambda given: optimised.run(given, names), default_accuracy(self))
+
+    def _run_reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        return self._reference.run(inputs, [value.name for value in self._user.graph.output])
+
+    def _graph(self, provenance: Provenance) -> DataflowGraph:
+        proto = self._model.graph
+        types = self._types()
+        constants = {tensor.name: constant_of(tensor) for tensor in proto.initializer}
+        nodes = []
+        for index, node in enumerate(proto.node):
+            outputs = tuple(Tensor(name, types[name]) for name in node.output if name)
+            inputs = tuple(read_by(node))
+            input_types = [types.get(name) or (constants[name].type if name in constants else None) for name in inputs]
+            op = op_name(node)
+            nodes.append(
+                Node(
+                    index=index,
+                    name=node.name,
+                    op=op,
+                    kind=kind_of(op, input_types, [tensor.type for tensor in outputs], has_inner_graph(node)),
+                    inputs=inputs,
+                    outputs=outputs,
+                    attributes=attributes_of(node),
+                    absorbed=provenance.absorbed.get(node.name, ()),
+                    is_host=op == "Identity",
+                )
+            )
+        return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)
+
+    def _types(self) -> dict[str, TensorType]:
+        """The type of every tensor; those that inference leaves open from a run on the seeded inputs."""
+        types = inferred_types(self._model) | {tensor.name: tensor.type for tensor in self._inputs}
+        makers = {name: node for node in self._model.graph.node for name in node.output if name}
+        open_names = [name for name in makers if name not in types]
+        if not open_names:
+            return types
+        try:
+            values = self._exposed.run(self.seeded_inputs(), open_names)
+        except RuntimeRefusal as error:
+            node = makers[open_names[0]].name
+            message = f"the shape of {open_names[0]!r}, made by node {node!r}, is not known before it runs, and running failed: {error}"
+            raise CollageError(message, "export the model with fixed shapes", "open_shape") from error
+        return types | {name: _type_of(value) for name, value in values.items()}
+
+
+def _input_type(value: ValueInfoProto) -> TensorType:
+    tensor = value.type.tensor_type
+    return TensorType(tuple(dim.dim_value for dim in tensor.shape.dim), dtype_name(tensor.elem_type))
+
+
+def _type_of(value: np.ndarray) -> TensorType:
+    """The type of an array as the graph says it."""
+    if value.dtype.kind in "OUS":
+        return TensorType(value.shape, "string")
+    return TensorType(value.shape, value.dtype.name.replace("_", "") if value.dtype.type.__module__ != "numpy" else value.dtype.name)
+
+
+def _quantises(op: str) -> bool:
+    """Whether `op` computes in quantised numbers (design, "Right")."""
+    last = op.rsplit(".", 1)[-1]
+    return last == "QuantizeLinear" or "DynamicQuantize" in last or "Integer" in last or last.startswith(("QLinear", "QAttention", "QGemm"))

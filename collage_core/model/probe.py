@@ -1,0 +1,18 @@
+"""Tiny models made by code, with which toolchains are probed: not the user's, and never shown."""
+
+from __future__ import annotations
+
+from onnx import TensorProto, helper
+
+from ..graph import Tensor, TensorType
+from .base import SubModel
+
+
+def relu_model(elements: int) -> SubModel:
+    """One Relu from ``given`` to ``made``, both of shape (1, `elements`) and float32."""
+    shape = (1, elements)
+    given, made = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("given", "made"))
+    graph = helper.make_graph([helper.make_node("Relu", ["given"], ["made"])], "relu", [given], [made])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    kind = TensorType(shape, "float32")
+    return SubModel(model.SerializeToString(), (Tensor("given", kind),), (Tensor("made", kind),))

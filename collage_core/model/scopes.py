@@ -1,0 +1,51 @@
+"""What nodes read and make, inner graphs included: the names, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onnx import AttributeProto, GraphProto, NodeProto
+
+
+def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs in the attributes of `node` (`If`, `Loop`, `Scan` …)."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def has_inner_graph(node: NodeProto) -> bool:
+    """Whether `node` holds a graph of its own."""
+    return next(inner_graphs(node), None) is not None
+
+
+def captured(node: NodeProto) -> list[str]:
+    """Tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
+    found: dict[str, None] = {}
+    for graph in inner_graphs(node):
+        found.update(dict.fromkeys(_free_names(graph)))
+    return list(found)
+
+
+def read_by(node: NodeProto) -> list[str]:
+    """Every tensor that `node` reads: its inputs in place (``""`` where absent), then what it captures besides."""
+    own = list(node.input)
+    return own + [name for name in captured(node) if name not in own]
+
+
+def all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """The nodes of `graph` and of its inner graphs."""
+    for node in graph.node:
+        yield node
+        for inner in inner_graphs(node):
+            yield from all_nodes(inner)
+
+
+def _free_names(graph: GraphProto) -> Iterator[str]:
+    made = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    made |= {sparse.values.name for sparse in graph.sparse_initializer}
+    for node in graph.node:
+        yield from (name for name in read_by(node) if name and name not in made)
+        made.update(node.output)
+    yield from (value.name for value in graph.output if value.name and value.name not in made)

@@ -1,0 +1,147 @@
+"""Fixing the shapes of a model's inputs: what the user says, what a symbol implies, and a batch of one.
+
+Enters: a model and the user's shapes by input name. Leaves: the same model, every dimension of every input a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from onnx import ModelProto, TensorShapeProto, ValueInfoProto
+
+from ..errors import CollageError
+
+Shape = tuple[int, ...]
+
+_BATCH = re.compile(r"^(n|b|bs|bsz)$|batch", re.IGNORECASE)
+# A first dimension that is named for a length is no batch: setting it to 1 would be a guess.
+_LENGTH = re.compile(r"seq|len|time|frame|token|height|width", re.IGNORECASE)
+# Exporters write these for "not known"; two of them need not be equal.
+_NOT_A_NAME = {"", "?", "*", "-1", "None", "none"}
+
+
+def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[str, Shape]:
+    """Fix the shapes of all inputs of `model`, in place.
+
+    A dimension is the one given; else the value that its symbol has in another input; else 1 where it is the batch: the
+    first one, or one that is named so. Anything else that is open is an error.
+
+    Returns:
+        The shapes by input name.
+
+    Raises:
+        CollageError: an input or dimension is open, or a given shape does not fit.
+    """
+    inputs = {value.name: value for value in model.graph.input}
+    for value in inputs.values():
+        if value.type.WhichOneof("value") != "tensor_type":
+            raise CollageError(
+                f"input {value.name!r} is no tensor", "only models whose inputs are tensors can be partitioned", "unsupported"
+            )
+    for name in given:
+        if name not in inputs:
+            raise CollageError(f"the model has no input {name!r}", f"its inputs are {_describe(model)}", "shape")
+    symbols: dict[str, int] = {}
+    for name, shape in given.items():
+        _apply_given(model, inputs[name], tuple(shape), symbols)
+    for value in inputs.values():
+        _bind_batch(value, symbols)
+    return {name: _close(value, symbols) for name, value in inputs.items()}
+
+
+def _describe(model: ModelProto) -> str:
+    return ", ".join(f"{value.name} {_written(value)}" for value in model.graph.input)
+
+
+def _written(value: ValueInfoProto) -> str:
+    """A shape as the model says it, such as ``[N, 3, ?, 224]``."""
+    if not value.type.tensor_type.HasField("shape"):
+        return "[unknown]"
+    return "[" + ", ".join(str(dim.dim_value) if _is_fixed(dim) else (dim.dim_param or "?") for dim in _dims(value)) + "]"
+
+
+def _dims(value: ValueInfoProto) -> Sequence[TensorShapeProto.Dimension]:
+    return value.type.tensor_type.shape.dim
+
+
+def _is_fixed(dim: TensorShapeProto.Dimension) -> bool:
+    return dim.HasField("dim_value") and dim.dim_value > 0
+
+
+def _symbol(dim: TensorShapeProto.Dimension) -> str:
+    return "" if dim.dim_param in _NOT_A_NAME else dim.dim_param
+
+
+def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
+    said = ",".join(map(str, shape))
+    hint = f"its inputs are {_describe(model)}"
+    if any(size <= 0 for size in shape):
+        raise CollageError(f"the shape {said!r} of input {value.name!r} is not made of positive numbers", hint, "shape")
+    if value.type.tensor_type.HasField("shape"):
+        dims = _dims(value)
+        if len(dims) != len(shape):
+            raise CollageError(
+                f"the shape {said!r} of input {value.name!r} has {len(shape)} dimensions, the model wants {len(dims)}", hint, "shape"
+            )
+        for place, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            if _is_fixed(dim) and dim.dim_value != size:
+                message = (
+                    f"the shape {said!r} of input {value.name!r} has {size} in dimension {place}, the model fixes it to {dim.dim_value}"
+                )
+                raise CollageError(message, hint, "shape")
+            if not _is_fixed(dim) and _symbol(dim):
+                symbols.setdefault(_symbol(dim), size)
+    _set_shape(value, shape)
+
+
+def _set_shape(value: ValueInfoProto, shape: Shape) -> None:
+    fixed = value.type.tensor_type.shape
+    del fixed.dim[:]
+    fixed.SetInParent()
+    for size in shape:
+        fixed.dim.add().dim_value = size
+
+
+def _bind_batch(value: ValueInfoProto, symbols: dict[str, int]) -> None:
+    """Give 1 to the symbols of `value` that are its batch, where they have no value yet."""
+    for place, dim in enumerate(_dims(value)):
+        if not _is_fixed(dim) and _symbol(dim) and _is_batch(dim, place):
+            symbols.setdefault(_symbol(dim), 1)
+
+
+def _is_batch(dim: TensorShapeProto.Dimension, place: int) -> bool:
+    symbol = _symbol(dim)
+    return bool(_BATCH.search(symbol)) or (place == 0 and not _LENGTH.search(symbol))
+
+
+def _close(value: ValueInfoProto, symbols: Mapping[str, int]) -> Shape:
+    """Fix what is still open in `value`."""
+    if not value.type.tensor_type.HasField("shape"):
+        raise CollageError(f"input {value.name!r} has no shape", f"give it one, such as --shape {value.name}=1,3,224,224", "open_shape")
+    shape = []
+    for place, dim in enumerate(_dims(value)):
+        symbol = _symbol(dim)
+        if _is_fixed(dim):
+            shape.append(dim.dim_value)
+        elif symbol in symbols:
+            shape.append(symbols[symbol])
+        elif _is_batch(dim, place):
+            shape.append(1)
+        else:
+            raise _open(value, place, symbols)
+    _set_shape(value, tuple(shape))
+    return tuple(shape)
+
+
+def _open(value: ValueInfoProto, place: int, symbols: Mapping[str, int]) -> CollageError:
+    """The error for dimension `place`, with the option written out: likely sizes in the places that are open."""
+    dims = _dims(value)
+    likely = 224 if len(dims) == 4 else 128
+    example = ",".join(
+        str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, at) else likely))
+        for at, dim in enumerate(dims)
+    )
+    called = f" ({dims[place].dim_param!r})" if dims[place].dim_param else ""
+    message = f"input {value.name!r} {_written(value)} is open in dimension {place}{called}"
+    return CollageError(message, f"say its shape, such as --shape {value.name}={example}", "open_shape")

@@ -1,0 +1,124 @@
+"""`Options`: everything that the user may say about a run, checked; the command line, the server and a notebook fill it in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .errors import CollageError
+from .rules import RuleOptions
+from .search import DEFAULT, SEARCHERS
+
+FUSION_STYLES = ("none", "tvm", "arbitrary")
+
+
+def usable_cores() -> int:
+    """Cores that this process may use: the number of threads unless the user gives one."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a run (design, "Contracts").
+
+    Attributes:
+        targets: Names of toolchains, the preferred one first.
+        costs: ``measure``, ``mock:FILE`` or ``replay:FILE``.
+        search: Name of a searcher.
+        constraints: As in a constraints file.
+        shapes: Input name → dimensions.
+        max_depth: Target → bound; the key ``""`` is for all others.
+        fusion: Target → style.
+        threads: None for the number of usable cores.
+        accuracy: Largest relative error; None for the model's default.
+        time_limit_s: Seconds after which the search gives its best; None for none.
+        fold: Fold constants and fuse batch norms first.
+        toolchain_files: TOML files of described toolchains, to be named in `targets`.
+        inputs: An ``.npz`` with the user's own inputs.
+        out: Folder for the plan, the run and the artifact; None to keep nothing.
+    """
+
+    targets: tuple[str, ...]
+    costs: str = "measure"
+    search: str = DEFAULT
+    constraints: tuple[Mapping[str, Any], ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    max_depth: Mapping[str, int] = field(default_factory=dict)
+    max_exits: int = 1
+    allow_taps: bool = False
+    fusion: Mapping[str, str] = field(default_factory=dict)
+    threads: int | None = None
+    accuracy: float | None = None
+    time_limit_s: float | None = None
+    fold: bool = True
+    toolchain_files: tuple[Path, ...] = ()
+    inputs: Path | None = None
+    out: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.targets:
+            raise CollageError(
+                "no target was given", "name some: --targets onnxruntime,openvino,tvm (`collage toolchains` lists them)", "no_target"
+            )
+        twice = next((name for name in self.targets if self.targets.count(name) > 1), None)
+        if twice is not None:
+            raise CollageError(f"the target {twice!r} was given twice", "name each target once", "bad_option")
+        self._check_numbers()
+        if self.search not in SEARCHERS:
+            raise CollageError(f"unknown search {self.search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+        for target, style in self.fusion.items():
+            if style not in FUSION_STYLES:
+                raise CollageError(
+                    f"unknown fusion style {style!r} for {target}", f"choose one of {', '.join(FUSION_STYLES)}", "bad_option"
+                )
+        for target in [*self.fusion, *self.max_depth]:
+            if target and target not in self.targets:
+                raise CollageError(
+                    f"an option names the target {target!r}, which is not among --targets",
+                    f"the targets are {', '.join(self.targets)}",
+                    "bad_option",
+                )
+
+    def _check_numbers(self) -> None:
+        numbers = {
+            "--max-exits": self.max_exits,
+            "--threads": self.threads,
+            **{f"--max-depth {t}".strip(): d for t, d in self.max_depth.items()},
+        }
+        for option, value in numbers.items():
+            if value is not None and value < 1:
+                raise CollageError(f"{option} is {value}, it must be at least 1", "", "bad_option")
+        for option, limit in (("--accuracy", self.accuracy), ("--time-limit", self.time_limit_s)):
+            if limit is not None and not 0 < limit < float("inf"):
+                raise CollageError(f"{option} is {limit:g}, it must be more than 0", "", "bad_option")
+
+    @property
+    def used_threads(self) -> int:
+        """Threads that kernels run with."""
+        return self.threads or usable_cores()
+
+    @property
+    def is_measured(self) -> bool:
+        return self.costs == "measure"
+
+    def rule_options(self, target: str) -> RuleOptions:
+        """What concerns the rules of `target`."""
+        depth = self.max_depth.get(target, self.max_depth.get(""))
+        return RuleOptions(depth, self.max_exits, self.allow_taps, self.fusion.get(target))
+
+    def to_json(self) -> dict[str, Any]:
+        """For the record (`Plan.options`)."""
+        return {
+            "costs": self.costs,
+            "search": self.search,
+            "shapes": {name: list(shape) for name, shape in self.shapes.items()},
+            "max_depth": dict(self.max_depth),
+            "max_exits": self.max_exits,
+            "allow_taps": self.allow_taps,
+            "fusion": dict(self.fusion),
+            "threads": self.used_threads,
+            "fold": self.fold,
+        }

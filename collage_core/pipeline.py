@@ -1,0 +1,362 @@
+"""The phases, in order, emitting events: what the command line, the server and a notebook all call.
+
+What builds is imported when something is built: a search that runs again does without.
+
+Design, "The house"; RFC 62 (0.81), phases 1 to 4. What enters is a model and `Options`; what leaves is a `RunRecord`, and
+with ``out`` a folder with plan, run and artifact. Toolchains never run in this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import finding
+from .cost import CostEstimator, make_estimator
+from .errors import AccuracyError, CollageError, InfeasibleError
+from .events import CandidateCosted, Emit, Event
+from .finding import Found, Phases, model_document
+from .graph import IndexSet
+from .model import OnnxModel, load_model
+from .options import Options
+from .plan import Plan, PlannedModel, PlannedTarget
+from .planning import (
+    Planned,
+    alone,
+    host_cost,
+    make_problem,
+    merge_rounds,
+    placed_partitions,
+    placed_transitions,
+    plan_document,
+    plan_event,
+    regret_seconds,
+    search_document,
+    search_first,
+)
+from .record import CostedCandidate, RunRecord
+from .rules import HOST_TARGET, CandidatePartition, make_candidate
+from .samples import resolve
+from .search import FEMTOSECONDS, Constraint, SearchProblem, SearchResult, Transition, parse_constraints, solve
+from .toolchains import get
+
+__all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again"]
+
+
+def ignore(event: Event) -> None:
+    """Listens to nothing."""
+
+
+def find(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+    """Phases 1 and 2 alone: the document that `collage candidates --json` prints."""
+    return finding.find(source, options, emit)
+
+
+def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunRecord:
+    """The whole pipeline (design, `partition`).
+
+    Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
+    with ``options.out``.
+
+    Raises:
+        CollageError: a mistake of the user.
+        InfeasibleError: no plan exists.
+        AccuracyError: the assembled plan is over the accuracy; the plan and the run are written all the same.
+    """
+    run = _Run(source, options, emit)
+    try:
+        run.cost()
+        run.search()
+    finally:
+        run.close()
+    record = run.record()
+    if options.out is not None:
+        make_folder(options.out)
+        record.save(options.out)
+    if options.is_measured or (options.out is not None and run.can_build()):
+        run.build(record)
+        if options.out is not None:
+            record.save(options.out)
+        check_accuracy(record.document["verify"], record.plan.accuracy)
+    return record
+
+
+class _Run:
+    """One run of the pipeline: what the phases hand to each other."""
+
+    def __init__(self, source: str | Path, options: Options, emit: Emit):
+        self.options = options
+        self.emit = emit
+        self.phases = Phases(emit)
+        self.deadline = None if options.time_limit_s is None else time.monotonic() + options.time_limit_s
+        self.found = Found(source, options, self.phases, emit)
+        self.inputs = _inputs(self.found.model, options)
+        self.estimator: CostEstimator = make_estimator(
+            options.costs,
+            model=self.found.model,
+            inputs=self.inputs,
+            threads=options.used_threads,
+            accuracy=self.found.accuracy(),
+            toolchains=self.found.toolchains,
+            emit=emit,
+        )
+        self.costed: list[CostedCandidate] = []
+        self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
+        self.constraints: list[Constraint] = []
+
+    def close(self) -> None:
+        """Let go of the workers."""
+        self.estimator.close()
+
+    def is_over(self) -> bool:
+        """Whether the time that the user allowed is over."""
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def cost(self) -> None:
+        """Costs of every candidate."""
+        with self.phases("costs"):
+            self.costed = self._costs_of(self.found.candidates)
+            pairs = self.estimator.transitions(self.options.targets).pairs
+            self.transitions = {
+                ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()
+            }
+
+    def search(self) -> None:
+        """Phase 3, with merging."""
+        problem = make_problem(self.found.graph, self.costed, self.transitions, self.options.targets)
+        self.constraints = parse_constraints(list(self.options.constraints), problem)
+        with self.phases("search"):
+            first = search_first(problem, self.constraints, self.options.search, self.emit, self.is_over)
+        with self.phases("merge"):
+            planned = Planned(first, first, problem, self.costed)
+            self.planned = merge_rounds(planned, self.constraints, self.options.search, self._cost_merged, self.emit, self.is_over)
+            self.regret_s = regret_seconds(self.planned, self.constraints, self.emit)
+
+    def _cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
+        graph = self.found.graph
+        candidates = [make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
+        return self._costs_of(candidates)
+
+    def _costs_of(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
+        """Ask the estimator, tell each answer once for each distinct computation, and keep the order of `candidates`."""
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        alike: dict[tuple[str, str], list[str]] = {}
+        for candidate in placed:
+            alike.setdefault((candidate.target, self.found.key(candidate)), []).append(candidate.id)
+        costs: dict[str, Any] = {c.id: host_cost() for c in candidates if c.target == HOST_TARGET}
+        told: set[tuple[str, str]] = set()
+        for candidate, cost, from_cache in self.estimator.estimate(self.found.graph, placed):
+            costs[candidate.id] = cost
+            sort = (candidate.target, self.found.key(candidate))
+            count = self.counts[candidate.target]
+            count["invalid"] += cost.is_invalid
+            if sort not in told:
+                told.add(sort)
+                count["cache_hits"] += from_cache
+                count["measured"] += self.options.is_measured and not from_cache
+                label, ids = candidate.sub_graph.label, tuple(alike[sort])
+                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), len(alike)))
+        return [CostedCandidate(candidate.to_json(), costs[candidate.id]) for candidate in candidates]
+
+    def can_build(self) -> bool:
+        """Whether every target of the plan can be built here."""
+        used = {partition.target for partition in self.plan.partitions} - {HOST_TARGET}
+        return all(self.found.toolchains[target].availability().usable for target in used)
+
+    def record(self) -> RunRecord:
+        """What the run found, before anything is built."""
+        model, options = self.found.model, self.options
+        self.plan = Plan(
+            model=PlannedModel(name=model.name, hash=model.hash),
+            targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
+            options=options.to_json(),
+            constraints=tuple(dict(item) for item in options.constraints),
+            machine=self.estimator.machine,
+            accuracy=self.found.accuracy(),
+            total_s=self.planned.final.total / FEMTOSECONDS,
+            partitions=placed_partitions(self.found.graph, self.planned),
+            transitions=placed_transitions(self.planned),
+        )
+        return RunRecord(
+            document=self._document(),
+            graph=self.found.graph,
+            candidates=self.planned.costed,
+            rejected=[rejection.to_json() for rejection in self.found.log.sample],
+            problem=self.planned.problem,
+            plan=self.plan,
+            regret_s=self.regret_s,
+            created=_now(),
+            machine=self.estimator.machine,
+        )
+
+    def _document(self) -> dict[str, Any]:
+        targets = []
+        for name in self.options.targets:
+            targets.append(
+                {"name": name, "candidates": len(self.found.by_target[name]), "unique": self.found.unique[name], **self.counts[name]}
+            )
+        return {
+            "schema": 1,
+            "model": model_document(self.found.model),
+            "phases": self.phases.to_json(),
+            "targets": targets,
+            "search": search_document(self.planned),
+            "plan": plan_document(self.plan),
+            "baselines": self._baselines(),
+            "verify": {
+                "measured_s": None,
+                "additive_error_s": None,
+                "max_rel_error": None,
+                "reference": None,
+                "accuracy": self.plan.accuracy,
+            },
+        }
+
+    def _baselines(self) -> list[dict[str, Any]]:
+        """Every target alone, and greedy, over the same costs; times are filled in when they are measured."""
+        self.baseline_plans: dict[str, tuple[int, ...]] = {}
+        made = []
+        problem = self.planned.problem
+        for name in self.options.targets:
+            made.append(self._baseline(name, alone(problem, name, self.options.search), f"{name} cannot take every node"))
+        return [*made, self._baseline("greedy", greedy_plan(problem), "the largest sub-graphs leave nodes that nothing covers")]
+
+    def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
+        if result is None:
+            return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
+        self.baseline_plans[name] = result.chosen
+        return {"name": name, "total_s": result.total / FEMTOSECONDS, "measured_s": None, "reason": ""}
+
+    def build(self, record: RunRecord) -> None:
+        """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document."""
+        from .building import build_and_verify, measure_side_by_side
+
+        document = record.document
+        with build_and_verify(self.found.model, self.plan, self.inputs, self.phases, self.emit, self.options.out) as built:
+            document["verify"].update(built.verify)
+            if self.options.is_measured:
+                with self.phases("baselines"):
+                    plans = {name: self._plan_of(chosen) for name, chosen in self.baseline_plans.items()}
+                    measure_side_by_side(built, plans, document, self.emit)
+        document["phases"] = self.phases.to_json()
+
+    def _plan_of(self, chosen: tuple[int, ...]) -> Plan:
+        final = replace(self.planned.final, chosen=chosen)
+        planned = replace(self.planned, final=final)
+        return self.plan.model_copy(update={"partitions": placed_partitions(self.found.graph, planned)})
+
+
+def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit: Emit = ignore) -> RunRecord:
+    """Phase 3 alone, on the costs that `record` knows, under other constraints. Nothing is measured or built.
+
+    Raises:
+        CollageError: a constraint is malformed.
+        InfeasibleError: no plan holds them.
+    """
+    phases = Phases(emit)
+    parsed = parse_constraints(list(constraints), record.problem)
+    search = record.plan.options.get("search", "astar")
+    with phases("search"):
+        result = solve(record.problem, parsed, search)
+        emit(plan_event(record.problem, result, 0))
+    planned = Planned(result, result, record.problem, record.candidates)
+    regret_s = regret_seconds(planned, parsed, emit)
+    plan = record.plan.model_copy(
+        update={
+            "constraints": tuple(dict(item) for item in constraints),
+            "total_s": result.total / FEMTOSECONDS,
+            "partitions": placed_partitions(record.graph, planned),
+            "transitions": placed_transitions(planned),
+        }
+    )
+    verify = {"measured_s": None, "additive_error_s": None, "max_rel_error": None, "reference": None, "accuracy": plan.accuracy}
+    document = {
+        **record.document,
+        "phases": phases.to_json(),
+        "search": search_document(planned),
+        "plan": plan_document(plan),
+        "verify": verify,
+    }
+    return replace(record, document=document, plan=plan, regret_s=regret_s, created=_now())
+
+
+def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:
+    """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
+
+    Raises:
+        CollageError: the plan is for another model, or a target of it is not usable here.
+        AccuracyError: the artifact computes something else than the model; nothing is left in `out`.
+    """
+    from .building import build_and_verify
+
+    shapes = {name: tuple(shape) for name, shape in plan.options.get("shapes", {}).items()}
+    phases = Phases(emit)
+    with phases("load"):
+        model = load_model(resolve(str(source)), shapes, plan.options.get("fold", True), finding.model_name(source))
+    if model.hash != plan.model.hash:
+        raise CollageError(
+            f"the plan is for the model {plan.model.name!r} ({plan.model.hash[:16]}), this is {model.name!r} ({model.hash[:16]})",
+            "make a plan for this model with `collage partition`",
+            "other_model",
+        )
+    plan.check_covers(tuple(node.name for node in model.graph.nodes))
+    finding.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
+    make_folder(out)
+    with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:
+        plan.write(out / "plan.json")
+        check_accuracy(built.verify, plan.accuracy)
+        return {**built.verify, "accuracy": plan.accuracy}
+
+
+def greedy_plan(problem: SearchProblem) -> SearchResult | None:
+    """The greedy plan, or None when it does not cover the model."""
+    try:
+        return solve(problem, (), "greedy")
+    except InfeasibleError:
+        return None
+
+
+def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:
+    """Raise AccuracyError when the verified error is over `accuracy`."""
+    error = verify["max_rel_error"]
+    if error is not None and not error <= accuracy:
+        raise AccuracyError(
+            f"the partitioned model is wrong: its largest relative error is {error:.3g}, {accuracy:g} is allowed; nothing was exported",
+            "allow more with --accuracy, or veto the target whose partition errs",
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder`. Raises CollageError where it cannot be made or written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CollageError(
+            f"cannot write to the folder {str(folder)!r}: {error.strerror}", "give another folder with --out", "unwritable"
+        ) from error
+
+
+def _inputs(model: OnnxModel, options: Options) -> dict[str, np.ndarray]:
+    """The user's inputs, or seeded ones."""
+    if options.inputs is None:
+        return model.seeded_inputs()
+    try:
+        with np.load(options.inputs, allow_pickle=False) as data:
+            return model.check_inputs(dict(data))
+    except (OSError, ValueError) as error:
+        raise CollageError(
+            f"cannot read the inputs {str(options.inputs)!r}: {error}", "give an .npz with one array for each input", "bad_inputs"
+        ) from error
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

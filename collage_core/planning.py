@@ -1,0 +1,204 @@
+"""Phase 3 with its rounds of merging, and the plan that comes out: from costed candidates to a `Plan` and a document.
+
+Design, "Well-formed plan". Plain data, but for the costs of merged partitions, which are asked of whoever the caller names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .cost.cost import Cost
+from .events import Emit, Note, PlanImproved, SearchProgress
+from .graph import DataflowGraph, indices_of
+from .plan import PlacedPartition, PlacedTransition, Plan
+from .record import CostedCandidate, flow_tensors, search_candidates
+from .rules import HOST_TARGET
+from .search import (
+    FEMTOSECONDS,
+    Constraint,
+    SearchProblem,
+    SearchResult,
+    Transition,
+    neighbours_as_one,
+    plan_transitions,
+    regrets,
+    solve,
+)
+
+MOST_REGRET_CANDIDATES = 20_000
+"""Past this many candidates regrets are not computed with the plan: the sweep would take too long."""
+
+CostMore = Callable[[Sequence[tuple[str, int]]], list[CostedCandidate]]
+"""Costs merged partitions, given as (target, nodes as bits)."""
+
+
+@dataclass
+class Planned:
+    """The outcome of phase 3.
+
+    Attributes:
+        first: The first search, over the rules' own candidates.
+        final: The last one.
+        problem: Its problem, merged candidates included.
+        costed: All candidates, merged ones included.
+    """
+
+    first: SearchResult
+    final: SearchResult
+    problem: SearchProblem
+    costed: list[CostedCandidate]
+
+
+class _Teller:
+    """Passes the search's news on as events."""
+
+    def __init__(self, emit: Emit, nodes: int):
+        self._emit = emit
+        self._nodes = nodes
+
+    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
+        best_s = None if best is None else best / FEMTOSECONDS
+        self._emit(SearchProgress(states, transitions, frontier, covered, self._nodes, lower_bound / FEMTOSECONDS, best_s))
+
+
+def make_problem(
+    graph: DataflowGraph, costed: Sequence[CostedCandidate], transitions: Mapping[tuple[str, str], Transition], priorities: Sequence[str]
+) -> SearchProblem:
+    """What is searched: the usable candidates over the graph's tensors."""
+    return SearchProblem(
+        nodes=len(graph),
+        tensors=flow_tensors(graph),
+        candidates=search_candidates(costed),
+        transitions=transitions,
+        priorities=tuple(priorities),
+        names=tuple(node.name for node in graph.nodes),
+        ops=tuple(node.op for node in graph.nodes),
+    )
+
+
+def search_first(
+    problem: SearchProblem, constraints: Sequence[Constraint], search: str, emit: Emit, should_stop: Callable[[], bool]
+) -> SearchResult:
+    """The first search; its plan is told as an event."""
+    result = solve(problem, constraints, search, reporter=_Teller(emit, problem.nodes), should_stop=should_stop)
+    emit(plan_event(problem, result, 0))
+    return result
+
+
+def merge_rounds(
+    planned: Planned, constraints: Sequence[Constraint], search: str, cost_more: CostMore, emit: Emit, should_stop: Callable[[], bool]
+) -> Planned:
+    """Try neighbours on one target as one, search again, until nothing changes."""
+    asked: set[tuple[str, int]] = set()
+    for number in range(1, planned.problem.nodes + 1):
+        wanted = [key for key in neighbours_as_one(planned.problem, planned.final.chosen) if key not in asked]
+        asked.update(wanted)
+        more = cost_more(wanted) if wanted else []
+        if not more:
+            break
+        costed = [*planned.costed, *more]
+        problem = planned.problem.with_candidates(search_candidates(costed))
+        result = solve(problem, constraints, search, reporter=_Teller(emit, problem.nodes), should_stop=should_stop)
+        before = planned.final
+        planned = replace(planned, final=result, problem=problem, costed=costed)
+        if _ids(problem, result) == _ids(problem, before):
+            break
+        emit(plan_event(problem, result, number))
+    return planned
+
+
+def _ids(problem: SearchProblem, result: SearchResult) -> list[str]:
+    return [problem.candidates[index].id for index in result.chosen]
+
+
+def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> PlanImproved:
+    """The plan of `result` as an event of round `number`."""
+    chosen = [problem.candidates[index] for index in result.chosen]
+    return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(indices_of(c.bits))) for c in chosen), number)
+
+
+def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPartition, ...]:
+    """The chosen candidates, as a plan lists them."""
+    by_id = {item.id: item for item in planned.costed}
+    made = []
+    for index in planned.final.chosen:
+        item = by_id[planned.problem.candidates[index].id]
+        nodes = tuple(item.candidate["nodes"])
+        made.append(
+            PlacedPartition(
+                id=item.id,
+                target=item.target,
+                nodes=nodes,
+                names=tuple(graph.nodes[node].name for node in nodes),
+                ops=tuple(graph.nodes[node].op for node in nodes),
+                cost_s=item.cost.seconds,
+                spread_s=item.cost.spread_s,
+                samples=item.cost.samples,
+                source=item.cost.source,
+            )
+        )
+    return tuple(made)
+
+
+def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
+    """Every tensor that changes hands in the plan."""
+    problem = planned.problem
+    return tuple(
+        PlacedTransition(
+            maker=maker, reader=reader, tensor=problem.tensors[tensor].name, bytes=problem.tensors[tensor].bytes, cost_s=cost / FEMTOSECONDS
+        )
+        for maker, reader, tensor, cost in plan_transitions(problem, planned.final.chosen)
+    )
+
+
+def alone(problem: SearchProblem, target: str, search: str) -> SearchResult | None:
+    """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
+    indices = [c for c in problem.candidates if c.target in (target, HOST_TARGET)]
+    only = problem.with_candidates(indices)
+    covered = 0
+    for candidate in only.candidates:
+        covered |= candidate.bits
+    if covered != (1 << problem.nodes) - 1:
+        return None
+    result = solve(only, (), search)
+    positions = {candidate.id: index for index, candidate in enumerate(problem.candidates)}
+    return replace(result, chosen=tuple(positions[only.candidates[index].id] for index in result.chosen))
+
+
+def regret_seconds(planned: Planned, constraints: Sequence[Constraint], emit: Emit) -> dict[str, float | None]:
+    """Candidate id → regret in seconds, None for one that is in no plan; empty where there are too many to tell."""
+    if len(planned.problem.candidates) > MOST_REGRET_CANDIDATES:
+        emit(Note(f"regrets were not computed: {len(planned.problem.candidates)} candidates are more than {MOST_REGRET_CANDIDATES}"))
+        return {}
+    values = regrets(planned.problem, constraints, planned.final)
+    return {
+        candidate.id: None if value is None else value / FEMTOSECONDS
+        for candidate, value in zip(planned.problem.candidates, values, strict=True)
+    }
+
+
+def search_document(planned: Planned) -> dict[str, Any]:
+    """The `search` part of the `partition` document."""
+    first = planned.first
+    return {
+        "algorithm": first.algorithm,
+        "optimal": first.optimal,
+        "total_s": first.total / FEMTOSECONDS,
+        "states": first.states,
+        "transitions": first.transitions,
+        "seconds": first.seconds,
+        "lower_bound_s": first.lower_bound / FEMTOSECONDS,
+    }
+
+
+def host_cost() -> Cost:
+    """What the host's own nodes cost: they only reshuffle references."""
+    return Cost(0.0, "host")
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The `plan` part of the `partition` document."""
+    data = plan.to_json()
+    return {key: data[key] for key in ("total_s", "partitions", "transitions")}

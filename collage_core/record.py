@@ -1,0 +1,194 @@
+"""`RunRecord`: everything that one run found out, as plain data that is saved beside its plan and read back.
+
+Design, "Plan file": the problem, the costs, what was rejected. The page and `explain` read it, a search that runs again
+with other constraints starts from it, and a recorded run is one of these files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .cost.cost import Cost
+from .errors import CollageError
+from .graph import DataflowGraph, indices_of
+from .plan import Plan, plan_from_json
+from .search import FlowTensor, SearchCandidate, SearchProblem, femtoseconds, problem_from_json
+
+SCHEMA = 1
+FILE_NAME = "run.json.gz"
+
+
+@dataclass(frozen=True)
+class CostedCandidate:
+    """A candidate as `CandidatePartition.to_json` gives it, and its cost."""
+
+    candidate: Mapping[str, Any]
+    cost: Cost
+
+    @property
+    def id(self) -> str:
+        return self.candidate["id"]
+
+    @property
+    def target(self) -> str:
+        return self.candidate["target"]
+
+
+@dataclass
+class RunRecord:
+    """A run as plain data.
+
+    Attributes:
+        document: The `partition` document of the contracts.
+        graph: The model's graph.
+        candidates: Every candidate that was costed, the invalid ones too.
+        rejected: What the rules rejected (a sample), as `Rejection.to_json`.
+        problem: What was searched: the usable candidates, by id.
+        plan: The plan.
+        regret_s: Candidate id → regret in seconds; None where it is in no plan; not asked for where it is absent.
+        created: ISO time.
+        machine: Where costs were measured.
+    """
+
+    document: dict[str, Any]
+    graph: DataflowGraph
+    candidates: list[CostedCandidate]
+    rejected: list[dict[str, Any]]
+    problem: SearchProblem
+    plan: Plan
+    regret_s: dict[str, float | None] = field(default_factory=dict)
+    created: str = ""
+    machine: str = ""
+
+    def save(self, folder: Path) -> None:
+        """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
+        write_record(self, folder / FILE_NAME)
+        self.plan.write(folder / "plan.json")
+
+    @classmethod
+    def load(cls, path: Path) -> RunRecord:
+        """Read the file `path`, or the one in the folder `path`.
+
+        Raises:
+            CollageError: there is none, it is damaged, or it is of another schema.
+        """
+        return read_record(path / FILE_NAME if path.is_dir() else path)
+
+    @cached_property
+    def _by_node(self) -> dict[int, list[CostedCandidate]]:
+        made: dict[int, list[CostedCandidate]] = {}
+        for costed in self.candidates:
+            for node in costed.candidate["nodes"]:
+                made.setdefault(node, []).append(costed)
+        return made
+
+    def node_candidates(self, node: int) -> dict[str, Any]:
+        """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
+        chosen = {partition.id for partition in self.plan.partitions}
+        rows, rejections = [], []
+        for costed in self._by_node.get(node, []):
+            data = costed.candidate
+            if costed.cost.is_invalid:
+                rejections.append(
+                    {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
+                )
+                continue
+            rows.append(
+                {
+                    **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
+                    "cost": costed.cost.to_json(),
+                    "chosen": costed.id in chosen,
+                    "regret_s": self.regret_s.get(costed.id),
+                }
+            )
+        rows.sort(key=lambda row: (not row["chosen"], row["regret_s"] is None, row["regret_s"] or 0.0, len(row["nodes"])))
+        rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
+        rejections.sort(key=lambda item: len(item["nodes"]))
+        return {"node": node, "candidates": rows, "rejections": rejections}
+
+
+def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
+    """The tensors of `graph` that a node makes or reads, as the search sees them; those that nobody reads are left out."""
+    made = []
+    for name, maker in graph.producer.items():
+        readers = sum(1 << index for index in graph.readers[name])
+        is_output = name in graph.outputs
+        if readers or (is_output and maker >= 0):
+            made.append(FlowTensor(name, maker, readers, is_output and maker >= 0, graph.types[name].bytes))
+    return tuple(made)
+
+
+def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidate, ...]:
+    """The usable ones, as the search sees them."""
+    made = []
+    for item in costed:
+        if not item.cost.is_invalid:
+            bits = sum(1 << node for node in item.candidate["nodes"])
+            cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
+            made.append(SearchCandidate(bits, item.target, cost, item.id))
+    return tuple(made)
+
+
+def names_of(graph: DataflowGraph, bits: int) -> tuple[str, ...]:
+    """Names of the nodes in `bits`."""
+    return tuple(graph.nodes[index].name for index in indices_of(bits))
+
+
+def write_record(record: RunRecord, path: Path) -> None:
+    """Write `record` to `path`, compressed, whole or not at all; equal records give equal bytes."""
+    data = {
+        "schema": SCHEMA,
+        "created": record.created,
+        "machine": record.machine,
+        "document": record.document,
+        "graph": record.graph.to_json(),
+        "candidates": [{**item.candidate, "cost": item.cost.to_json()} for item in record.candidates],
+        "rejected": record.rejected,
+        "problem": record.problem.to_json(),
+        "plan": record.plan.to_json(),
+        "regret_s": record.regret_s,
+    }
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
+    partial.replace(path)
+
+
+def read_record(path: Path) -> RunRecord:
+    """The record in the file `path`. Raises CollageError where there is none that can be read."""
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, EOFError, zlib.error) as error:
+        raise _unreadable(path, "it is damaged") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise _unreadable(path, f"its schema is {data.get('schema') if isinstance(data, dict) else None!r}, this version reads {SCHEMA}")
+    try:
+        candidates = []
+        for item in data["candidates"]:
+            cost = Cost.from_json(item.pop("cost"))
+            candidates.append(CostedCandidate(item, cost))
+        return RunRecord(
+            document=data["document"],
+            graph=DataflowGraph.from_json(data["graph"]),
+            candidates=candidates,
+            rejected=data["rejected"],
+            problem=problem_from_json(data["problem"]),
+            plan=plan_from_json(data["plan"]),
+            regret_s=data["regret_s"],
+            created=data["created"],
+            machine=data["machine"],
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _unreadable(path, f"it is damaged ({error})") from error
+
+
+def _unreadable(path: Path, why: str) -> CollageError:
+    return CollageError(f"cannot read the run {str(path)!r}: {why}", f"give the {FILE_NAME} that a run wrote", "bad_run")

@@ -1,0 +1,108 @@
+"""Transformer sample networks of real width, with seeded random weights: a block of GPT-2, and layers of BERT-base."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from onnx import ModelProto, TensorProto
+
+from .builder import Net
+
+_WIDTH, _HEADS, _LENGTH = 768, 12, 128
+_LEAST = float(np.finfo(np.float32).min)
+
+
+def gpt2() -> ModelProto:
+    """One block of GPT-2 (Radford and others, 2019): 768 wide, 12 heads, 128 tokens, causal mask, tanh GELU spelt out."""
+    net = Net("gpt2", 2)
+    x = net.input("hidden_states", ["batch", _LENGTH, _WIDTH])
+    normed = _layer_norm(net, x, "h.0/ln_1", 1e-5)
+    joined = _dense(net, normed, "h.0/attn/c_attn", _WIDTH, 3 * _WIDTH)
+    parts = net.nodes("Split", [joined, net.constant("h.0.attn.sizes", [_WIDTH] * 3, "int64")], "h.0/attn/Split", 3, axis=2)
+    seen = net.constant("h.0.attn.causal", np.tril(np.ones((1, 1, _LENGTH, _LENGTH))), bool)
+    mixed = _attention(net, parts, "h.0/attn", seen)
+    x = net.node("Add", [_dense(net, mixed, "h.0/attn/c_proj", _WIDTH, _WIDTH), x], "h.0/attn/residual/Add")
+    y = _dense(net, _layer_norm(net, x, "h.0/ln_2", 1e-5), "h.0/mlp/c_fc", _WIDTH, 4 * _WIDTH)
+    y = _dense(net, _tanh_gelu(net, y, "h.0/mlp/act"), "h.0/mlp/c_proj", 4 * _WIDTH, _WIDTH)
+    net.node("Add", [x, y], "h.0/mlp/residual/Add", made="last_hidden_state")
+    net.output("last_hidden_state", ["batch", _LENGTH, _WIDTH])
+    return net.model()
+
+
+def bert() -> ModelProto:
+    """Two layers of BERT-base (Devlin and others, 2018) on a small vocabulary: 128 tokens, erf GELU spelt out, a pooler."""
+    net = Net("bert", 3)
+    ids = net.input("input_ids", ["batch", _LENGTH], TensorProto.INT64)
+    mask = net.input("attention_mask", ["batch", _LENGTH], TensorProto.INT64)
+    x = _embed(net, ids)
+    told = net.node("Cast", [mask], "mask/Cast", to=TensorProto.BOOL)
+    seen = net.node("Unsqueeze", [told, net.constant("mask.axes", [1, 2], "int64")], "mask/Unsqueeze")
+    for number in range(2):
+        x = _bert_layer(net, x, f"layer.{number}", seen)
+    first = net.node("Gather", [x, net.constant("pooler.first", 0, "int64")], "pooler/Gather", axis=1)
+    net.node("Tanh", [_dense(net, first, "pooler/dense", _WIDTH, _WIDTH)], "pooler/Tanh", made="pooler_output")
+    net.output(x, ["batch", _LENGTH, _WIDTH])
+    net.output("pooler_output", ["batch", _WIDTH])
+    return net.model()
+
+
+def _embed(net: Net, ids: str) -> str:
+    words = net.uniform("embeddings.word", (1000, _WIDTH), -1.0, 1.0)
+    x = net.node("Gather", [words, ids], "embeddings/word/Gather", axis=0)
+    x = net.node("Add", [x, net.uniform("embeddings.position", (1, _LENGTH, _WIDTH), -0.5, 0.5)], "embeddings/position/Add")
+    return _layer_norm(net, x, "embeddings/LayerNorm", 1e-12)
+
+
+def _bert_layer(net: Net, x: str, name: str, seen: str) -> str:
+    parts = [_dense(net, x, f"{name}/attention/{part}", _WIDTH, _WIDTH) for part in ("query", "key", "value")]
+    mixed = _dense(net, _attention(net, parts, f"{name}/attention", seen), f"{name}/attention/output", _WIDTH, _WIDTH)
+    x = _layer_norm(net, net.node("Add", [mixed, x], f"{name}/attention/Add"), f"{name}/attention/LayerNorm", 1e-12)
+    y = _erf_gelu(net, _dense(net, x, f"{name}/intermediate", _WIDTH, 4 * _WIDTH), f"{name}/intermediate/act")
+    y = net.node("Add", [_dense(net, y, f"{name}/output", 4 * _WIDTH, _WIDTH), x], f"{name}/output/residual/Add")
+    return _layer_norm(net, y, f"{name}/output/LayerNorm", 1e-12)
+
+
+def _layer_norm(net: Net, x: str, name: str, epsilon: float) -> str:
+    scale = net.uniform(f"{name}.scale", (_WIDTH,), 0.8, 1.2)
+    shift = net.uniform(f"{name}.shift", (_WIDTH,), -0.1, 0.1)
+    return net.node("LayerNormalization", [x, scale, shift], f"{name}/LayerNormalization", axis=-1, epsilon=epsilon)
+
+
+def _dense(net: Net, x: str, name: str, before: int, after: int) -> str:
+    product = net.node("MatMul", [x, net.weight(f"{name}.weight", (before, after), before)], f"{name}/MatMul")
+    return net.node("Add", [product, net.uniform(f"{name}.bias", (after,), -0.1, 0.1)], f"{name}/Add")
+
+
+def _attention(net: Net, parts: list[str], name: str, seen: str) -> str:
+    """Scaled dot-product attention over query, key and value; `seen` says which scores count."""
+    heads = net.constant(f"{name}.heads", [0, 0, _HEADS, _WIDTH // _HEADS], "int64")
+    orders = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    query, key, value = (
+        net.node("Transpose", [net.node("Reshape", [part, heads], f"{name}/{which}/Reshape")], f"{name}/{which}/Transpose", perm=order)
+        for which, part, order in zip("qkv", parts, orders, strict=True)
+    )
+    scores = net.node("MatMul", [query, key], f"{name}/scores/MatMul")
+    scores = net.node("Div", [scores, net.constant(f"{name}.root", math.sqrt(_WIDTH // _HEADS))], f"{name}/scores/Div")
+    scores = net.node("Where", [seen, scores, net.constant(f"{name}.least", _LEAST)], f"{name}/scores/Where")
+    shares = net.node("Softmax", [scores], f"{name}/Softmax", axis=-1)
+    mixed = net.node("Transpose", [net.node("MatMul", [shares, value], f"{name}/MatMul")], f"{name}/Transpose", perm=[0, 2, 1, 3])
+    return net.node("Reshape", [mixed, net.constant(f"{name}.joined", [0, 0, _WIDTH], "int64")], f"{name}/Reshape")
+
+
+def _tanh_gelu(net: Net, x: str, name: str) -> str:
+    """0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    cube = net.node("Pow", [x, net.constant(f"{name}.three", 3)], f"{name}/Pow")
+    inner = net.node("Add", [x, net.node("Mul", [cube, net.constant(f"{name}.factor", 0.044715)], f"{name}/Mul")], f"{name}/Add")
+    inner = net.node("Mul", [inner, net.constant(f"{name}.root", math.sqrt(2 / math.pi))], f"{name}/Mul_1")
+    gate = net.node("Add", [net.node("Tanh", [inner], f"{name}/Tanh"), net.constant(f"{name}.one", 1)], f"{name}/Add_1")
+    half = net.node("Mul", [x, net.constant(f"{name}.half", 0.5)], f"{name}/Mul_2")
+    return net.node("Mul", [half, gate], f"{name}/Mul_3")
+
+
+def _erf_gelu(net: Net, x: str, name: str) -> str:
+    """x·(1 + erf(x/√2))·0.5."""
+    inner = net.node("Div", [x, net.constant(f"{name}.root", math.sqrt(2))], f"{name}/Div")
+    gate = net.node("Add", [net.node("Erf", [inner], f"{name}/Erf"), net.constant(f"{name}.one", 1)], f"{name}/Add")
+    product = net.node("Mul", [x, gate], f"{name}/Mul")
+    return net.node("Mul", [product, net.constant(f"{name}.half", 0.5)], f"{name}/Mul_1")

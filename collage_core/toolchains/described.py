@@ -1,0 +1,106 @@
+"""A described toolchain: one that exists on paper, in a TOML file. It finds candidates like any other, and builds nothing.
+
+Design, "Described toolchain": an accelerator not yet bought, a library not yet bound, a rule that a user wrote.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollageError
+from ..graph import Tensor
+from ..model.base import SubModel
+from ..rules import Composite, DFPattern, PartitionRule, RuleOptions, Union, fusion_tree, rule_from_json
+from .base import Availability, Kernel, Toolchain, ToolchainError
+
+STYLES = ("graph", "library")
+FUSIONS = ("none", "tvm", "arbitrary")
+DEPTH = 4
+_KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
+
+
+class DescribedToolchain(Toolchain):
+    """The toolchain that a file describes.
+
+    Args:
+        data: The file's content, checked by `read_description`.
+    """
+
+    def __init__(self, data: Mapping[str, Any], where: str):
+        self.name = data["name"]
+        self.style = data.get("style", "graph")
+        self.letter = self.name[0].upper()
+        self.cost = dict(data.get("cost", {}))
+        self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
+        self._tree = rule_from_json(data["rule"], f"{where}: rule") if "rule" in data else None
+        self._patterns = tuple(_pattern(item, f"{where}: pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
+
+    def availability(self) -> Availability:
+        return Availability(False, reason="it is only described, in a file", hint="use mock costs, or an estimate", device="described")
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        """The file's own tree as it stands, or its patterns, fused in its style."""
+        if self._tree is not None:
+            return self._tree
+        return fusion_tree(Union(self._patterns), options, style=self._fusion, depth=DEPTH)
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        raise ToolchainError("device", f"{self.name} is only described: nothing can be built for it")
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        raise ToolchainError("device", f"{self.name} is only described: nothing can be run on it")
+
+
+def read_description(path: Path) -> DescribedToolchain:
+    """The toolchain that the TOML file `path` describes.
+
+    Raises:
+        CollageError: it cannot be read, or a key is wrong; one line that names the file and the place.
+    """
+    try:
+        data = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise CollageError(f"cannot read the toolchain {str(path)!r}: {error.strerror}", "give a TOML file", "no_file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CollageError(f"{str(path)!r} is not TOML: {error}", "see the docs on described toolchains", "bad_rule") from error
+    where = str(path)
+    for key, value in data.items():
+        if key not in _KEYS:
+            raise _mistake(where, key, value, f"left out: only {', '.join(_KEYS)} mean something")
+    if not isinstance(data.get("name"), str) or not data["name"].strip() or "," in data["name"]:
+        raise _mistake(where, "name", data.get("name"), "a word, to be named in --targets")
+    for key, choices in (("style", STYLES), ("fusion", FUSIONS)):
+        if key in data and data[key] not in choices:
+            raise _mistake(where, key, data[key], f"one of {', '.join(choices)}")
+    if ("rule" in data) == ("pattern" in data):
+        raise _mistake(where, "pattern", data.get("pattern"), "given, or else a [rule] in its place")
+    if not isinstance(data.get("pattern", []), list):
+        raise _mistake(where, "pattern", data["pattern"], "a list: write [[pattern]]")
+    _check_cost(data.get("cost", {}), where)
+    return DescribedToolchain(data, where)
+
+
+def _check_cost(cost: Any, where: str) -> None:
+    known = ("launch_s", "flops_per_s", "bytes_per_s")
+    if not isinstance(cost, Mapping):
+        raise _mistake(where, "cost", cost, "a table")
+    for key, value in cost.items():
+        if key not in known:
+            raise _mistake(where, f"cost.{key}", value, f"left out: only {', '.join(known)} mean something")
+        positive = key != "launch_s"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1e30 or (value == 0 and not positive)):
+            raise _mistake(where, f"cost.{key}", value, "a positive, finite number")
+
+
+def _pattern(item: Any, where: str) -> PartitionRule:
+    if not isinstance(item, Mapping):
+        raise _mistake(where, "pattern", item, "a table")
+    rule = rule_from_json({"rule": "df_pattern", **item}, where)
+    return Composite(rule.label, rule) if isinstance(rule, DFPattern) and rule.label else rule
+
+
+def _mistake(where: str, key: str, found: Any, wanted: str) -> CollageError:
+    return CollageError(f"{where}: {key} is {found!r}, it must be {wanted}", "see the docs on described toolchains", "bad_rule")

@@ -1,0 +1,134 @@
+"""ONNX Runtime on the CPU: the core's own toolchain.
+
+A package is the model as ONNX Runtime has optimised it for this machine, so that loading it again is cheap. A kernel binds
+raw pointers; its arithmetic is the model's own. `import onnxruntime` happens in `build` and `load` only.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..graph import Tensor
+from ..model.base import SubModel
+from ..rules import PartitionRule, RuleOptions
+from .base import Availability, Kernel, Toolchain, ToolchainError
+from .reasons import one_line
+
+DEFAULT_DEPTH = 3
+SPIN_US = "50"
+"""How long idle threads of a session spin: longer, and they take the cores from the toolchain that runs next (measured)."""
+
+
+class OnnxRuntimeToolchain(Toolchain):
+    """Takes every operator that ONNX Runtime has a CPU kernel for, in whole sub-graphs."""
+
+    name = "onnxruntime"
+    letter = "O"
+
+    def availability(self) -> Availability:
+        if util.find_spec("onnxruntime") is None:
+            return Availability(False, reason="the package onnxruntime is not installed", hint="pip install onnxruntime")
+        return Availability(True, version=_version())
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        from ..rules import OpPredicate, arbitrary_fusion
+
+        return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        import onnxruntime
+
+        options = _session_options(threads)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
+            path = Path(folder) / "optimised.onnx"
+            options.optimized_model_filepath = str(path)
+            try:
+                _session(model.onnx, options)
+            except Exception as error:  # the border to the toolchain: whatever it raises is its reason
+                raise ToolchainError(_stage(error), one_line(error)) from error
+            return path.read_bytes()
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        import onnxruntime
+
+        options = _session_options(threads)
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        try:
+            session = _session(package, options)
+        except Exception as error:  # the border to the toolchain
+            raise ToolchainError("build", one_line(error)) from error
+        return _Kernel(session, inputs, outputs)
+
+
+class _Kernel:
+    """A session with an IO binding on the caller's buffers."""
+
+    def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
+        self._inputs = [tensor.name for tensor in inputs]
+        self._outputs = [tensor.name for tensor in outputs]
+        self._session = session
+        self._binding = session.io_binding()
+        self._buffers: tuple[np.ndarray, ...] = ()
+
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        try:
+            for name, array in zip(self._inputs, inputs, strict=True):
+                self._binding.bind_input(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
+            for name, array in zip(self._outputs, outputs, strict=True):
+                self._binding.bind_output(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
+        except Exception as error:  # the border to the toolchain
+            raise ToolchainError("run", one_line(error)) from error
+        self._buffers = (*inputs, *outputs)
+
+    def run(self) -> None:
+        try:
+            self._session.run_with_iobinding(self._binding)
+        except Exception as error:  # the border to the toolchain
+            raise ToolchainError("run", one_line(error)) from error
+
+
+def _version() -> str:
+    try:
+        return metadata.version("onnxruntime")
+    except metadata.PackageNotFoundError:  # onnxruntime-gpu and its like bring the same module
+        return "unknown"
+
+
+def _session_options(threads: int) -> Any:
+    """One session at a time, on `threads` threads that leave the cores when it is done."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_US)
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
+
+
+def _session(model: bytes, options: Any) -> Any:
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _stage(error: Exception) -> str:
+    """``import`` where the model itself is not understood, ``build`` where only a kernel is missing."""
+    return "build" if type(error).__name__ == "NotImplemented" else "import"
+
+
+_EXTENDED_TYPES = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 19}
+"""ONNX's numbers for the dtypes that numpy itself does not have."""
+
+
+def _element_type(dtype: np.dtype) -> Any:
+    return _EXTENDED_TYPES.get(dtype.name, dtype.type)

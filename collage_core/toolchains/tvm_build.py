@@ -1,0 +1,148 @@
+"""Relax module → shared library: the passes before compilation, and a ``main`` that writes into buffers that it is given.
+
+A sub-model goes through `lowered` (imported, simplified, legalised, fused, scheduled). Alone it becomes a package by
+`destination_passing` and `export`; in an assembled module the result of `lowered` is joined with the others' instead.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax, te
+from tvm.ir import IRModule
+from tvm.target.codegen import llvm_get_system_cpu
+
+from ..model.base import SubModel
+from .base import ToolchainError
+from .reasons import one_line
+from .tvm_import import import_onnx, output_types
+from .tvm_packing import PackWeights
+from .tvm_schedule import ScheduleCpu, scheduled
+
+
+def cpu_target(threads: int) -> tvm.target.Target:
+    """This machine's processor."""
+    return tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": threads})
+
+
+def lowered(model: SubModel, threads: int) -> IRModule:
+    """`model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
+
+    Raises:
+        ToolchainError: at stage ``import`` or ``build``.
+    """
+    module = import_onnx(model)
+    transform = relax.transform
+    passes = [
+        transform.DecomposeOpsForInference(),
+        PackWeights(),
+        transform.CanonicalizeBindings(),
+        transform.DeadCodeElimination(),
+        relax.backend.DispatchSampling(),
+        relax.backend.DispatchSortScan(),
+        transform.LegalizeOps(),
+        transform.AnnotateTIROpPattern(),
+        transform.FuseOps(),
+        transform.FuseTIR(),
+        transform.DeadCodeElimination(),
+        ScheduleCpu(),
+    ]
+    try:
+        with cpu_target(threads):
+            return tvm.transform.Sequential(passes)(module)
+    except Exception as error:  # the border to TVM
+        raise ToolchainError("build", one_line(error)) from error
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageDestinationPassing")
+class DestinationPassing:
+    """Gives ``main`` its outputs' buffers as further parameters; it then returns nothing.
+
+    Works on what TVM's `CallTIRRewrite` leaves: plain binding blocks in which every tensor that a call fills is allocated
+    in sight. An output that ``main`` allocates is written in place; one that it has from elsewhere (an input, a constant,
+    a view, a branch, an output returned twice) is copied at the end.
+    """
+
+    def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
+        main, builder = mod["main"], relax.BlockBuilder(mod)
+        bound = {binding.var: binding.value for block in main.body.blocks for binding in block.bindings}
+        outputs = [relax.Var(f"out{place}", kind) for place, kind in enumerate(output_types(main))]
+        placed: dict[relax.Var, relax.Var] = {}
+        copies = []
+        for place, output in enumerate(outputs):
+            origin = _origin(main.body.body, place if isinstance(main.ret_ty, relax.TupleType) else None, bound)
+            if _is_allocation(bound.get(origin)) and origin not in placed:
+                placed[origin] = output
+            else:
+                copies.append(_copy(builder, origin, output))
+        blocks = [relax.BindingBlock([_moved(binding, placed) for binding in block.bindings]) for block in main.body.blocks]
+        body = relax.SeqExpr([*blocks, relax.BindingBlock(copies)], relax.Tuple([]))
+        function = relax.Function([*main.params, *outputs], body, relax.TupleType([]), False, main.attrs)
+        builder.update_func(mod.get_global_var("main"), function)
+        return builder.get()
+
+
+def _origin(expr: Any, field: int | None, bound: dict[Any, Any]) -> Any:
+    """What `expr` (its field, if one is given) is another name of."""
+    while True:
+        if isinstance(expr, relax.Tuple) and field is not None:
+            expr, field = expr.fields[field], None
+        elif isinstance(expr, relax.TupleGetItem) and field is None:
+            expr, field = expr.tuple_value, expr.index
+        elif isinstance(bound.get(expr), relax.Var | relax.Tuple | relax.TupleGetItem):
+            expr = bound[expr]
+        else:
+            return expr if field is None else relax.TupleGetItem(expr, field)
+
+
+def _is_allocation(value: Any) -> bool:
+    return isinstance(value, relax.Call) and getattr(value.op, "name", "") == "relax.builtin.alloc_tensor"
+
+
+def _moved(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:
+    return relax.VarBinding(binding.var, placed[binding.var]) if binding.var in placed else binding
+
+
+def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var) -> Any:
+    """A call that copies `source` into `target`."""
+    kind = target.ty
+    read = te.placeholder([int(extent.value) for extent in kind.shape.values], kind.dtype, "source")
+    function = te.create_prim_func([read, te.compute(read.shape, lambda *at: read[at], name="copy")]).without_attr("global_symbol")
+    name = builder.add_func(scheduled(function), "copy")
+    return relax.VarBinding(relax.Var("_", relax.TupleType([])), relax.Call(name, [source, target]))
+
+
+def compile_library(module: IRModule, threads: int, *, in_place: bool) -> bytes:
+    """The shared library of what `lowered` made, or of such modules joined; `in_place` for a ``main`` that returns nothing.
+
+    Raises:
+        ToolchainError: at stage ``build``.
+    """
+    transform = relax.transform
+    pipeline = tvm.transform.Sequential(
+        [
+            transform.RewriteDataflowReshape(),
+            transform.ToNonDataflow(),
+            transform.RemovePurityChecking(),
+            transform.CallTIRRewrite(),
+            *([DestinationPassing()] if in_place else []),
+            transform.StaticPlanBlockMemory(),
+            transform.LowerAllocTensor(),
+            transform.KillAfterLastUse(),
+            transform.LowerRuntimeBuiltin(),
+            transform.ComputePrimValue(),
+            transform.VMShapeLower(),
+            transform.AttachGlobalSymbol(),
+        ]
+    )
+    try:
+        executable = tvm.compile(module, cpu_target(threads), relax_pipeline=pipeline)
+        with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:
+            path = Path(folder) / "module.so"
+            executable.export_library(str(path), workspace_dir=folder)
+            return path.read_bytes()
+    except Exception as error:  # the border to TVM
+        raise ToolchainError("build", one_line(error)) from error

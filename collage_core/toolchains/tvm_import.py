@@ -1,0 +1,113 @@
+"""ONNX sub-model → Relax module with one function ``main``, or the reason why TVM does not take it.
+
+TVM's importer ignores the domains of operators, only warns of what ONNX's checker finds and prints as it fails: all that is
+looked after here. Nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import onnx
+import tvm
+from onnx import ModelProto, NodeProto
+from tvm.relax.frontend.onnx import from_onnx
+
+from ..graph import Tensor
+from ..model.base import SubModel
+from .base import ToolchainError
+from .reasons import one_line
+from .tvm_operators import MICROSOFT
+
+UNSUPPORTED_DTYPES = frozenset({"string", "bfloat16", "int4", "uint4", "complex64", "complex128"})
+
+
+def import_onnx(model: SubModel) -> tvm.IRModule:
+    """`model` as TVM's importer reads it, weights inline.
+
+    Raises:
+        ToolchainError: at stage ``import``.
+    """
+    proto = onnx.load_model_from_string(model.onnx)
+    _refuse_foreign(proto)
+    for tensor in (*model.inputs, *model.outputs):
+        if tensor.type.dtype in UNSUPPORTED_DTYPES:
+            raise ToolchainError("import", f"tensors of dtype {tensor.type.dtype} are not supported ({tensor.name!r})")
+    try:
+        with _quiet():
+            module = from_onnx(proto, keep_params_in_input=False)
+    except Exception as error:  # the border to TVM: whatever it raises is its reason
+        raise ToolchainError("import", one_line(error)) from error
+    _check_outputs(module["main"], model.outputs)
+    return module
+
+
+def output_types(function: Any) -> list[Any]:
+    """The Relax types of what `function` returns, a tuple taken apart."""
+    returned = function.ret_ty
+    return list(returned.fields) if isinstance(returned, tvm.relax.TupleType) else [returned]
+
+
+def _refuse_foreign(proto: ModelProto) -> None:
+    if proto.functions:
+        raise ToolchainError("import", f"functions inside a model are not supported ({proto.functions[0].name!r})")
+    for node in _all_nodes(proto.graph.node):
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        if domain == "com.microsoft" and node.op_type in MICROSOFT:
+            continue
+        if domain:
+            raise ToolchainError("import", f"operator {domain}.{node.op_type} is not supported")
+        if node.op_type == "Attention":
+            raise ToolchainError("import", "operator Attention is supported in the domain com.microsoft only")
+
+
+def _all_nodes(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from _all_nodes(attribute.g.node)
+            for graph in attribute.graphs:
+                yield from _all_nodes(graph.node)
+
+
+def _check_outputs(function: Any, outputs: Sequence[Tensor]) -> None:
+    """TVM must make what the model declares: the buffers of the outputs have that shape and dtype."""
+    made = output_types(function)
+    if len(made) != len(outputs):
+        raise ToolchainError("import", f"the importer makes {len(made)} outputs where the model has {len(outputs)}")
+    for tensor, kind in zip(outputs, made, strict=True):
+        shape = _static_shape(kind)
+        dtype = str(getattr(kind, "dtype", ""))
+        if shape != tensor.type.shape or dtype != tensor.type.dtype:
+            found = f"{dtype}{list(shape)}" if shape is not None else f"{one_line(str(kind))}, whose shape is open"
+            raise ToolchainError(
+                "import", f"the importer makes {tensor.name!r} a {found}, not {tensor.type.dtype}{list(tensor.type.shape)}"
+            )
+
+
+def _static_shape(kind: Any) -> tuple[int, ...] | None:
+    shape = getattr(kind, "shape", None)
+    if not isinstance(shape, tvm.relax.ShapeExpr):
+        return None
+    if not all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values):
+        return None
+    return tuple(int(extent.value) for extent in shape.values)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps the importer's prints and warnings off the terminal."""
+    logger = logging.getLogger("tvm")
+    before = logger.level
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logger.setLevel(before)

@@ -1,0 +1,141 @@
+"""Relax → Relax: folds the layout of weights, packs them for vector units, and takes the fast float32 elementary functions.
+
+TVM's own `FoldConstant` compiles every call that it folds (18 to 33 s for a ResNet-50); what only moves a weight's elements
+is folded here by numpy. A convolution or matrix product with a constant float32 weight becomes a PrimFunc that reads the
+weight in blocks of `LANES` output channels, one vector each; `tvm_schedule` knows it by the name of its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax, te, topi
+
+LANES = 16
+"""Output channels in a block of a packed weight: a vector of 512 bits, or two of 256."""
+
+PACKED_CONV = "packed_conv2d"
+PACKED_MATMUL = "packed_matmul"
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollagePackWeights")
+class PackWeights:
+    """The pass; it leaves alone what it has no rule for."""
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        mutator = _Packer(mod)
+        for name, function in mod.functions_items():
+            if isinstance(function, relax.Function):
+                mutator.builder_.update_func(name, mutator.visit_expr(function))
+        return mutator.builder_.get()
+
+
+@relax.expr_functor.mutator
+class _Packer(relax.PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = super().visit_call_(call)
+        rule = _RULES.get(getattr(call.op, "name", ""))
+        made = rule(self, call) if rule else None
+        return call if made is None else made
+
+    def constant(self, expr: relax.Expr) -> np.ndarray | None:
+        """The values of `expr` where it is a constant."""
+        if isinstance(expr, relax.Var):
+            expr = self.lookup_binding(expr)
+        return expr.value.numpy() if isinstance(expr, tvm.ir.GenericConst) else None
+
+    def te_call(self, compute: Callable[..., Any], *args: Any) -> relax.Expr:
+        """A call of `compute` that `FuseOps` may fuse elementwise readers into."""
+        return self.builder_.call_te(compute, *args, primfunc_name_hint=compute.__name__, primfunc_attrs={"op_pattern": 4})
+
+
+def _moved(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    """A constant whose elements are only moved stays a constant."""
+    values = packer.constant(call.args[0])
+    if values is None:
+        return None
+    shape = [int(extent) for extent in call.ty.shape.values]
+    if call.op.name == "relax.permute_dims":
+        axes = call.attrs.axes
+        values = np.transpose(values, None if axes is None else [int(axis) for axis in axes])
+    return relax.const(np.ascontiguousarray(values).reshape(shape), call.ty.dtype)
+
+
+def _packed_conv2d(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    data, weight, attrs = call.args[0], packer.constant(call.args[1]), call.attrs
+    plain = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout) == ("NCHW", "OIHW", "NCHW") and attrs.groups == 1
+    if weight is None or not plain or not _is_float32(call) or not _is_static(data):
+        return None
+    outs, ins, height, width = weight.shape
+    if outs % LANES:
+        return None
+    blocks = weight.reshape(outs // LANES, LANES, ins, height, width).transpose(0, 2, 3, 4, 1)
+    top, left, bottom, right = (int(pad) for pad in attrs.padding)
+    (sy, sx), (dy, dx) = ([int(value) for value in pair] for pair in (attrs.strides, attrs.dilation))
+
+    def packed_conv2d(x: te.Tensor, w: te.Tensor) -> te.Tensor:
+        padded = topi.nn.pad(x, [0, 0, top, left], [0, 0, bottom, right], name="pad") if top | left | bottom | right else x
+        i, ky, kx = (te.reduce_axis((0, n), name) for n, name in ((ins, "i"), (height, "ky"), (width, "kx")))
+        rows = (padded.shape[2] - (height - 1) * dy - 1) // sy + 1
+        columns = (padded.shape[3] - (width - 1) * dx - 1) // sx + 1
+
+        def at(n: Any, o: Any, y: Any, c: Any) -> Any:
+            seen = padded[n, i, y * sy + ky * dy, c * sx + kx * dx]
+            return te.sum(seen * w[o // LANES, i, ky, kx, o % LANES], axis=[i, ky, kx])
+
+        return te.compute((x.shape[0], outs, rows, columns), at, name=PACKED_CONV)
+
+    return packer.te_call(packed_conv2d, data, relax.const(np.ascontiguousarray(blocks)))
+
+
+def _packed_matmul(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    data, weight = call.args[0], packer.constant(call.args[1])
+    if weight is None or weight.ndim != 2 or not _is_float32(call) or not _is_static(data) or len(data.ty.shape.values) < 2:
+        return None
+    depth, outs = weight.shape
+    if outs % LANES:
+        return None
+    blocks = weight.reshape(depth, outs // LANES, LANES).transpose(1, 0, 2)
+
+    def packed_matmul(x: te.Tensor, w: te.Tensor) -> te.Tensor:
+        k = te.reduce_axis((0, depth), "k")
+        shape = (*x.shape[:-1], outs)
+        return te.compute(shape, lambda *at: te.sum(x[(*at[:-1], k)] * w[at[-1] // LANES, k, at[-1] % LANES], axis=k), name=PACKED_MATMUL)
+
+    return packer.te_call(packed_matmul, data, relax.const(np.ascontiguousarray(blocks)))
+
+
+def _fast(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
+    def rule(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+        if not _is_float32(call) or not _is_static(call.args[0]):
+            return None
+        return packer.builder_.call_te(compute, call.args[0])
+
+    return rule
+
+
+def _is_float32(call: relax.Call) -> bool:
+    return str(getattr(call.ty, "dtype", "")) == "float32" and all(
+        str(getattr(arg.ty, "dtype", "float32")) == "float32" for arg in call.args
+    )
+
+
+def _is_static(expr: relax.Expr) -> bool:
+    shape = getattr(expr.ty, "shape", None)
+    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values)
+
+
+_RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
+    "relax.reshape": _moved,
+    "relax.permute_dims": _moved,
+    "relax.expand_dims": _moved,
+    "relax.squeeze": _moved,
+    "relax.nn.conv2d": _packed_conv2d,
+    "relax.matmul": _packed_matmul,
+    "relax.exp": _fast(topi.fast_exp),
+    "relax.erf": _fast(topi.fast_erf),
+    "relax.tanh": _fast(topi.fast_tanh),
+}

@@ -1,0 +1,222 @@
+"""A default CPU schedule for TVM's PrimFuncs, which as they come are naive loops on one thread (46 to 108 times too slow).
+
+What enters is a module after fusion, what leaves the same module with loops that are blocked, vectorised and parallel.
+Nothing is searched or measured; a function that a rule does not fit stays as it was. Every step is one of TVM's own
+schedule primitives, which check that they keep the meaning; only the order of float sums may change.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from math import ceil, prod
+from typing import Any
+
+import tvm
+from tvm.s_tir import Schedule
+from tvm.s_tir.schedule import LoopRV, SBlockRV
+from tvm.target.codegen import llvm_cpu_has_features
+from tvm.tirx import PrimFunc
+
+from .reasons import one_line
+from .tvm_packing import LANES, PACKED_CONV, PACKED_MATMUL
+
+PARALLEL_FROM = 1 << 15
+"""Iterations below which waking other threads costs more than it brings."""
+
+
+log = logging.getLogger(__name__)
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageScheduleCpu")
+class ScheduleCpu:
+    """The pass."""
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        for name, function in mod.functions_items():
+            if isinstance(function, PrimFunc):
+                mod.update_func(name, scheduled(function))
+        return mod
+
+
+def scheduled(function: PrimFunc) -> PrimFunc:
+    """`function` with the default schedule; a block that its rule does not fit stays as it was."""
+    try:
+        schedule = Schedule(tvm.IRModule({"main": function.without_attr("global_symbol")}))
+        blocks = _blocks(schedule)
+    except Exception as error:  # noqa: BLE001 - not in the form that schedules work on, such as a call to a sort
+        log.debug("left unscheduled: %s", one_line(error))
+        return function
+    schedule = _tried(schedule, _inline, blocks)
+    for block in _blocks(schedule):
+        schedule = _tried(schedule, _schedule_block, block)
+    return schedule.mod["main"].with_attrs(function.attrs)
+
+
+def _tried(schedule: Schedule, step: Callable[[Schedule, Any], None], subject: Any) -> Schedule:
+    """The schedule after `step`, or as it was where TVM refuses a part of the step."""
+    trial = schedule.copy()
+    try:
+        step(trial, subject)
+    except Exception as error:  # noqa: BLE001 - TVM refuses in many ways, and each means the same: leave it as it was
+        log.debug("%s left out: %s", step.__name__, one_line(error))
+        return schedule
+    return trial
+
+
+def _blocks(schedule: Schedule) -> list[SBlockRV]:
+    return list(schedule.get_child_blocks(schedule.get_sblock("root")))
+
+
+def _kinds(schedule: Schedule, block: SBlockRV) -> str:
+    """One letter for each iterator of a block: S (spatial), R (reduction) or ? (anything else)."""
+    return "".join({0: "S", 2: "R"}.get(int(var.iter_type), "?") for var in schedule.get(block).iter_vars)
+
+
+def _extents(schedule: Schedule, loops: list[LoopRV]) -> list[int]:
+    return [int(schedule.get(loop).extent.value) for loop in loops]
+
+
+def _inline(schedule: Schedule, blocks: list[SBlockRV]) -> None:
+    """Joins each spatial block with its only reader, where no value is computed twice by that."""
+    for block in reversed(blocks):
+        readers = schedule.get_consumers(block)
+        if len(readers) == 1 and _is_spatial(schedule, block) and _is_spatial(schedule, readers[0]):
+            work = prod(_extents(schedule, schedule.get_loops(block)))
+            if work >= prod(_extents(schedule, schedule.get_loops(readers[0]))):
+                schedule.compute_inline(block)
+
+
+def _is_spatial(schedule: Schedule, block: SBlockRV) -> bool:
+    return set(_kinds(schedule, block)) <= {"S"}
+
+
+def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
+    kinds, loops = _kinds(schedule, block), schedule.get_loops(block)
+    if len(kinds) != len(loops) or "S" not in kinds or "?" in kinds or "SR" not in kinds + "R" or "RS" in kinds:
+        return
+    if len(schedule.get_child_blocks(loops[0])) > 1:
+        return
+    name = schedule.get(block).name_hint
+    if "R" not in kinds:
+        _spatial(schedule, loops)
+    elif name == PACKED_CONV:
+        _packed(schedule, block, loops, rows=3, outs=1, first_reduced=4)
+    elif name == PACKED_MATMUL:
+        _packed(schedule, block, loops, rows=kinds.count("S") - 2, outs=kinds.count("S") - 1, first_reduced=kinds.count("S"))
+    elif _reads_along(schedule, block, kinds.index("R") - 1):
+        _tiled(schedule, block, loops, kinds.index("R"))
+    else:
+        _row_reduction(schedule, block, loops, kinds.index("R"))
+
+
+def _reads_along(schedule: Schedule, block: SBlockRV, place: int) -> bool:
+    """Whether neighbours along iterator `place` read neighbours in memory."""
+    body = schedule.get(block)
+    var = body.iter_vars[place].var
+    for read in body.reads:
+        if read.region and any(var.same_as(used) for used in tvm.tirx.analysis.undefined_vars(read.region[-1].min)):
+            return True
+    return False
+
+
+def _parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> None:
+    if loops and work >= PARALLEL_FROM:
+        schedule.parallel(schedule.fuse(*loops))
+
+
+def _spatial(schedule: Schedule, loops: list[LoopRV]) -> None:
+    extents = _extents(schedule, loops)
+    inner = loops[-1]
+    width = _divisor(extents[-1], 2048)
+    if width < extents[-1]:
+        outer, inner = schedule.split(inner, [None, width])
+        loops = [*loops[:-1], outer, inner]
+    _parallel(schedule, loops[:-1], prod(extents))
+    lanes = _lanes(width)
+    if lanes < width:
+        _, inner = schedule.split(inner, [None, lanes])
+    schedule.vectorize(inner)
+
+
+def _packed(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], rows: int, outs: int, first_reduced: int) -> None:
+    """A tile of some rows (or columns of an image) by `LANES` outputs stays in registers."""
+    extents = _extents(schedule, loops)
+    row, lane = schedule.split(loops[rows], [None, _divisor(extents[rows], _accumulators())]), schedule.split(loops[outs], [None, LANES])
+    outer = [loop for place, loop in enumerate(loops[:first_reduced]) if place not in (rows, outs)]
+    reduced = loops[first_reduced:]
+    schedule.reorder(lane[0], *outer, row[0], *reduced, row[1], lane[1])
+    _finish_tile(schedule, block, [lane[0], *outer], row[0], reduced, row[1], lane[1], prod(extents))
+
+
+def _tiled(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduced: int) -> None:
+    """A tile of the two last spatial iterators stays in registers; the last one is the vector."""
+    extents = _extents(schedule, loops)
+    vector = schedule.split(loops[first_reduced - 1], [None, _lanes(extents[first_reduced - 1])])
+    outer, reduced = loops[: first_reduced - 1], loops[first_reduced:]
+    if outer:
+        row = schedule.split(outer[-1], [None, _divisor(extents[first_reduced - 2], _accumulators() // 2)])
+        outer = [*outer[:-1], row[0]]
+    else:
+        row = [None, schedule.add_unit_loop(vector[1])]
+    schedule.reorder(*outer, vector[0], *reduced, row[1], vector[1])
+    _finish_tile(schedule, block, outer, vector[0], reduced, row[1], vector[1], prod(extents))
+
+
+def _finish_tile(
+    schedule: Schedule,
+    block: SBlockRV,
+    outer: list[LoopRV],
+    tile: LoopRV,
+    reduced: list[LoopRV],
+    unrolled: LoopRV,
+    vector: LoopRV,
+    work: int,
+) -> None:
+    schedule.vectorize(vector)
+    schedule.unroll(unrolled)
+    write_back = _write_back(schedule, block)
+    if schedule.get(block).name_hint == PACKED_CONV:
+        schedule.transform_layout(block, ("write", 0), lambda n, o, y, x: (n, o // LANES, y, x, o % LANES))
+    schedule.reverse_compute_at(write_back, tile)
+    _parallel(schedule, outer, work)
+    init = schedule.decompose_reduction(block, reduced[0])
+    schedule.vectorize(schedule.get_loops(init)[-1])
+
+
+def _write_back(schedule: Schedule, block: SBlockRV) -> SBlockRV:
+    """The block that takes finished tiles from registers to memory: the only reader, or else a copy."""
+    readers = schedule.get_consumers(block)
+    if len(readers) == 1 and _is_spatial(schedule, readers[0]) and not schedule.get_consumers(readers[0]):
+        schedule.set_scope(block, 0, "local")
+        return readers[0]
+    return schedule.cache_write(block, 0, "local")
+
+
+def _row_reduction(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduced: int) -> None:
+    """Each row is summed in `LANES` parts side by side, which are then summed."""
+    extents = _extents(schedule, loops)
+    last = extents[-1]
+    if last % LANES == 0 and last > LANES:
+        _, part = schedule.split(loops[-1], [None, LANES])
+        parts = schedule.rfactor(part, first_reduced)
+        around = schedule.get_loops(parts)
+        _parallel(schedule, around[:first_reduced], prod(extents))
+    _parallel(schedule, schedule.get_loops(block)[:first_reduced], prod(extents))
+
+
+def _accumulators() -> int:
+    """Blocks of `LANES` sums that fit into the registers of the target in scope, with room for what is read."""
+    target = tvm.target.Target.current(allow_none=True)
+    return 14 if target is not None and llvm_cpu_has_features("avx512f", target) else 6
+
+
+def _divisor(extent: int, bound: int) -> int:
+    """The greatest divisor of `extent` that is at most `bound`."""
+    return next(width for width in range(min(extent, bound), 0, -1) if extent % width == 0)
+
+
+def _lanes(extent: int) -> int:
+    """The divisor of `extent`, up to two vectors long, that fills vectors best."""
+    widths = [width for width in range(1, min(extent, 2 * LANES) + 1) if extent % width == 0]
+    return max(widths, key=lambda width: (width / (LANES * ceil(width / LANES)), width))

@@ -1,0 +1,227 @@
+"""A pipeline that does nothing but what the first target's name says: `ServerConfig.pipeline` names it in the tests.
+
+It has what `server.job` calls of `collage_core.pipeline`, and is imported in the run's own process.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from collage_core.errors import AccuracyError, CollageError, InfeasibleError
+from collage_core.events import (
+    BaselineMeasured,
+    CandidateBuilding,
+    CandidateCosted,
+    CandidatesFound,
+    Emit,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    PlanImproved,
+    SearchProgress,
+    Verified,
+)
+
+FLOOD = 100_000
+FLOOD_PLANS = 100
+PARTITION = {
+    "id": "c0",
+    "nodes": [0, 1],
+    "names": ["a", "b"],
+    "ops": ["Conv", "Relu"],
+    "spread_s": 1e-4,
+    "samples": 9,
+    "source": "measured",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    targets: tuple[str, ...]
+    costs: str
+    constraints: tuple[dict[str, Any], ...]
+    shapes: dict[str, tuple[int, ...]]
+    accuracy: float | None
+    time_limit_s: float | None
+    out: Path
+
+
+@dataclass
+class RunRecord:
+    document: dict[str, Any]
+    plan: SimpleNamespace
+    machine: str = "the fake machine"
+    created: str = "2026-01-02T03:04:05+00:00"
+    graph: tuple[str, ...] = ("a", "b")
+
+    def save(self, folder: Path) -> None:
+        about = {
+            "targets": [target.name for target in self.plan.targets],
+            "constraints": self.plan.constraints,
+            "hash": self.plan.model.hash,
+        }
+        with gzip.open(folder / "run.json.gz", "wt") as file:
+            json.dump({"document": self.document, **about}, file)
+        (folder / "plan.json").write_text(json.dumps({"schema": 1, "constraints": self.plan.constraints}))
+
+    @classmethod
+    def load(cls, folder: Path) -> RunRecord:
+        with gzip.open(folder / "run.json.gz", "rt") as file:
+            data = json.load(file)
+        return cls(data["document"], _plan(data["targets"], data["constraints"], data["hash"]))
+
+    def node_candidates(self, node: int) -> dict[str, Any]:
+        cost = {"seconds": float("nan"), "source": "measured"}
+        row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost, "chosen": True}
+        return {"node": node, "candidates": [{**row, "regret_s": 0.0}], "rejections": []}
+
+
+def partition(source: Path, options: Options, emit: Emit) -> RunRecord:
+    emit(PhaseStarted("load"))
+    emit(Note(f"{source.name} {sorted(options.shapes)} {options.accuracy} {options.time_limit_s}"))
+    emit(PhaseEnded("load", 0.1))
+    return BEHAVIOURS[options.targets[0]](options, emit)
+
+
+def search_again(record: RunRecord, constraints: list[dict[str, Any]], emit: Emit) -> RunRecord:
+    emit(PhaseStarted("search"))
+    if any(constraint.get("target") == "impossible" for constraint in constraints):
+        raise InfeasibleError("no plan holds these constraints", "drop one of them", conflict=[0, len(constraints) - 1], uncovered=[1])
+    if any(constraint.get("target") == "crash" for constraint in constraints):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    emit(PlanImproved(0.007, (("fast", (0, 1)),), 0))
+    document = {**record.document, "verify": None, "plan": _document_plan(0.007)}
+    return RunRecord(document, _plan([target.name for target in record.plan.targets], constraints, record.plan.model.hash))
+
+
+def apply(plan: SimpleNamespace, source: Path, out: Path, emit: Emit) -> dict[str, Any]:
+    if any(constraint.get("target") == "unbuildable" for constraint in plan.constraints):
+        raise CollageError("assembling the plan failed: no linker", "install one", "toolchain")
+    emit(PhaseStarted("rewrite"))
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "model.so").write_bytes(b"built of " + source.name.encode())
+    emit(Verified(0.008, 1e-6, 1e-3))
+    return {"measured_s": 0.008, "additive_error_s": 0.001, "max_rel_error": 1e-6, "reference": "fake", "accuracy": 1e-3}
+
+
+def _fast(options: Options, emit: Emit) -> RunRecord:
+    first, cost = options.targets[0], {"seconds": 0.01, "source": "measured"}
+    emit(CandidatesFound(first, 3, 2, 1))
+    emit(CandidateBuilding(first, "c0", "Conv+Relu", 0, 2))
+    emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 2))
+    emit(CandidateCosted(first, ("c1",), "Relu", {"seconds": None, "source": "invalid"}, False, 2, 2))
+    emit(SearchProgress(10, 20, 3, 1, 2, 0.009, float("inf")))
+    emit(PlanImproved(0.01, ((first, (0, 1)),), 0))
+    emit(Verified(0.011, 1e-7, 1e-3))
+    emit(BaselineMeasured(first, 0.012, 0.013))
+    record = _record(options)
+    _write(options.out, record)
+    return record
+
+
+def _wait(options: Options, emit: Emit) -> RunRecord:
+    """Goes on when somebody puts a file there."""
+    while not (options.out.parent / "go").exists():
+        time.sleep(0.01)
+    return _fast(options, emit)
+
+
+def _hang(options: Options, emit: Emit) -> RunRecord:
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    _write(options.out, _record(options))
+    emit(Note(f"child {child.pid}"))
+    time.sleep(600)
+    raise AssertionError
+
+
+def _crash(options: Options, emit: Emit) -> RunRecord:
+    emit(Note("about to crash"))
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError
+
+
+def _exit(options: Options, emit: Emit) -> RunRecord:
+    print("cannot allocate a grain of sand", file=sys.stderr)
+    os._exit(3)
+
+
+def _fault(options: Options, emit: Emit) -> RunRecord:
+    raise RuntimeError("a wheel came off")
+
+
+def _mistake(options: Options, emit: Emit) -> RunRecord:
+    raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
+
+
+def _infeasible(options: Options, emit: Emit) -> RunRecord:
+    raise InfeasibleError("no plan covers the model", "add a target", uncovered=[1])
+
+
+def _wrong(options: Options, emit: Emit) -> RunRecord:
+    record = _record(options)
+    record.document["verify"] = {"measured_s": 0.01, "max_rel_error": 0.5, "accuracy": 1e-3}
+    _write(options.out, record)
+    (options.out / "model.so").unlink()
+    raise AccuracyError("the partitioned model is wrong", "allow more")
+
+
+def _flood(options: Options, emit: Emit) -> RunRecord:
+    for number in range(1, FLOOD + 1):
+        emit(SearchProgress(number, number, 1, 1, 2, 0.001, None))
+        if number % (FLOOD // FLOOD_PLANS) == 0:
+            emit(PlanImproved(1.0 / number, ((options.targets[0], (0, 1)),), number))
+    return _fast(options, emit)
+
+
+BEHAVIOURS: dict[str, Callable[[Options, Emit], RunRecord]] = {
+    "fast": _fast,
+    "wait": _wait,
+    "hang": _hang,
+    "crash": _crash,
+    "exit": _exit,
+    "fault": _fault,
+    "mistake": _mistake,
+    "infeasible": _infeasible,
+    "wrong": _wrong,
+    "flood": _flood,
+}
+
+
+def _write(out: Path, record: RunRecord) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    record.save(out)
+    (out / "model.so").write_bytes(b"a library")
+
+
+def _record(options: Options) -> RunRecord:
+    counts = {"candidates": 3, "invalid": 1, "unique": 2, "measured": 1, "cache_hits": 0}
+    document = {
+        "schema": 1,
+        "targets": [{"name": target, **counts} for target in options.targets],
+        "search": {"optimal": True, "lower_bound_s": 0.01},
+        "plan": _document_plan(0.01),
+        "baselines": [{"name": options.targets[0], "total_s": 0.012, "measured_s": 0.013, "reason": ""}],
+        "verify": {"measured_s": 0.011, "additive_error_s": 0.001, "max_rel_error": 1e-7, "reference": "fake", "accuracy": 1e-3},
+    }
+    return RunRecord(document, _plan(options.targets, list(options.constraints), "f" * 64))
+
+
+def _document_plan(total_s: float) -> dict[str, Any]:
+    move = {"from": "host", "to": "fast", "tensor": "x", "bytes": 12, "cost_s": 0.0}
+    return {"total_s": total_s, "partitions": [{**PARTITION, "target": "fast", "cost_s": total_s}], "transitions": [move]}
+
+
+def _plan(targets: Any, constraints: list[dict[str, Any]], model: str) -> SimpleNamespace:
+    named = [SimpleNamespace(name=target) for target in targets]
+    return SimpleNamespace(model=SimpleNamespace(hash=model, name="tiny"), targets=named, constraints=constraints)

@@ -1,0 +1,176 @@
+"""What `test_isolation.py` lets workers run: functions that answer, raise, crash, hang, talk and eat."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from collage_core.errors import Cancelled, CollageError, InfeasibleError
+from collage_core.isolation import Worker, report
+from collage_core.toolchains.base import ToolchainError
+
+
+class Holder:
+    """A method is no module-level function, but its qualified name can be found all the same."""
+
+    @staticmethod
+    def double(value: int) -> int:
+        return 2 * value
+
+
+class Unpicklable:
+    def __reduce__(self) -> str:
+        raise TypeError("this object stays at home")
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def pid() -> int:
+    return os.getpid()
+
+
+def echo(value: object) -> object:
+    return value
+
+
+def environment(name: str) -> str | None:
+    return os.environ.get(name)
+
+
+def open_descriptors() -> list[str]:
+    """What this process has open, apart from the listing itself."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            found.append(os.readlink(entry))
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def count(steps: int) -> str:
+    for step in range(steps):
+        report({"step": step})
+    return "counted"
+
+
+def raise_toolchain_error() -> None:
+    raise ToolchainError("import", "no converter for operator Foo")
+
+
+def raise_collage_error() -> None:
+    raise CollageError("'x' is odd", "use 'y'", "odd")
+
+
+def raise_infeasible() -> None:
+    error = InfeasibleError("no plan", "drop a pin", conflict=[3, 1])
+    error.extra = threading.Lock()  # type: ignore[attr-defined]
+    raise error
+
+
+def raise_local_error() -> None:
+    class Local(CollageError):
+        pass
+
+    raise Local("made inside")
+
+
+def raise_cancelled() -> None:
+    raise Cancelled
+
+
+def raise_odd(message: str) -> None:
+    raise RuntimeError(message)
+
+
+def leave(code: int) -> None:
+    sys.exit(code)
+
+
+def unpicklable() -> Unpicklable:
+    return Unpicklable()
+
+
+def crash(last_words: str = "") -> None:
+    print(last_words, flush=True)
+    ctypes.string_at(0)
+
+
+def abort() -> None:
+    os.abort()
+
+
+def exit_quietly(code: int) -> None:
+    os._exit(code)
+
+
+def hang(started: str | None = None) -> None:
+    if started:
+        Path(started).write_text(str(os.getpid()))
+    while True:
+        time.sleep(60)
+
+
+def hang_in_native_code(started: str | None = None) -> None:
+    """Hangs with the interpreter's lock held: no other Python thread of the process runs any more."""
+    if started:
+        Path(started).write_text(str(os.getpid()))
+    ctypes.PyDLL(None).sleep(600)
+
+
+def hang_with_child(started: str) -> None:
+    """Hangs and leaves a child of its own behind, whose number it writes down."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(started).write_text(str(child.pid))
+    hang()
+
+
+def babble(megabytes: int) -> str:
+    """Prints garbage to both streams, through Python and past it."""
+    noise = os.urandom(1 << 16)
+    for _ in range(megabytes * 16):
+        os.write(1, noise)
+        sys.stderr.write("warning: 100%\n")
+    return "said enough"
+
+
+def say_and_fail(words: str) -> None:
+    print(words)
+    print("   ", file=sys.stderr)
+    os._exit(9)
+
+
+def close_the_socket() -> None:
+    """What a library that closes all descriptors does; then it lives on."""
+    os.closerange(3, 256)
+    time.sleep(60)
+
+
+def eat(megabytes: int) -> None:
+    held = []
+    while True:
+        held.append(bytearray(os.urandom(1 << 20) * megabytes))
+        time.sleep(0.01)
+
+
+def map_file(path: str) -> int:
+    """Reads a mapped file to its end: pages that are not the process's own."""
+    import mmap
+
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as view:
+        total = sum(view[at] for at in range(0, len(view), 4096))
+        time.sleep(0.5)
+    return total
+
+
+def parent_that_dies(started: str, native: bool) -> None:
+    """Starts a worker that hangs, so that this process can be killed above it."""
+    with Worker() as worker:
+        worker.call(hang_in_native_code if native else hang, started, timeout_s=60)

@@ -1,0 +1,39 @@
+"""`make record`: measures the samples on this machine and keeps the runs that come with them, labelled as recorded.
+
+Writes ``collage_core/samples/recorded/<sample>.json.gz``. Run it on an idle machine; the page shows which one it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from collage_core.options import Options
+from collage_core.pipeline import partition
+from collage_core.record import write_record
+from collage_core.samples import SAMPLES
+from collage_core.terminal import Progress
+
+FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "samples" / "recorded"
+
+
+def main() -> int:
+    """Record the samples that are named, or all of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("names", nargs="*", help="only these samples")
+    names = parser.parse_args().names or list(SAMPLES)
+    FOLDER.mkdir(exist_ok=True)
+    for name in names:
+        with Progress() as progress:
+            record = partition(name, Options(targets=("onnxruntime", "openvino", "tvm")), progress)
+        path = FOLDER / f"{name}.json.gz"
+        write_record(record, path)
+        print(
+            f"{path}: {path.stat().st_size / 1024:.0f} KiB, {record.plan.total_s * 1e3:.3g} ms in {len(record.plan.partitions)} partitions"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
