@@ -1,6 +1,27 @@
 """Collage Explorer's engine: finds the fastest way to run a neural network over several toolchains at once.
 
-``import collage_core as collage`` gives `collage.partition`. Nothing heavy is imported before it is needed.
+``import collage_core as collage`` gives `collage.partition` and `collage.Options`. Nothing heavy is imported before it is needed.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .options import Options
+    from .pipeline import partition
+    from .record import RunRecord
+
 __version__ = "0.1.0"
+
+__all__ = ["Options", "RunRecord", "__version__", "partition"]
+
+_PLACES = {"Options": "options", "RunRecord": "record", "partition": "pipeline"}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

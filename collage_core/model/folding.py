@@ -72,6 +72,8 @@ def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[Node
     as_saved = len(nodes) == len(folded.graph.node)
     maker = {name: node for node in nodes for name in node.output if name}
     given = {value.name for value in model.graph.input} | {tensor.name for tensor in folded.graph.initializer}
+    if any(name.startswith(_CAST_MARK) for node in folded.graph.node for name in node.output):
+        _restore_casts(model, maker, given)
     available = given | maker.keys()
     kept: dict[int, NodeProto] = {}
     made: set[str] = set()
@@ -88,6 +90,13 @@ def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[Node
         made.update(node.output)
         waiting.extend(read_by(node))
     return list(kept.values()), as_saved
+
+
+def _restore_casts(model: ModelProto, maker: dict[str, NodeProto], given: set[str]) -> None:
+    """Give `maker` the user's casts again: beside its own, ONNX Runtime had no use for them."""
+    for node in model.graph.node:
+        if node.op_type == "Cast" and node.output[0] not in maker and (node.input[0] in maker or node.input[0] in given):
+            maker[node.output[0]] = node
 
 
 def _without_copies(nodes: list[NodeProto], known: Container[str]) -> list[NodeProto]:
