@@ -24,7 +24,7 @@ from .events import BaselineMeasured, Emit, Verified
 from .finding import Phases
 from .graph import IndexSet
 from .isolation import Pool, WorkerError
-from .model import OnnxModel, relative_error
+from .model import OnnxModel, output_errors
 from .plan import Plan
 from .rewrite import Piece, assemble, run_order
 from .runtime import run_artifact, time_artifact
@@ -94,7 +94,7 @@ def _assemble(built: Built, plan: Plan, folder: Path) -> None:
 def _verify(built: Built) -> dict[str, Any]:
     got = _call(built.pool, "plan", run_artifact, built.folder, dict(built.inputs), timeout_s=RUN_TIMEOUT_S, what="running the artifact")
     want = built.model.reference(built.inputs)
-    errors = {name: relative_error(got[name], want[name]) for name in want}
+    errors = output_errors(got, want)
     seconds = _time(built.pool, "plan", built.folder, built.inputs)
     measured = statistics.median(seconds)
     return {

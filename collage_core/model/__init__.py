@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .accuracy import default_accuracy, output_errors, relative_error, tensor_error
+from .accuracy import default_accuracy, largest_error, output_errors, relative_error
 from .base import Arrays, FoldedNode, Model, SubModel
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ __all__ = [
     "OnnxModel",
     "SubModel",
     "default_accuracy",
+    "largest_error",
     "load_model",
     "output_errors",
     "relative_error",
-    "tensor_error",
 ]
 
 

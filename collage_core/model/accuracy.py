@@ -20,17 +20,7 @@ def default_accuracy(model: Model) -> float:
     return QUANTISED_ACCURACY if model.is_quantised else FLOAT_ACCURACY
 
 
-def relative_error(got: Arrays, want: Arrays) -> float:
-    """The largest error over all outputs of `want`; infinite where one is missing in `got`."""
-    return max(output_errors(got, want).values(), default=0.0)
-
-
-def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
-    """The error of each output of `want`, by name."""
-    return {name: tensor_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
-
-
-def tensor_error(got: np.ndarray, want: np.ndarray) -> float:
+def relative_error(got: np.ndarray, want: np.ndarray) -> float:
     """The error of one tensor.
 
     Floats: max|got − want| / max|want|, absolute where `want` is all zeros; NaN and the infinities must be in the same
@@ -44,6 +34,16 @@ def tensor_error(got: np.ndarray, want: np.ndarray) -> float:
         return float(np.mean(got != want))
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     return _float_error(got.astype(wide), want.astype(wide))
+
+
+def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
+    """The error of each output of `want`, by name; infinite where it is missing in `got`."""
+    return {name: relative_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
+
+
+def largest_error(got: Arrays, want: Arrays) -> float:
+    """The largest error over all outputs of `want`: the one that counts."""
+    return max(output_errors(got, want).values(), default=0.0)
 
 
 def is_float(dtype: np.dtype) -> bool:

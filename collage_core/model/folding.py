@@ -75,6 +75,7 @@ def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[Node
     if any(name.startswith(_CAST_MARK) for node in folded.graph.node for name in node.output):
         _restore_casts(model, maker, given)
     available = given | maker.keys()
+    same = _dropped_identities(model, available)
     kept: dict[int, NodeProto] = {}
     made: set[str] = set()
     waiting = [value.name for value in folded.graph.output]
@@ -83,19 +84,41 @@ def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[Node
         if not name or name in given or name in made:
             continue
         node, user = maker[name], users.get(name)
-        if user is not None and not has_inner_graph(user) and available.issuperset(filter(None, user.input)):
-            as_saved = as_saved and user.op_type == node.op_type and user.input == node.input
-            node = user
+        if user is not None and not has_inner_graph(user):
+            reads = [same.get(name, name) for name in user.input]
+            if available.issuperset(filter(None, reads)):
+                as_saved = as_saved and user.op_type == node.op_type and reads == node.input
+                node = _reading(user, reads)
         kept[id(node)] = node
         made.update(node.output)
         waiting.extend(read_by(node))
     return list(kept.values()), as_saved
 
 
+def _dropped_identities(model: ModelProto, available: Container[str]) -> dict[str, str]:
+    """What the outputs of the user's identities are called, where the folded graph does without the identity."""
+    same: dict[str, str] = {}
+    for node in model.graph.node:
+        if node.op_type == "Identity" and node.output[0] not in available:
+            same[node.output[0]] = same.get(node.input[0], node.input[0])
+    return same
+
+
+def _reading(node: NodeProto, reads: list[str]) -> NodeProto:
+    """`node` with other inputs."""
+    if reads == node.input:
+        return node
+    made = NodeProto()
+    made.CopyFrom(node)
+    made.input[:] = reads
+    return made
+
+
 def _restore_casts(model: ModelProto, maker: dict[str, NodeProto], given: set[str]) -> None:
     """Give `maker` the user's casts again: beside its own, ONNX Runtime had no use for them."""
     for node in model.graph.node:
-        if node.op_type == "Cast" and node.output[0] not in maker and (node.input[0] in maker or node.input[0] in given):
+        known = all(name in maker or name in given for name in node.input)
+        if node.op_type in ("Cast", "CastLike") and known and node.output[0] not in maker:
             maker[node.output[0]] = node
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph import Tensor
-from .accuracy import is_float, relative_error
+from .accuracy import is_float, largest_error
 from .base import Arrays
 from .dtypes import numpy_dtype
 from .sessions import RuntimeRefusal
@@ -138,7 +138,7 @@ def _try(
     given = draw(inputs, recipe, 0)
     one, other, again = run(given), run(draw(inputs, recipe, 1)), rerun(given)
     finite = all(_is_finite(value) for outputs in (one, other) for value in outputs.values())
-    return min(relative_error(one, other), 1.0) if finite else -1.0, relative_error(again, one)
+    return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(again, one)
 
 
 def _is_finite(value: np.ndarray) -> bool:

@@ -33,7 +33,7 @@ from .normalising import normalise
 from .provenance import Provenance, trace
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
-from .sessions import RuntimeRefusal, Session
+from .sessions import RuntimeRefusal, Session, first_line
 from .shapes import fix_shapes
 
 
@@ -85,8 +85,7 @@ class OnnxModel:
         if not fold:
             _ = self._reference
         if not self._model.graph.node:
-            message = "the model has no nodes left once its constants are folded: its outputs depend on no input"
-            raise CollageError(message, "there is nothing to partition in it; --no-fold keeps its nodes", "no_nodes")
+            raise CollageError("the model has no nodes left without its constants", "there is nothing to partition in it", "no_nodes")
         self.graph = self._graph(provenance)
         self._cutter = Cutter(self._model, self.graph)
 
@@ -211,10 +210,11 @@ class OnnxModel:
             return types
         try:
             values = self._exposed.run(self.seeded_inputs(), open_names)
-        except RuntimeRefusal as error:
-            node = makers[open_names[0]].name
-            message = f"the shape of {open_names[0]!r}, made by node {node!r}, is not known before it runs, and running failed: {error}"
-            raise CollageError(message, "export the model with fixed shapes", "open_shape") from error
+        except (RuntimeRefusal, CollageError) as error:
+            where = f"the shape of {open_names[0]!r}, made by node {makers[open_names[0]].name!r}, is only known when it runs"
+            raise CollageError(
+                f"{where}, and {first_line(error)}", "export the model with shapes that don't depend on data", "open_shape"
+            ) from error
         return types | {name: _type_of(value) for name, value in values.items()}
 
 

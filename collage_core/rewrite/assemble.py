@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -144,7 +144,8 @@ def _beside(out: Path) -> Iterator[Path]:
             raise NotADirectoryError("it is a file")
         if out.is_dir() and not os.access(out, os.W_OK):
             raise PermissionError("it is not writable")
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        folder = out.parent / f".{out.name}.{uuid.uuid4().hex[:12]}"
+        folder.mkdir()
     except OSError as error:
         raise _unwritable(out, error) from error
     try:
@@ -158,7 +159,6 @@ def _beside(out: Path) -> Iterator[Path]:
 def _publish(folder: Path, out: Path) -> None:
     """Put what is in `folder` in the place of an earlier artifact in `out`; the manifest goes first and comes last."""
     if not out.exists():
-        folder.chmod(0o777 & ~_umask())
         folder.rename(out)
         return
     for name in OURS:
@@ -170,12 +170,6 @@ def _publish(folder: Path, out: Path) -> None:
     for name in reversed(OURS):
         if (folder / name).exists():
             (folder / name).rename(out / name)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _unwritable(out: Path, error: OSError) -> CollageError:

@@ -94,7 +94,7 @@ def _add_functions(builder: relax.BlockBuilder, part: Part) -> Any:
         if isinstance(function, tvm.tirx.PrimFunc):
             renamed[name] = builder.add_func(function.without_attr("global_symbol"), name.name_hint)
     renamer = _Renamer(renamed)
-    for name, function in part.module.functions_items():
+    for function in part.module.functions.values():
         if isinstance(function, relax.Function):
             private = renamer.visit_expr(function).without_attr("global_symbol")
             return builder.add_func(private, part.function)

@@ -2,7 +2,7 @@
 
 TVM's own `FoldConstant` compiles every call that it folds (18 to 33 s for a ResNet-50); what only moves a weight's elements
 is folded here by numpy. A convolution or matrix product with a constant float32 weight becomes a PrimFunc that reads the
-weight in blocks of `LANES` output channels, one vector each; `tvm_schedule` knows it by the name of its block.
+weight in blocks of output channels, a vector each; `tvm_schedule` knows it by the name of its block.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import numpy as np
 import tvm
 from tvm import relax, te, topi
 
-LANES = 16
-"""Output channels in a block of a packed weight: a vector of 512 bits, or two of 256."""
+LANES = (16, 8)
+"""Output channels in a block of a packed weight, the wider where it divides them: a vector of 512 bits, or two of 256."""
 
 PACKED_CONV = "packed_conv2d"
 PACKED_MATMUL = "packed_matmul"
+"""Names of the blocks, before an underscore and the number of lanes."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollagePackWeights")
@@ -70,9 +71,10 @@ def _packed_conv2d(packer: _Packer, call: relax.Call) -> relax.Expr | None:
     if weight is None or not plain or not _is_float32(call) or not _is_static(data):
         return None
     outs, ins, height, width = weight.shape
-    if outs % LANES:
+    lanes = _lanes(outs)
+    if not lanes:
         return None
-    blocks = weight.reshape(outs // LANES, LANES, ins, height, width).transpose(0, 2, 3, 4, 1)
+    blocks = weight.reshape(outs // lanes, lanes, ins, height, width).transpose(0, 2, 3, 4, 1)
     top, left, bottom, right = (int(pad) for pad in attrs.padding)
     (sy, sx), (dy, dx) = ([int(value) for value in pair] for pair in (attrs.strides, attrs.dilation))
 
@@ -84,9 +86,9 @@ def _packed_conv2d(packer: _Packer, call: relax.Call) -> relax.Expr | None:
 
         def at(n: Any, o: Any, y: Any, c: Any) -> Any:
             seen = padded[n, i, y * sy + ky * dy, c * sx + kx * dx]
-            return te.sum(seen * w[o // LANES, i, ky, kx, o % LANES], axis=[i, ky, kx])
+            return te.sum(seen * w[o // lanes, i, ky, kx, o % lanes], axis=[i, ky, kx])
 
-        return te.compute((x.shape[0], outs, rows, columns), at, name=PACKED_CONV)
+        return te.compute((x.shape[0], outs, rows, columns), at, name=f"{PACKED_CONV}_{lanes}")
 
     return packer.te_call(packed_conv2d, data, relax.const(np.ascontiguousarray(blocks)))
 
@@ -96,16 +98,42 @@ def _packed_matmul(packer: _Packer, call: relax.Call) -> relax.Expr | None:
     if weight is None or weight.ndim != 2 or not _is_float32(call) or not _is_static(data) or len(data.ty.shape.values) < 2:
         return None
     depth, outs = weight.shape
-    if outs % LANES:
+    lanes = _lanes(outs)
+    if not lanes:
         return None
-    blocks = weight.reshape(depth, outs // LANES, LANES).transpose(1, 0, 2)
+    blocks = weight.reshape(depth, outs // lanes, lanes).transpose(1, 0, 2)
 
     def packed_matmul(x: te.Tensor, w: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, depth), "k")
-        shape = (*x.shape[:-1], outs)
-        return te.compute(shape, lambda *at: te.sum(x[(*at[:-1], k)] * w[at[-1] // LANES, k, at[-1] % LANES], axis=k), name=PACKED_MATMUL)
+
+        def at(*place: Any) -> Any:
+            return te.sum(x[(*place[:-1], k)] * w[place[-1] // lanes, k, place[-1] % lanes], axis=k)
+
+        return te.compute((*x.shape[:-1], outs), at, name=f"{PACKED_MATMUL}_{lanes}")
 
     return packer.te_call(packed_matmul, data, relax.const(np.ascontiguousarray(blocks)))
+
+
+def _dequantized(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    """A quantised weight becomes the floats that it stands for."""
+    values, scale, zero = (packer.constant(arg) for arg in call.args)
+    if values is None or scale is None or zero is None or call.ty.dtype != "float32":
+        return None
+    along = [1] * values.ndim
+    if scale.size > 1:
+        along[int(call.attrs.axis)] = scale.size
+    moved = values.astype(np.int32) - zero.astype(np.int32).reshape(along if zero.size > 1 else [1] * values.ndim)
+    return relax.const(moved.astype(np.float32) * scale.reshape(along))
+
+
+def _power(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    """A square or a cube is a product."""
+    exponent = packer.constant(call.args[1])
+    if exponent is None or exponent.size != 1 or float(exponent.item()) not in (2.0, 3.0) or not _is_float32(call):
+        return None
+    base = call.args[0]
+    square = packer.builder_.emit(relax.op.multiply(base, base))
+    return square if exponent.item() == 2 else relax.op.multiply(square, base)
 
 
 def _fast(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
@@ -115,6 +143,11 @@ def _fast(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax
         return packer.builder_.call_te(compute, call.args[0])
 
     return rule
+
+
+def _lanes(outs: int) -> int | None:
+    """Into how wide blocks `outs` channels can be packed."""
+    return next((lanes for lanes in LANES if outs % lanes == 0), None)
 
 
 def _is_float32(call: relax.Call) -> bool:
@@ -135,6 +168,8 @@ _RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
     "relax.squeeze": _moved,
     "relax.nn.conv2d": _packed_conv2d,
     "relax.matmul": _packed_matmul,
+    "relax.dequantize": _dequantized,
+    "relax.power": _power,
     "relax.exp": _fast(topi.fast_exp),
     "relax.erf": _fast(topi.fast_erf),
     "relax.tanh": _fast(topi.fast_tanh),

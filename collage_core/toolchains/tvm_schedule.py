@@ -19,7 +19,10 @@ from tvm.target.codegen import llvm_cpu_has_features
 from tvm.tirx import PrimFunc
 
 from .reasons import one_line
-from .tvm_packing import LANES, PACKED_CONV, PACKED_MATMUL
+from .tvm_packing import PACKED_CONV, PACKED_MATMUL
+
+LANES = 16
+"""Floats in a vector of 512 bits, or in two of 256."""
 
 PARALLEL_FROM = 1 << 15
 """Iterations below which waking other threads costs more than it brings."""
@@ -97,13 +100,13 @@ def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
         return
     if len(schedule.get_child_blocks(loops[0])) > 1:
         return
-    name = schedule.get(block).name_hint
+    name = _packed_name(schedule, block)
     if "R" not in kinds:
         _spatial(schedule, loops)
     elif name == PACKED_CONV:
-        _packed(schedule, block, loops, rows=3, outs=1, first_reduced=4)
+        _packed(schedule, block, loops, rows=3, outs=1)
     elif name == PACKED_MATMUL:
-        _packed(schedule, block, loops, rows=kinds.count("S") - 2, outs=kinds.count("S") - 1, first_reduced=kinds.count("S"))
+        _packed(schedule, block, loops, rows=kinds.count("S") - 2, outs=kinds.count("S") - 1)
     elif _reads_along(schedule, block, kinds.index("R") - 1):
         _tiled(schedule, block, loops, kinds.index("R"))
     else:
@@ -139,7 +142,15 @@ def _spatial(schedule: Schedule, loops: list[LoopRV]) -> None:
     schedule.vectorize(inner)
 
 
-def _packed(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], rows: int, outs: int, first_reduced: int) -> None:
+def _packed_name(schedule: Schedule, block: SBlockRV) -> str:
+    return schedule.get(block).name_hint.rpartition("_")[0]
+
+
+def _packed_lanes(schedule: Schedule, block: SBlockRV) -> int:
+    return int(schedule.get(block).name_hint.rpartition("_")[2])
+
+
+def _packed(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], rows: int, outs: int) -> None:
     """A tile of some rows (or columns of an image) by `LANES` outputs stays in registers."""
     extents = _extents(schedule, loops)
     row, lane = schedule.split(loops[rows], [None, _divisor(extents[rows], _accumulators())]), schedule.split(loops[outs], [None, LANES])
@@ -176,8 +187,9 @@ def _finish_tile(
     schedule.vectorize(vector)
     schedule.unroll(unrolled)
     write_back = _write_back(schedule, block)
-    if schedule.get(block).name_hint == PACKED_CONV:
-        schedule.transform_layout(block, ("write", 0), lambda n, o, y, x: (n, o // LANES, y, x, o % LANES))
+    if _packed_name(schedule, block) == PACKED_CONV:
+        lanes = _packed_lanes(schedule, block)
+        schedule.transform_layout(block, ("write", 0), lambda n, o, y, x: (n, o // lanes, y, x, o % lanes))
     schedule.reverse_compute_at(write_back, tile)
     _parallel(schedule, outer, work)
     init = schedule.decompose_reduction(block, reduced[0])
