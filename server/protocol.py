@@ -5,15 +5,19 @@ they are stale. Pipeline events are the classes of `collage_core.events`, carrie
 
 Live runs, over Socket.IO (namespace ``/``):
 
-* client → server ``subscribe`` `Subscribe`; answered (acknowledgement) with `Subscribed` or an error.
+* client → server ``subscribe`` `Subscribe`; answered (acknowledgement) with `Subscribed` or ``{"error": ApiError}``.
 * server → client ``batch`` `Batch`: numbered events, at most about 20 messages a second. The client answers each with its
-  acknowledgement; until then only a small window of batches is sent, and past it thinnable events are dropped and the
-  client is told to fetch a snapshot (`Batch.gap`).
-* client → server ``unsubscribe`` `Subscribe`.
+  acknowledgement (with no value); until then only a small window of batches is sent.
+* client → server ``unsubscribe`` `Subscribe`; answered in the same way.
 
-A client that comes late or returns says in `Subscribe.after` what it has seen. What the ring of batches still holds is
-sent again; otherwise `Batch.gap` is true and the client fetches ``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to
-which event it is) and drops queued events up to that number.
+Numbers ascend and may skip: where there are more thinnable events than a page can draw, some are left out, and nothing
+else is. A client that is too slow for the decisions, comes late or returns (`Subscribe.after` says what it has seen)
+gets what the server still holds; where that is not all, `Batch.gap` is true and the client fetches
+``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to which event it is) and drops queued events up to that number.
+
+When a run ends (`RunStateChanged` with ``done``, ``failed`` or ``cancelled``) the client fetches the snapshot: it holds
+the final plan with its costs and transitions. ``POST /api/v1/runs`` with a `RunRequest.base` waits a moment for the
+search, so its answer is mostly that snapshot already.
 """
 
 from __future__ import annotations
@@ -53,6 +57,13 @@ class ApiError:
 
 
 @dataclass(frozen=True)
+class ErrorBody:
+    """Every answer whose status is 400 or more."""
+
+    error: ApiError
+
+
+@dataclass(frozen=True)
 class Subscribe:
     """Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none."""
 
@@ -78,10 +89,20 @@ class Numbered:
 
 @dataclass(frozen=True)
 class RunStateChanged:
-    """The run's state is another one; sent by the server itself, among the numbered events. Never dropped."""
+    """The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+
+    Attributes:
+        error: Why it failed; with ``done``, why the artifact asked for could not be built (the plan stands).
+        conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
+        uncovered: Nodes that no usable candidate holds.
+        artifact: The runnable artifact is built and verified.
+    """
 
     state: RunState
     error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+    artifact: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,8 +115,32 @@ class Batch:
 
 
 @dataclass(frozen=True)
+class PageConfig:
+    """What the page is started with: the JSON in the attribute ``data-config`` of its ``#app`` element.
+
+    Attributes:
+        prefix: Path under which everything lies, such as ``/tools/collage``; empty at the root. No slash at its end.
+        model: Id of the model to open when the address names nothing.
+        local_paths: ``POST /api/v1/models`` with ``{"path": …}`` is accepted.
+        upload_bytes: Largest upload that is accepted, all files together.
+    """
+
+    version: str
+    prefix: str
+    model: str | None
+    local_paths: bool
+    upload_bytes: int
+
+
+@dataclass(frozen=True)
 class ToolchainInfo:
-    """``GET /api/v1/toolchains`` lists these."""
+    """A toolchain that is installed or could be.
+
+    Attributes:
+        reason: Why it is not usable.
+        hint: The command that mends that.
+        rules: Its rule tree, as text.
+    """
 
     name: str
     letter: str
@@ -110,8 +155,15 @@ class ToolchainInfo:
 
 
 @dataclass(frozen=True)
+class ToolchainList:
+    """``GET /api/v1/toolchains``."""
+
+    toolchains: list[ToolchainInfo]
+
+
+@dataclass(frozen=True)
 class SampleInfo:
-    """``GET /api/v1/samples`` lists these. `recorded` is the id of the recorded run that comes with it, if any."""
+    """A bundled model. `recorded` is the id of the recorded run that comes with it, if any."""
 
     name: str
     title: str
@@ -120,24 +172,118 @@ class SampleInfo:
 
 
 @dataclass(frozen=True)
+class SampleList:
+    """``GET /api/v1/samples``."""
+
+    samples: list[SampleInfo]
+
+
+@dataclass(frozen=True)
+class TensorJson:
+    """A tensor that the host or a node makes, as `Tensor.to_json` gives it."""
+
+    name: str
+    shape: list[int]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class ConstantJson:
+    """A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation."""
+
+    shape: list[int]
+    dtype: str
+    value: list[float | bool] | None
+
+
+@dataclass(frozen=True)
+class NodeJson:
+    """A node of the graph, as `Node.to_json` gives it.
+
+    Attributes:
+        id: Its index in the order of the graph.
+        kind: E < B < I < R < A < O.
+        inputs: Names of tensors and constants; empty where an optional one is absent.
+        absorbed: Names of the user's other nodes that folding fused into this one.
+        host: It only reshuffles references and is not placed.
+    """
+
+    id: int
+    name: str
+    op: str
+    kind: str
+    inputs: list[str]
+    outputs: list[TensorJson]
+    attributes: dict[str, Any]
+    absorbed: list[str]
+    host: bool
+
+
+@dataclass(frozen=True)
+class GraphJson:
+    """The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names."""
+
+    nodes: list[NodeJson]
+    inputs: list[TensorJson]
+    outputs: list[str]
+    constants: dict[str, ConstantJson]
+
+
+@dataclass(frozen=True)
+class FoldedNodeJson:
+    """A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did."""
+
+    name: str
+    op: str
+    into: str | None
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """JSON body of ``POST /api/v1/models``: exactly one of `sample` and `path`; answered with a `ModelInfo`.
+
+    An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
+    ``shapes`` as JSON text.
+
+    Attributes:
+        path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+        shapes: Input name to shape, such as ``{"x": [1, 3, 224, 224]}``.
+    """
+
+    sample: str | None = None
+    path: str | None = None
+    shapes: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ModelInfo:
-    """``GET /api/v1/models`` lists these; ``POST /api/v1/models`` answers one (multipart ``file`` parts, or JSON
-    ``{"sample": name}`` / ``{"path": …}``; ``shapes`` as JSON ``{"input": [1, 3, 224, 224]}``).
+    """``GET /api/v1/models/<id>``: a model that was opened.
 
     Attributes:
         id: The model's hash.
         folded: How many of the user's nodes were folded away.
+        size_bytes: The file with its external data.
+        sample: Name of the bundled model that it is, if it is one.
+        stale: The file was changed or removed since; open it again.
     """
 
     id: str
     name: str
     nodes: int
     folded: int
-    inputs: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
+    inputs: list[TensorJson]
+    outputs: list[TensorJson]
     size_bytes: int
     quantised: bool
     sample: str | None = None
+    stale: bool = False
+
+
+@dataclass(frozen=True)
+class ModelList:
+    """``GET /api/v1/models``, newest first."""
+
+    models: list[ModelInfo]
 
 
 @dataclass(frozen=True)
@@ -145,8 +291,8 @@ class ModelGraph:
     """``GET /api/v1/models/<id>/graph``: the graph as `DataflowGraph.to_json` gives it, and what was folded away."""
 
     id: str
-    graph: dict[str, Any]
-    folded: list[dict[str, Any]]
+    graph: GraphJson
+    folded: list[FoldedNodeJson]
 
 
 @dataclass(frozen=True)
@@ -236,13 +382,23 @@ class VerifyInfo:
     measured_s: float | None
     additive_error_s: float | None
     max_rel_error: float | None
-    accuracy: float
+    accuracy: float | None
     reference: str | None
 
 
 @dataclass(frozen=True)
 class RunSnapshot:
-    """``GET /api/v1/runs/<id>``: everything the page needs to draw the run as of event `seq`."""
+    """``GET /api/v1/runs/<id>``: everything the page needs to draw the run as of event `seq`.
+
+    Attributes:
+        created: ISO 8601, UTC.
+        machine: Where its costs were measured.
+        done: Distinct computations whose cost is known, of `total`.
+        plan: The best plan so far (costs and transitions may be missing), or the final one.
+        conflict: Indices in `constraints` of a minimal set that cannot hold together.
+        uncovered: Nodes that no usable candidate holds.
+        artifact: The runnable artifact is built and verified: the export holds it.
+    """
 
     id: str
     state: RunState
@@ -266,6 +422,39 @@ class RunSnapshot:
     verify: VerifyInfo | None
     notes: list[str]
     error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+    artifact: bool = False
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One row of ``GET /api/v1/runs``.
+
+    Attributes:
+        total_s: Total of the best plan, if there is one.
+        constraints: How many there are.
+        artifact: As in `RunSnapshot`.
+    """
+
+    id: str
+    state: RunState
+    model: str
+    model_name: str
+    targets: list[str]
+    constraints: int
+    created: str
+    base: str | None
+    machine: str
+    total_s: float | None
+    artifact: bool
+
+
+@dataclass(frozen=True)
+class RunList:
+    """``GET /api/v1/runs``: recorded runs too; newest first."""
+
+    runs: list[RunSummary]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from collage_core.model import load_model, relative_error
+from collage_core.model import largest_error, load_model
 from collage_core.samples import resolve
 
 COLLAGE = Path(sys.executable).with_name("collage")
@@ -74,7 +74,7 @@ def check(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]]:
     if done.returncode:
         return document, [*wrong, f"collage run: {done.stderr.strip()[-400:]}"]
     with np.load(folder / "outputs.npz") as got:
-        error = relative_error(dict(got), model.reference(inputs))
+        error = largest_error(dict(got), model.reference(inputs))
     if error > document["verify"]["accuracy"]:
         wrong.append(f"a fresh process errs by {error:.2g}")
     return document, wrong

@@ -21,6 +21,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    ColumnElement,
     Float,
     Integer,
     MetaData,
@@ -40,7 +41,7 @@ from sqlalchemy.exc import DatabaseError
 
 from ..errors import CollageError
 from ..home import home
-from .records import CostKey, Record, TransitionKey, now
+from .records import CostKey, MeasuredTransition, Record, TransitionKey, now
 
 SCHEMA = 1
 FILE_NAME = "costs.sqlite3"
@@ -88,6 +89,7 @@ _transitions = Table(
     Column("machine", String, primary_key=True),
     Column("fixed_s", Float, nullable=False),
     Column("per_byte_s", Float, nullable=False),
+    Column("note", String, nullable=False),
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -157,33 +159,25 @@ class CostDatabase:
         with self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(_measurements)).scalar_one()
 
-    def get_transition(self, key: TransitionKey) -> tuple[float, float] | None:
-        """(seconds, seconds per byte) of a transition that was measured."""
-        query = select(_transitions.c.fixed_s, _transitions.c.per_byte_s).where(
-            *(_transitions.c[name] == value for name, value in asdict(key).items())
-        )
+    def get_transition(self, key: TransitionKey) -> MeasuredTransition | None:
+        """A transition that was measured, or found to be impossible to measure."""
         try:
-            with self._engine.connect() as connection:
-                row = connection.execute(query).first()
+            return self._transition([_transitions.c[name] == value for name, value in asdict(key).items()])
         except DatabaseError as error:
             self._note_trouble("read", error)
             return None
-        return (row[0], row[1]) if row else None
 
-    def newest_transition(self, maker: str, reader: str, machine: str, threads: int) -> tuple[float, float] | None:
-        """The same of whatever versions were measured last."""
+    def newest_transition(self, maker: str, reader: str, machine: str, threads: int) -> MeasuredTransition | None:
+        """The same, of whatever versions were measured last."""
         table = _transitions.c
-        same = (table.maker == maker, table.reader == reader, table.machine == machine, table.threads == threads)
-        with self._engine.connect() as connection:
-            row = connection.execute(select(table.fixed_s, table.per_byte_s).where(*same).order_by(table.created.desc())).first()
-        return (row[0], row[1]) if row else None
+        return self._transition([table.maker == maker, table.reader == reader, table.machine == machine, table.threads == threads])
 
-    def put_transition(self, key: TransitionKey, fixed_s: float, per_byte_s: float) -> None:
+    def put_transition(self, key: TransitionKey, measured: MeasuredTransition) -> None:
         """Keep a measured transition."""
-        values = {**asdict(key), "fixed_s": fixed_s, "per_byte_s": per_byte_s, "created": now()}
+        values = {**asdict(key), **asdict(measured), "created": now()}
         try:
             with self._engine.begin() as connection:
-                connection.execute(insert(_transitions).on_conflict_do_update(set_=values), values)
+                connection.execute(insert(_transitions).values(values).on_conflict_do_update(set_=values))
         except DatabaseError as error:
             self._note_trouble("written", error)
 
@@ -197,6 +191,12 @@ class CostDatabase:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _transition(self, same: list[ColumnElement[bool]]) -> MeasuredTransition | None:
+        columns = [_transitions.c[name] for name in MeasuredTransition.__slots__]
+        with self._engine.connect() as connection:
+            row = connection.execute(select(*columns).where(*same).order_by(_transitions.c.created.desc())).first()
+        return MeasuredTransition(*row) if row else None
 
     def _save(self) -> None:
         if not self._unsaved:

@@ -23,7 +23,7 @@ from .cost import Cost
 from .database import CostDatabase
 from .records import CostKey, Record, machine_id
 from .transition import TransitionModel
-from .transition_trial import TransitionMeter
+from .transition_trial import TIMEOUT_S, TransitionMeter
 from .trial import TrialLimits, TrialRunner, TrialTask
 from .trial_child import GetToolchain
 
@@ -99,7 +99,7 @@ class MeasureEstimator:
         self._told = 0
         self._runner = TrialRunner(get_toolchain, threads, accuracy, limits or TrialLimits.from_environment(), should_stop)
         self._activations = ActivationStore(model, inputs)
-        self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop)
+        self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._runner.limits.build_s))
         self._tell_notes()
         self._available: dict[str, Availability] = {}
         self._keys: dict[int, str] = {}

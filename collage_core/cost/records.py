@@ -87,6 +87,15 @@ class TransitionKey:
     machine: str
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredTransition:
+    """What measuring a hand-over came to; `note` says why it could not be measured, and then it counts as free."""
+
+    fixed_s: float = 0.0
+    per_byte_s: float = 0.0
+    note: str = ""
+
+
 @cache
 def machine_id() -> str:
     """The CPU's model and the number of its cores: measurements of one are not those of another."""

@@ -148,7 +148,7 @@ class _DatabaseSource:
         if self._setting is None:
             return FREE
         found = self._database.newest_transition(maker, reader, *self._setting)
-        return Transition(*found) if found else FREE
+        return Transition(found.fixed_s, found.per_byte_s) if found else FREE
 
     def close(self) -> None:
         self._database.close()

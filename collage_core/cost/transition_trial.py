@@ -27,9 +27,9 @@ from ..model.probe import relu_model
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
 from .database import CostDatabase
-from .records import TransitionKey, machine_id
+from .records import MeasuredTransition, TransitionKey, machine_id
 from .timing import median_interval
-from .transition import FREE, Transition, TransitionModel
+from .transition import Transition, TransitionModel
 from .trial_child import GetToolchain
 
 SIZES = (4 << 10, 4 << 20)
@@ -37,7 +37,8 @@ SIZES = (4 << 10, 4 << 20)
 ROUNDS = 9
 _ROUND_S = 0.004
 _MOST_RUNS = 50
-_TIMEOUT_S = 60.0
+_TOO_SLOW_S = 0.02
+TIMEOUT_S = 60.0
 
 
 class TransitionMeter:
@@ -54,7 +55,7 @@ class TransitionMeter:
         database: CostDatabase,
         emit: Emit = lambda event: None,
         should_stop: Callable[[], bool] | None = None,
-        timeout_s: float = _TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
     ):
         self._get_toolchain = get_toolchain
         self._threads = threads
@@ -64,7 +65,7 @@ class TransitionMeter:
         self._timeout_s = timeout_s
         self._worker = Worker()
         self._pairs: dict[tuple[str, str], Transition] = {}
-        self._unusable: set[str] = set()
+        self._told: set[str] = set()
         self.model = TransitionModel(self._pairs)
 
     def measure(self, versions: Mapping[str, str]) -> TransitionModel:
@@ -74,10 +75,12 @@ class TransitionMeter:
             Cancelled: the user stopped it.
         """
         missing = [pair for pair in permutations(versions, 2) if pair not in self._pairs and not self._recall(pair, versions)]
-        for target in dict.fromkeys(name for pair in missing for name in pair):
-            self._prepare(target)
+        refusals = {target: self._refusal(target) for target in dict.fromkeys(name for pair in missing for name in pair)}
         for pair in missing:
-            self._pairs[pair] = self._measured(pair, versions) if self._unusable.isdisjoint(pair) else FREE
+            note = refusals[pair[0]] or refusals[pair[1]]
+            measured = MeasuredTransition(note=note) if note else self._measured(*pair)
+            self._keep(pair, measured)
+            self._database.put_transition(self._key(pair, versions), measured)
         return self.model
 
     def close(self) -> None:
@@ -87,31 +90,33 @@ class TransitionMeter:
     def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
         found = self._database.get_transition(self._key(pair, versions))
         if found is not None:
-            self._pairs[pair] = Transition(*found)
+            self._keep(pair, found)
         return found is not None
+
+    def _keep(self, pair: tuple[str, str], measured: MeasuredTransition) -> None:
+        self._pairs[pair] = Transition(measured.fixed_s, measured.per_byte_s)
+        if measured.note and measured.note not in self._told:
+            self._told.add(measured.note)
+            self._emit(Note(measured.note))
 
     def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
         maker, reader = pair
         return TransitionKey(maker, reader, versions[maker], versions[reader], self._threads, machine_id())
 
-    def _prepare(self, target: str) -> None:
-        """Find out whether the target can do the Relu, so that one that cannot is named once and not pair by pair."""
-        if target in self._unusable:
-            return
+    def _refusal(self, target: str) -> str:
+        """Why the target cannot do the Relu, so that it is met once and not pair by pair; empty where it can."""
         try:
             self._call(prepare, self._get_toolchain, target, self._threads)
         except (CollageError, WorkerError) as error:
-            self._unusable.add(target)
-            self._emit(Note(f"hand-overs to and from {target} cannot be measured and count as free: {error}"))
+            return f"hand-overs to and from {target} cannot be measured and count as free: {error}"
+        return ""
 
-    def _measured(self, pair: tuple[str, str], versions: Mapping[str, str]) -> Transition:
+    def _measured(self, maker: str, reader: str) -> MeasuredTransition:
         try:
-            fixed_s, per_byte_s = self._call(measure_pair, self._get_toolchain, *pair, self._threads)
+            fixed_s, per_byte_s = self._call(measure_pair, self._get_toolchain, maker, reader, self._threads)
         except (CollageError, WorkerError) as error:
-            self._emit(Note(f"the hand-over from {pair[0]} to {pair[1]} cannot be measured and counts as free: {error}"))
-            return FREE
-        self._database.put_transition(self._key(pair, versions), fixed_s, per_byte_s)
-        return Transition(fixed_s, per_byte_s)
+            return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {error}")
+        return MeasuredTransition(fixed_s, per_byte_s)
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._worker.call(function, *args, timeout_s=self._timeout_s, should_stop=self._should_stop)
@@ -158,11 +163,16 @@ def sure_extra(differences: list[float]) -> float:
 
 
 def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
-    """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel."""
+    """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
+
+    Zero where a Relu takes so long that a hand-over would drown in it.
+    """
     start = time.perf_counter()
-    _round(maker, reader, 3)
-    once = (time.perf_counter() - start) / 3
-    runs = max(3, min(_MOST_RUNS, int(_ROUND_S / once)))
+    _round(maker, reader, 1)
+    once = time.perf_counter() - start
+    if once > _TOO_SLOW_S:
+        return 0.0
+    runs = max(1, min(_MOST_RUNS, int(_ROUND_S / once)))
     return sure_extra([_round(maker, reader, runs) - _round(same, reader, runs) for _ in range(ROUNDS)])
 
 

@@ -177,9 +177,7 @@ class TrialRunner:
                 said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be"
             return Record(stage="numerics", reason=said, error=error)
         if check.overwritten:
-            return Record(
-                stage="numerics", reason=f"it overwrites its input {check.overwritten!r}, which others may still read", error=error
-            )
+            return Record(stage="run", reason=f"it overwrites its input {check.overwritten!r}, which others may still read", error=error)
         return None
 
     def _call(self, worker: Worker, stage: str, timeout_s: float, function: Callable[..., Any], *args: Any) -> Any:

@@ -7,6 +7,7 @@ interpreted here beyond "this is an ONNX model": see `normalising` for what foll
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from onnx import ModelProto
 
 from ..errors import CollageError
 from .external_data import external_bytes, is_external, load_external_data, tensors_of
+from .scopes import all_nodes
 from .sessions import MOST_BYTES
 
 
@@ -92,7 +94,22 @@ def _parse(path: Path, data: bytes) -> ModelProto:
         raise CollageError(f"{name!r} {what}", hint, "not_onnx") from error
     if not model.HasField("graph"):
         raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
+    if not all(isinstance(word, str) for word in _words(model)):
+        raise CollageError(f"{name!r} is damaged: a name in it is not text", "download or save it again", "not_onnx")
     return model
+
+
+def _words(model: ModelProto) -> Iterator[str]:
+    """The names in `model`; protobuf gives bytes for one that is not UTF-8."""
+    graph = model.graph
+    yield from (entry.domain for entry in model.opset_import)
+    for value in (*graph.input, *graph.output):
+        yield value.name
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    yield from (tensor.name for tensor in tensors_of(model))
+    for node in (*all_nodes(graph), *(node for function in model.functions for node in function.node)):
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
 
 
 def _recognise(data: bytes) -> str:

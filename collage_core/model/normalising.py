@@ -127,19 +127,22 @@ def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorPr
 
 def _constant_value(node: NodeProto) -> TensorProto | None:
     attribute = node.attribute[0]
-    value = helper.get_attribute_value(attribute)
     kinds = {"value_float": TensorProto.FLOAT, "value_int": TensorProto.INT64, "value_string": TensorProto.STRING}
-    if attribute.name == "value":
+    if attribute.name == "value" and attribute.HasField("t"):
         made = TensorProto()
-        made.CopyFrom(value)
+        made.CopyFrom(attribute.t)
         return made
-    if attribute.name == "sparse_value":
-        return _dense(value, node.output[0])
-    if attribute.name in kinds:
-        return helper.make_tensor("", kinds[attribute.name], (), [value])
-    if attribute.name.removesuffix("s") in kinds:
-        return helper.make_tensor("", kinds[attribute.name.removesuffix("s")], (len(value),), list(value))
-    return None
+    if attribute.name == "sparse_value" and attribute.HasField("sparse_tensor"):
+        return _dense(attribute.sparse_tensor, node.output[0])
+    kind = kinds.get(attribute.name.removesuffix("s"))
+    try:
+        value = helper.get_attribute_value(attribute)
+        many = isinstance(value, list)
+        return None if kind is None else helper.make_tensor("", kind, (len(value),) if many else (), list(value) if many else [value])
+    except (ValueError, TypeError) as error:
+        raise CollageError(
+            f"the constant {node.name!r} makes no sense: {first_line(error)}", "export the model again", "broken_model"
+        ) from error
 
 
 def _drop_initializer_inputs(graph: GraphProto) -> None:

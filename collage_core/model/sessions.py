@@ -56,8 +56,9 @@ class Session:
             options.optimized_model_filepath = str(saved_to)
         ort.set_default_logger_severity(_FATAL_ONLY)
         with _Refusals():
+            # Its fallback to other providers prints on the terminal and tries the same again.
             self._session = ort.InferenceSession(
-                model.SerializeToString(), options, providers=["CPUExecutionProvider"], disabled_optimizers=list(disabled)
+                model.SerializeToString(), options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
             )
         self._types = {value.name: value.type for value in (*self._session.get_inputs(), *self._session.get_outputs())}
 

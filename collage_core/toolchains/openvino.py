@@ -6,6 +6,7 @@ caller's buffers. `import openvino` happens in `build` and `load` only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import metadata, util
@@ -17,6 +18,7 @@ from ..graph import Tensor
 from ..model.base import SubModel
 from ..rules import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
+from .buffers import array_at
 from .reasons import one_line
 
 DEFAULT_DEPTH = 3
@@ -43,42 +45,44 @@ class OpenVinoToolchain(Toolchain):
         try:
             read = _core().read_model(model=model.onnx, weights=b"")
         except Exception as error:  # the border to the toolchain: whatever it raises is its reason
-            raise ToolchainError("import", one_line(error)) from error
+            raise ToolchainError("import", reason(error)) from error
         try:
             return _core().compile_model(read, "CPU", _config(threads)).export_model().getvalue()
         except Exception as error:  # the border to the toolchain
-            raise ToolchainError("build", one_line(error)) from error
+            raise ToolchainError("build", reason(error)) from error
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
             compiled = _core().import_model(package, "CPU", _config(threads))
-            return _Kernel(compiled.create_infer_request())
+            return _Kernel(compiled, inputs)
         except Exception as error:  # the border to the toolchain
-            raise ToolchainError("build", one_line(error)) from error
+            raise ToolchainError("build", reason(error)) from error
 
 
 class _Kernel:
     """An infer request whose tensors lie over the caller's buffers."""
 
-    def __init__(self, request: Any):
-        self._request = request
+    def __init__(self, compiled: Any, inputs: Sequence[Tensor]):
+        self._request = compiled.create_infer_request()
+        self._places = _places(compiled.inputs, inputs)
         self._buffers: tuple[np.ndarray, ...] = ()
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         try:
-            for index, array in enumerate(inputs):
-                self._request.set_input_tensor(index, _over(array))
+            for index, array in zip(self._places, inputs, strict=True):
+                if index is not None:
+                    self._request.set_input_tensor(index, _over(array))
             for index, array in enumerate(outputs):
                 self._request.set_output_tensor(index, _over(array))
         except Exception as error:  # the border to the toolchain
-            raise ToolchainError("run", one_line(error)) from error
+            raise ToolchainError("run", reason(error)) from error
         self._buffers = (*inputs, *outputs)
 
     def run(self) -> None:
         try:
             self._request.infer(share_outputs=True)
         except Exception as error:  # the border to the toolchain
-            raise ToolchainError("run", one_line(error)) from error
+            raise ToolchainError("run", reason(error)) from error
 
 
 def _version() -> str:
@@ -104,8 +108,27 @@ def _config(threads: int) -> dict[str, Any]:
     }
 
 
+def _places(ports: Sequence[Any], inputs: Sequence[Tensor]) -> list[int | None]:
+    """The port of each input; None for one that OpenVINO found to have no influence and dropped."""
+    if len(ports) == len(inputs):
+        return list(range(len(inputs)))
+    return [next((index for index, port in enumerate(ports) if tensor.name in port.names), None) for tensor in inputs]
+
+
+_FRAME = re.compile(
+    r"^(Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:|-- .* with a message:|While validating )"
+)
+
+
+def reason(error: Exception) -> str:
+    """The line of OpenVINO's report that names the cause; what stands around it says where in its sources it was found."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip() and not _FRAME.match(line.strip())]
+    return one_line(told[0].removeprefix("-- ") if told else error)
+
+
 def _over(array: np.ndarray) -> Any:
-    """A tensor over the memory of `array`."""
+    """A tensor over the memory of `array`; OpenVINO asks for one that may be written to, though it only reads its inputs."""
     import openvino
 
-    return openvino.Tensor(array, shared_memory=True)
+    own = array if array.flags.writeable else array_at(array.ctypes.data, array.shape, array.dtype)
+    return openvino.Tensor(own, shared_memory=True)

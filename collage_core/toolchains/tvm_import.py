@@ -33,11 +33,12 @@ def import_onnx(model: SubModel) -> tvm.IRModule:
     Raises:
         ToolchainError: at stage ``import``.
     """
-    proto = onnx.load_model_from_string(model.onnx)
+    _refuse_tensors((*model.inputs, *model.outputs))
+    try:
+        proto = onnx.load_model_from_string(model.onnx)
+    except Exception as error:  # whatever the message's parser raises
+        raise ToolchainError("import", one_line(error)) from error
     _refuse_foreign(proto)
-    for tensor in (*model.inputs, *model.outputs):
-        if tensor.type.dtype in UNSUPPORTED_DTYPES:
-            raise ToolchainError("import", f"tensors of dtype {tensor.type.dtype} are not supported ({tensor.name!r})")
     try:
         with _quiet():
             module = from_onnx(proto, keep_params_in_input=False)
@@ -51,6 +52,14 @@ def output_types(function: Any) -> list[Any]:
     """The Relax types of what `function` returns, a tuple taken apart."""
     returned = function.ret_ty
     return list(returned.fields) if isinstance(returned, tvm.relax.TupleType) else [returned]
+
+
+def _refuse_tensors(tensors: Sequence[Tensor]) -> None:
+    for tensor in tensors:
+        if tensor.type.dtype in UNSUPPORTED_DTYPES:
+            raise ToolchainError("import", f"tensors of dtype {tensor.type.dtype} are not supported ({tensor.name!r})")
+        if 0 in tensor.type.shape:
+            raise ToolchainError("import", f"tensors without elements are not supported ({tensor.name!r} is {list(tensor.type.shape)})")
 
 
 def _refuse_foreign(proto: ModelProto) -> None:

@@ -114,13 +114,19 @@ def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
 
 
 def _reads_along(schedule: Schedule, block: SBlockRV, place: int) -> bool:
-    """Whether neighbours along iterator `place` read neighbours in memory."""
+    """Whether neighbours along iterator `place` read neighbours in memory, of what the reduction goes over."""
     body = schedule.get(block)
-    var = body.iter_vars[place].var
+    variables = [iterator.var for iterator in body.iter_vars]
     for read in body.reads:
-        if read.region and any(var.same_as(used) for used in tvm.tirx.analysis.undefined_vars(read.region[-1].min)):
+        used = [{index for index, var in enumerate(variables) if _uses(extent.min, var)} for extent in read.region]
+        is_reduced = any(index > place for extent in used for index in extent)
+        if is_reduced and place in used[-1]:
             return True
     return False
+
+
+def _uses(expression: Any, variable: Any) -> bool:
+    return any(variable.same_as(used) for used in tvm.tirx.analysis.undefined_vars(expression))
 
 
 def _parallel(schedule: Schedule, loops: list[LoopRV], work: int) -> None:
@@ -151,13 +157,16 @@ def _packed_lanes(schedule: Schedule, block: SBlockRV) -> int:
 
 
 def _packed(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], rows: int, outs: int) -> None:
-    """A tile of some rows (or columns of an image) by `LANES` outputs stays in registers."""
-    extents = _extents(schedule, loops)
-    row, lane = schedule.split(loops[rows], [None, _divisor(extents[rows], _accumulators())]), schedule.split(loops[outs], [None, LANES])
-    outer = [loop for place, loop in enumerate(loops[:first_reduced]) if place not in (rows, outs)]
+    """Some rows (or columns of an image) by some blocks of outputs stay in registers; a block's outputs are the vector."""
+    extents, first_reduced = _extents(schedule, loops), _kinds(schedule, block).index("R")
+    lanes, room = _packed_lanes(schedule, block), _accumulators()
+    height = _divisor(extents[rows], room)
+    row = schedule.split(loops[rows], [None, height])
+    out = schedule.split(loops[outs], [None, _divisor(extents[outs] // lanes, room // height), lanes])
+    outer = [out[0], *(loop for place, loop in enumerate(loops[:first_reduced]) if place not in (rows, outs))]
     reduced = loops[first_reduced:]
-    schedule.reorder(lane[0], *outer, row[0], *reduced, row[1], lane[1])
-    _finish_tile(schedule, block, [lane[0], *outer], row[0], reduced, row[1], lane[1], prod(extents))
+    schedule.reorder(*outer, row[0], *reduced, out[1], row[1], out[2])
+    _finish_tile(schedule, block, outer, row[0], reduced, [out[1], row[1]], out[2], prod(extents))
 
 
 def _tiled(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduced: int) -> None:
@@ -171,7 +180,7 @@ def _tiled(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduc
     else:
         row = [None, schedule.add_unit_loop(vector[1])]
     schedule.reorder(*outer, vector[0], *reduced, row[1], vector[1])
-    _finish_tile(schedule, block, outer, vector[0], reduced, row[1], vector[1], prod(extents))
+    _finish_tile(schedule, block, outer, vector[0], reduced, [row[1]], vector[1], prod(extents))
 
 
 def _finish_tile(
@@ -185,7 +194,8 @@ def _finish_tile(
     work: int,
 ) -> None:
     schedule.vectorize(vector)
-    schedule.unroll(unrolled)
+    for loop in unrolled:
+        schedule.unroll(loop)
     write_back = _write_back(schedule, block)
     if _packed_name(schedule, block) == PACKED_CONV:
         lanes = _packed_lanes(schedule, block)

@@ -1,0 +1,537 @@
+// Generated from server/protocol.py and collage_core/events.py by `make protocol`. Do not edit.
+
+/** The names of the phases, in order. */
+export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines"] as const;
+
+/** What becomes of a run. */
+export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | "recorded";
+
+/**
+ * A cost in seconds, or the reason why there is none.
+ *
+ * Attributes:
+ *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
+ *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
+ *     samples: How many timed runs it rests on (0 where it was not measured).
+ *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `host` (nothing to
+ *         run), `invalid` or `unknown`.
+ *     stage: Where an invalid one failed: import, build, run, numerics, device or predicate.
+ *     reason: Why it is invalid or unknown, in the toolchain's own words.
+ *     stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
+ *     error: Largest relative error against the reference while it was measured, if it was compared.
+ */
+export interface Cost {
+  seconds: number | null;
+  source: string;
+  spread_s: number | null;
+  samples: number;
+  stage: string;
+  reason: string;
+  stopped_early: boolean;
+  error: number | null;
+}
+
+/** Body of every error answer, under the key `error`. */
+export interface ApiError {
+  code: string;
+  message: string;
+  hint: string;
+}
+
+/** Every answer whose status is 400 or more. */
+export interface ErrorBody {
+  error: ApiError;
+}
+
+/** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */
+export interface Subscribe {
+  run: string;
+  after?: number;
+}
+
+/** Answers `Subscribe`: `seq` is the number of the newest event. */
+export interface Subscribed {
+  run: string;
+  seq: number;
+}
+
+/** An event and its number in the run, from 1. */
+export interface Numbered {
+  seq: number;
+  event: RunEvent;
+}
+
+/** Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot. */
+export interface Batch {
+  run: string;
+  items: Numbered[];
+  gap: boolean;
+}
+
+/**
+ * What the page is started with: the JSON in the attribute `data-config` of its `#app` element.
+ *
+ * Attributes:
+ *     prefix: Path under which everything lies, such as `/tools/collage`; empty at the root. No slash at its end.
+ *     model: Id of the model to open when the address names nothing.
+ *     local_paths: `POST /api/v1/models` with `{"path": …}` is accepted.
+ *     upload_bytes: Largest upload that is accepted, all files together.
+ */
+export interface PageConfig {
+  version: string;
+  prefix: string;
+  model: string | null;
+  local_paths: boolean;
+  upload_bytes: number;
+}
+
+/**
+ * A toolchain that is installed or could be.
+ *
+ * Attributes:
+ *     reason: Why it is not usable.
+ *     hint: The command that mends that.
+ *     rules: Its rule tree, as text.
+ */
+export interface ToolchainInfo {
+  name: string;
+  letter: string;
+  style: string;
+  usable: boolean;
+  version: string;
+  reason: string;
+  hint: string;
+  device: string;
+  precision: string;
+  rules: string;
+}
+
+/** `GET /api/v1/toolchains`. */
+export interface ToolchainList {
+  toolchains: ToolchainInfo[];
+}
+
+/** A bundled model. `recorded` is the id of the recorded run that comes with it, if any. */
+export interface SampleInfo {
+  name: string;
+  title: string;
+  description: string;
+  recorded: string | null;
+}
+
+/** `GET /api/v1/samples`. */
+export interface SampleList {
+  samples: SampleInfo[];
+}
+
+/** A tensor that the host or a node makes, as `Tensor.to_json` gives it. */
+export interface TensorJson {
+  name: string;
+  shape: number[];
+  dtype: string;
+}
+
+/** A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation. */
+export interface ConstantJson {
+  shape: number[];
+  dtype: string;
+  value: (number | boolean)[] | null;
+}
+
+/**
+ * A node of the graph, as `Node.to_json` gives it.
+ *
+ * Attributes:
+ *     id: Its index in the order of the graph.
+ *     kind: E < B < I < R < A < O.
+ *     inputs: Names of tensors and constants; empty where an optional one is absent.
+ *     absorbed: Names of the user's other nodes that folding fused into this one.
+ *     host: It only reshuffles references and is not placed.
+ */
+export interface NodeJson {
+  id: number;
+  name: string;
+  op: string;
+  kind: string;
+  inputs: string[];
+  outputs: TensorJson[];
+  attributes: Record<string, unknown>;
+  absorbed: string[];
+  host: boolean;
+}
+
+/** The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names. */
+export interface GraphJson {
+  nodes: NodeJson[];
+  inputs: TensorJson[];
+  outputs: string[];
+  constants: Record<string, ConstantJson>;
+}
+
+/** A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did. */
+export interface FoldedNodeJson {
+  name: string;
+  op: string;
+  into: string | null;
+}
+
+/**
+ * JSON body of `POST /api/v1/models`: exactly one of `sample` and `path`; answered with a `ModelInfo`.
+ *
+ * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
+ * `shapes` as JSON text.
+ *
+ * Attributes:
+ *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+ *     shapes: Input name to shape, such as `{"x": [1, 3, 224, 224]}`.
+ */
+export interface OpenModel {
+  sample?: string | null;
+  path?: string | null;
+  shapes?: Record<string, number[]>;
+}
+
+/**
+ * `GET /api/v1/models/<id>`: a model that was opened.
+ *
+ * Attributes:
+ *     id: The model's hash.
+ *     folded: How many of the user's nodes were folded away.
+ *     size_bytes: The file with its external data.
+ *     sample: Name of the bundled model that it is, if it is one.
+ *     stale: The file was changed or removed since; open it again.
+ */
+export interface ModelInfo {
+  id: string;
+  name: string;
+  nodes: number;
+  folded: number;
+  inputs: TensorJson[];
+  outputs: TensorJson[];
+  size_bytes: number;
+  quantised: boolean;
+  sample: string | null;
+  stale: boolean;
+}
+
+/** `GET /api/v1/models`, newest first. */
+export interface ModelList {
+  models: ModelInfo[];
+}
+
+/** `GET /api/v1/models/<id>/graph`: the graph as `DataflowGraph.to_json` gives it, and what was folded away. */
+export interface ModelGraph {
+  id: string;
+  graph: GraphJson;
+  folded: FoldedNodeJson[];
+}
+
+/**
+ * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
+ *
+ * Attributes:
+ *     model: The model's id.
+ *     targets: Names of toolchains, in order of priority.
+ *     constraints: As in a constraints file (design, "Constraints file").
+ *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
+ *     accuracy: Largest relative error; None for the default of the model.
+ *     time_limit_s: None for none.
+ */
+export interface RunRequest {
+  model: string;
+  targets: string[];
+  constraints?: Record<string, unknown>[];
+  base?: string | null;
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+}
+
+/** How far one target is. */
+export interface TargetCounts {
+  name: string;
+  found: number;
+  unique: number;
+  rejected: number;
+  measured: number;
+  invalid: number;
+  cache_hits: number;
+}
+
+/** One partition of a plan (design, `partition`). */
+export interface PlanPartition {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  ops: string[];
+  cost_s: number | null;
+  spread_s: number | null;
+  samples: number;
+  source: string;
+  stability: number | null;
+}
+
+/** A tensor that changes hands; `source` and `target` are names of targets or `host`. */
+export interface PlanTransition {
+  source: string;
+  target: string;
+  tensor: string;
+  bytes: number;
+  cost_s: number;
+}
+
+/** The best plan so far, or the final one. */
+export interface PlanInfo {
+  total_s: number;
+  partitions: PlanPartition[];
+  transitions: PlanTransition[];
+}
+
+/** A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason. */
+export interface Baseline {
+  name: string;
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/** The assembled plan against the reference; None fields were not done. */
+export interface VerifyInfo {
+  measured_s: number | null;
+  additive_error_s: number | null;
+  max_rel_error: number | null;
+  accuracy: number | null;
+  reference: string | null;
+}
+
+/**
+ * `GET /api/v1/runs/<id>`: everything the page needs to draw the run as of event `seq`.
+ *
+ * Attributes:
+ *     created: ISO 8601, UTC.
+ *     machine: Where its costs were measured.
+ *     done: Distinct computations whose cost is known, of `total`.
+ *     plan: The best plan so far (costs and transitions may be missing), or the final one.
+ *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
+ *     uncovered: Nodes that no usable candidate holds.
+ *     artifact: The runnable artifact is built and verified: the export holds it.
+ */
+export interface RunSnapshot {
+  id: string;
+  state: RunState;
+  seq: number;
+  model: string;
+  model_name: string;
+  targets: string[];
+  constraints: Record<string, unknown>[];
+  created: string;
+  base: string | null;
+  machine: string;
+  phase: string | null;
+  done: number;
+  total: number;
+  counts: TargetCounts[];
+  lower_bound_s: number | null;
+  best_s: number | null;
+  optimal: boolean | null;
+  plan: PlanInfo | null;
+  baselines: Baseline[];
+  verify: VerifyInfo | null;
+  notes: string[];
+  error: ApiError | null;
+  conflict: number[];
+  uncovered: number[];
+  artifact: boolean;
+}
+
+/**
+ * One row of `GET /api/v1/runs`.
+ *
+ * Attributes:
+ *     total_s: Total of the best plan, if there is one.
+ *     constraints: How many there are.
+ *     artifact: As in `RunSnapshot`.
+ */
+export interface RunSummary {
+  id: string;
+  state: RunState;
+  model: string;
+  model_name: string;
+  targets: string[];
+  constraints: number;
+  created: string;
+  base: string | null;
+  machine: string;
+  total_s: number | null;
+  artifact: boolean;
+}
+
+/** `GET /api/v1/runs`: recorded runs too; newest first. */
+export interface RunList {
+  runs: RunSummary[];
+}
+
+/**
+ * One row of `GET /api/v1/runs/<id>/candidates?node=<index>`: a candidate that holds the node.
+ *
+ * Attributes:
+ *     cost: As `Cost.to_json` gives it.
+ *     chosen: It is in the plan.
+ *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
+ */
+export interface NodeCandidate {
+  id: string;
+  target: string;
+  label: string;
+  nodes: number[];
+  rule: string;
+  cost: Cost;
+  chosen: boolean;
+  regret_s: number | null;
+}
+
+/** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */
+export interface NodeRejection {
+  target: string;
+  nodes: number[];
+  stage: string;
+  reason: string;
+}
+
+/** `GET /api/v1/runs/<id>/candidates?node=<index>`. */
+export interface NodeCandidates {
+  node: number;
+  candidates: NodeCandidate[];
+  rejections: NodeRejection[];
+}
+
+/** `GET /api/v1/storage`: the one folder in which everything is kept, and its size. */
+export interface Storage {
+  folder: string;
+  size_bytes: number;
+}
+
+/** A phase begins. Sent once for each phase that runs, in the order of `PHASES`. */
+export interface PhaseStarted {
+  type: "PhaseStarted";
+  phase: string;
+}
+
+/** A phase is over after `seconds`. */
+export interface PhaseEnded {
+  type: "PhaseEnded";
+  phase: string;
+  seconds: number;
+}
+
+/** Phase 2 is done with one target: candidates, how many distinct computations they are, and what was rejected. */
+export interface CandidatesFound {
+  type: "CandidatesFound";
+  target: string;
+  candidates: number;
+  unique: number;
+  rejected: number;
+}
+
+/** A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned. */
+export interface CandidateBuilding {
+  type: "CandidateBuilding";
+  target: string;
+  candidate: string;
+  label: string;
+  done: number;
+  total: number;
+}
+
+/**
+ * The cost of a candidate is known, or why it has none. A decision: never dropped.
+ *
+ * Attributes:
+ *     candidates: Ids of all candidates that are this computation.
+ *     cost: As `Cost.to_json` gives it.
+ */
+export interface CandidateCosted {
+  type: "CandidateCosted";
+  target: string;
+  candidates: string[];
+  label: string;
+  cost: Cost;
+  from_cache: boolean;
+  done: number;
+  total: number;
+}
+
+/** Where the search stands. May be thinned. */
+export interface SearchProgress {
+  type: "SearchProgress";
+  states: number;
+  transitions: number;
+  frontier: number;
+  covered: number;
+  nodes: number;
+  lower_bound_s: number;
+  best_s: number | null;
+}
+
+/** A better plan: its total and its partitions as (target, nodes). A decision: never dropped. */
+export interface PlanImproved {
+  type: "PlanImproved";
+  total_s: number;
+  partitions: [string, number[]][];
+  round: number;
+}
+
+/** A single target alone (or greedy), through the same artifact code. */
+export interface BaselineMeasured {
+  type: "BaselineMeasured";
+  name: string;
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/** The assembled plan was run and compared with the reference. */
+export interface Verified {
+  type: "Verified";
+  measured_s: number;
+  max_rel_error: number;
+  accuracy: number;
+}
+
+/** Something that the user should know: a bound that was hit, a decision within the noise, a worker that died. */
+export interface Note {
+  type: "Note";
+  text: string;
+}
+
+/**
+ * The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+ *
+ * Attributes:
+ *     error: Why it failed; with `done`, why the artifact asked for could not be built (the plan stands).
+ *     conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
+ *     uncovered: Nodes that no usable candidate holds.
+ *     artifact: The runnable artifact is built and verified.
+ */
+export interface RunStateChanged {
+  type: "RunStateChanged";
+  state: RunState;
+  error: ApiError | null;
+  conflict: number[];
+  uncovered: number[];
+  artifact: boolean;
+}
+
+/** Every event of a run, as `Numbered.event` carries it. */
+export type RunEvent =
+  | PhaseStarted
+  | PhaseEnded
+  | CandidatesFound
+  | CandidateBuilding
+  | CandidateCosted
+  | SearchProgress
+  | PlanImproved
+  | BaselineMeasured
+  | Verified
+  | Note
+  | RunStateChanged;

@@ -1,0 +1,55 @@
+"""`create_app`: the Flask application with its routes, its sockets and its guard at the door.
+
+What enters is a `ServerConfig`; what leaves is an app that any WSGI server with threads can run, and its Socket.IO.
+``app.extensions["collage"]`` holds the `Services`, which are to be closed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flask import Flask
+from flask_socketio import SocketIO
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from . import errors, models, page, runs, samples, security, sockets, storage, toolchains
+from .config import ServerConfig
+from .services import attach, make
+
+API = "/api/v1"
+SOCKET_MESSAGE_BYTES = 64 << 10
+
+
+def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
+    """An app, and its Socket.IO, set up as `config` says.
+
+    Raises:
+        CollageError: the folder in which everything is kept cannot be written.
+    """
+    config = config or ServerConfig()
+    services = make(config)
+    app = Flask(
+        __name__, static_folder=str(asset_folder("static")), static_url_path="/static", template_folder=str(asset_folder("templates"))
+    )
+    app.request_class = models.UploadRequest
+    app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
+    attach(app, services)
+    for module in (models, runs, toolchains, samples, storage):
+        app.register_blueprint(module.blueprint, url_prefix=API)
+    app.register_blueprint(page.blueprint)
+    app.after_request(page.set_asset_headers)
+    errors.register(app)
+    socketio = SocketIO(
+        app, async_mode="threading", cors_allowed_origins=security.socket_origins(), max_http_buffer_size=SOCKET_MESSAGE_BYTES
+    )
+    services.on_close.append(sockets.register(socketio, services).close)
+    app.wsgi_app = security.Gatekeeper(app.wsgi_app, config)  # type: ignore[method-assign]
+    if config.behind_proxy:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1, x_prefix=1)  # type: ignore[method-assign]
+    return app, socketio
+
+
+def asset_folder(name: str) -> Path:
+    """``static`` or ``templates``: inside the package where it was installed from a wheel, else beside it in the checkout."""
+    here = Path(__file__).parent
+    return here / name if (here / name).is_dir() else here.parent / name

@@ -1,0 +1,64 @@
+"""`ServerConfig`: everything that can be set about the server, in one place. Plain data."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+DEFAULT_PORT = 8765
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """How the server is set up.
+
+    Attributes:
+        host: Address that it is bound to.
+        hosts: Further names under which it may be asked (the ``Host`` header), such as that of a proxy.
+        behind_proxy: Trust the ``X-Forwarded-…`` headers of one proxy in front, the path prefix among them.
+        local_paths: Models may be opened by a path on this machine, from this machine; None means where `host` is loopback.
+        upload_bytes: Largest upload, all files together.
+        upload_files: Most files in one upload.
+        body_bytes: Largest JSON body.
+        load_timeout_s: Longest that reading a model may take.
+        load_memory_bytes: Most memory that reading a model may take; None for no bound.
+        waiting_runs: Most runs that may wait for the one that measures.
+        pipeline: Dotted name of the module that does the work, imported in the run's own process. It has what
+            `server.job` calls of `collage_core.pipeline`.
+        model: Id of the model that the page opens when its address names nothing.
+    """
+
+    host: str = "127.0.0.1"
+    hosts: tuple[str, ...] = ()
+    behind_proxy: bool = False
+    local_paths: bool | None = None
+    upload_bytes: int = 2 << 30
+    upload_files: int = 64
+    body_bytes: int = 1 << 20
+    load_timeout_s: float = 300.0
+    load_memory_bytes: int | None = None
+    waiting_runs: int = 20
+    pipeline: str = "collage_core.pipeline"
+    model: str | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        """It can be reached from this machine only."""
+        return is_loopback(self.host)
+
+    @property
+    def takes_paths(self) -> bool:
+        """Models may be opened by a path on this machine."""
+        return self.is_loopback if self.local_paths is None else self.local_paths
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` (a name or an address) is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

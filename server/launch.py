@@ -1,0 +1,172 @@
+"""`serve`: starts the web app on a port of this machine, says where, and ends everything that it started (`collage explore`)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from collage_core import samples
+from collage_core.errors import CollageError
+
+from .app import create_app
+from .config import DEFAULT_PORT, ServerConfig
+from .model_store import ModelStore
+
+PORTS_TRIED = 100
+BACKLOG = 128
+
+
+def serve(
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    model: str | None = None,
+    open_browser: bool = True,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    hosts: Sequence[str] = (),
+    behind_proxy: bool = False,
+) -> None:
+    """Serve the explorer until Ctrl-C or SIGTERM; prints its address on standard output.
+
+    Args:
+        host: Address to listen at.
+        port: None for `DEFAULT_PORT`, or the next free one after it.
+        model: Name of a sample or path of a model to show first.
+        open_browser: Show the page in the user's browser, where there is one.
+        shapes: Input name to shape, for `model`.
+        hosts: Further names under which the page is asked for, such as a proxy's.
+        behind_proxy: One proxy in front sets ``X-Forwarded-…``.
+
+    Raises:
+        CollageError: the port is taken, the host is not this machine's, or the model cannot be opened.
+    """
+    config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
+    with closing(listen(host, port)) as listening:
+        if model is not None:
+            config = replace(config, model=open_model(config, model, shapes or {}))
+        _run(config, listening, open_browser)
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that listens at `host` and `port`.
+
+    Raises:
+        CollageError: it cannot: in one line why, and another port to try.
+    """
+    family, address = _resolve(host)
+    if port is not None:
+        try:
+            return _bound(family, address, port)
+        except OSError as error:
+            raise _no_port(host, port, error, family, address) from error
+    for candidate in range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED):
+        try:
+            return _bound(family, address, candidate)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise _no_port(host, candidate, error, family, address) from error
+    return _bound(family, address, 0)
+
+
+def open_model(config: ServerConfig, model: str, shapes: Mapping[str, Sequence[int]]) -> str:
+    """Open a sample or a file; gives its id.
+
+    Raises:
+        CollageError: it cannot be opened.
+    """
+    store, path = ModelStore(config), Path(model).expanduser()
+    sample = None if path.is_file() else samples.find_sample(model)
+    info, _ = store.open_sample(sample.name, shapes) if sample else store.open_path(samples.resolve(str(path)), shapes)
+    return info.id
+
+
+def address_of(host: str, listening: socket.socket) -> str:
+    """What to type into a browser."""
+    shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host) or (f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{listening.getsockname()[1]}/"
+
+
+def make_wsgi_server(app: Any, host: str, listening: socket.socket) -> BaseWSGIServer:
+    """A threaded server for `app` on a socket that listens already; it writes no line for each request."""
+    port = listening.getsockname()[1]
+    return make_server(host, port, app, threaded=True, request_handler=_QuietHandler, fd=listening.fileno())
+
+
+def _run(config: ServerConfig, listening: socket.socket, open_browser: bool) -> None:
+    app, _ = create_app(config)
+    server = make_wsgi_server(app, config.host, listening)
+    address = address_of(config.host, listening)
+    _end_with(signal.SIGTERM, server)
+    print(f"Collage Explorer is at {address}  (Ctrl-C ends it)", flush=True)
+    if not config.is_loopback:
+        print(f"anyone who reaches {config.host} can use it: there is no password", file=sys.stderr, flush=True)
+    if open_browser and _has_screen():
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    try:
+        server.serve_forever()
+    finally:
+        app.extensions["collage"].close()
+        server.server_close()
+
+
+def _end_with(number: signal.Signals, server: BaseWSGIServer) -> None:
+    """Let a signal end the server as Ctrl-C does; only the main thread may ask for that."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        threading.Thread(target=server.shutdown, daemon=True).start()
+
+    with suppress(ValueError):
+        signal.signal(number, end)
+
+
+def _has_screen() -> bool:
+    return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _resolve(host: str) -> tuple[socket.AddressFamily, str]:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise CollageError(f"the host {host!r} is not known", "give an address of this machine, such as 127.0.0.1", "bad_host") from error
+    return family, str(address[0])
+
+
+def _bound(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        made.close()
+        raise error if isinstance(error, OSError) else OSError(errno.EINVAL, "ports are numbers from 0 to 65535") from error
+    return made
+
+
+def _no_port(host: str, port: int, error: OSError, family: socket.AddressFamily, address: str) -> CollageError:
+    if error.errno == errno.EADDRINUSE:
+        with closing(_bound(family, address, 0)) as other:
+            free = other.getsockname()[1]
+        return CollageError(f"port {port} of {host} is in use by another program", f"try --port {free}", "busy_port")
+    hint = "choose a port above 1023" if error.errno == errno.EACCES else "give an address of this machine and a port from 0 to 65535"
+    return CollageError(f"cannot listen at port {port} of {host}: {error.strerror}", hint, "bad_port")
+
+
+class _QuietHandler(WSGIRequestHandler):
+    """Requests are not logged; what goes wrong is."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        return None

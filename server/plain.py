@@ -1,0 +1,56 @@
+"""JSON files and values as the server keeps and sends them: written at once or not at all, and never NaN or infinity."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import Any
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` can be the name of a folder of ours: no path, nothing hidden."""
+    return _ID.fullmatch(text) is not None and ".." not in text
+
+
+def plain(value: Any) -> Any:
+    """`value` as what JSON can say: tuples become lists, numpy scalars numbers, NaN and infinity null."""
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        return plain(value.item())
+    raise TypeError(f"{value!r} is no plain data")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value`; a reader sees the old file or the new one. A name that ends in ``.gz`` is compressed."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    scratch.write_bytes(gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text)
+    os.replace(scratch, path)
+
+
+def read_json(path: Path) -> Any:
+    """What `write_json` wrote.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is damaged.
+    """
+    data = path.read_bytes()
+    try:
+        return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    except EOFError as error:
+        raise ValueError(f"{path.name} is cut off") from error

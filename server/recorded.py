@@ -1,0 +1,99 @@
+"""Recorded runs: they come with the samples, were measured elsewhere, and are shown as what they are.
+
+In go the files ``collage_core/samples/recorded/<sample>.json.gz`` (records as a run writes them); out come ordinary run
+folders with the state ``recorded``, made when they are first asked for, and again when the file is another one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from collage_core import samples
+
+from . import job, run_store
+from .plain import read_json, write_json
+from .protocol import RunSnapshot
+from .run_state import finish
+from .run_store import RECORDED, runs_folder
+
+SUFFIX = ".json.gz"
+SOURCE = "source.json"
+
+LookUp = Callable[..., Any]
+"""`JobPool.look_up`."""
+
+
+class Recorded:
+    """The recorded runs.
+
+    Args:
+        look_up: Reads records in another process.
+        folder: Where their files are.
+    """
+
+    def __init__(self, look_up: LookUp, folder: Path | None = None):
+        self._look_up = look_up
+        self._folder = folder or Path(samples.__file__).parent / "recorded"
+        self._lock = threading.Lock()
+
+    def ids(self) -> list[str]:
+        """Ids of the runs, sorted."""
+        return sorted(RECORDED + file.name.removesuffix(SUFFIX) for file in self._folder.glob(f"*{SUFFIX}"))
+
+    def of_sample(self, name: str) -> str | None:
+        """Id of the run that comes with the sample `name`, if one does."""
+        return RECORDED + name if self._file(RECORDED + name).exists() else None
+
+    def unpack(self, run: str) -> None:
+        """Have a folder for the recorded run `run`; any other id is let be.
+
+        Raises:
+            CollageError: its record cannot be read.
+            WorkerError: reading it failed.
+        """
+        if run not in self.ids():
+            return
+        file, folder = self._file(run), runs_folder() / run
+        status = file.stat()
+        source = {"path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
+        with self._lock:
+            if (folder / SOURCE).exists() and read_json(folder / SOURCE) == source:
+                return
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / job.RECORD)
+            run_store.save(folder, _snapshot(run, self._look_up(job.outcome, str(folder))))
+            write_json(folder / SOURCE, source)
+
+    def _file(self, run: str) -> Path:
+        return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
+
+
+def _snapshot(run: str, outcome: job.Outcome) -> RunSnapshot:
+    bare = RunSnapshot(
+        id=run,
+        state="recorded",
+        seq=0,
+        model=outcome["model"],
+        model_name=outcome["model_name"],
+        targets=outcome["targets"],
+        constraints=outcome["constraints"],
+        created=outcome["created"],
+        base=None,
+        machine=outcome["machine"],
+        phase=None,
+        done=0,
+        total=0,
+        counts=[],
+        lower_bound_s=None,
+        best_s=None,
+        optimal=None,
+        plan=None,
+        baselines=[],
+        verify=None,
+        notes=[],
+    )
+    return finish(bare, outcome["document"])

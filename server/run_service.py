@@ -1,0 +1,372 @@
+"""`RunService`: everything that can be done with runs: start, look at, list, cancel, delete, build an artifact.
+
+Each run is a call in a process of its own, made from a thread here that only listens. One run measures at a time, the
+others wait in line; a run that only searches waits for nobody. A run that dies has failed, and says why.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from collage_core.cost.records import machine_id
+from collage_core.errors import Cancelled, CollageError
+from collage_core.isolation import WorkerError
+
+from . import job, run_store
+from .config import ServerConfig
+from .errors import Problem, not_found, refused
+from .jobs import JobPool
+from .model_store import ModelStore
+from .protocol import RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
+from .recorded import Recorded
+from .run_state import ACTIVE, Nodes
+from .session import Session
+from .work import Work, failure
+
+SEARCH_WAIT_S = 0.5
+"""How long an answer waits for a run that only searches."""
+
+CANCEL_WAIT_S = 2.0
+SESSIONS_KEPT = 8
+"""Ended runs whose newest events stay in memory."""
+
+_log = logging.getLogger(__name__)
+
+
+class RunService:
+    """All runs.
+
+    Args:
+        wake: Called when a run has new events.
+    """
+
+    def __init__(self, config: ServerConfig, models: ModelStore, pool: JobPool, recorded: Recorded, wake: Callable[[], None]):
+        self._config = config
+        self._models = models
+        self._pool = pool
+        self._recorded = recorded
+        self._wake = wake
+        self._lock = threading.RLock()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._waiting: deque[Work] = deque()
+        self._measuring: Work | None = None
+        self._threads: set[threading.Thread] = set()
+        self._closed = False
+
+    def create(self, request: RunRequest) -> RunSnapshot:
+        """Start a run; one that only searches is mostly over when this returns.
+
+        Raises:
+            CollageError: the request is not right, or there is no such model or base.
+        """
+        _check(request)
+        work = self._search(request) if request.base is not None else self._measurement(request)
+        self._remember(work.session)
+        work.session.change("queued")
+        self._submit(work)
+        if work.is_search:
+            work.session.wait(SEARCH_WAIT_S)
+        return work.session.snapshot
+
+    def get(self, run: str) -> RunSnapshot:
+        """The run's snapshot.
+
+        Raises:
+            Problem: there is no such run (404).
+        """
+        with self._lock:
+            session = self._sessions.get(run)
+        if session is not None:
+            return session.snapshot
+        self._recorded.unpack(run)
+        return run_store.load(run)
+
+    def opened(self, run: str) -> RunSnapshot:
+        """The run's snapshot, for someone who will look closer: a spare process reads its record."""
+        snapshot = self.get(run)
+        if snapshot.state not in ACTIVE:
+            self._pool.warm(str(run_store.run_folder(run)))
+        return snapshot
+
+    def session(self, run: str) -> Session:
+        """The run in memory, brought there where it was not.
+
+        Raises:
+            Problem: there is no such run (404).
+        """
+        with self._lock:
+            session = self._sessions.get(run)
+        if session is None:
+            snapshot = self.get(run)
+            with self._lock:
+                session = self._sessions.setdefault(run, Session(run_store.run_folder(run), snapshot, (), self._wake))
+                self._trim()
+        return session
+
+    def all(self) -> list[RunSummary]:
+        """Every run, newest first."""
+        for run in self._recorded.ids():
+            with suppress(CollageError, WorkerError):
+                self._recorded.unpack(run)
+        return sorted(run_store.summaries(), key=lambda summary: summary.created, reverse=True)
+
+    def folder(self, run: str) -> Path:
+        """The run's folder, with a record in it.
+
+        Raises:
+            Problem: there is no such run (404), or it has no plan (409).
+        """
+        self.get(run)
+        folder = run_store.run_folder(run)
+        if job.record_file(folder) is None:
+            raise refused("no_record", f"the run {run!r} has no plan", "wait until it is done, or run it again")
+        return folder
+
+    def candidates(self, run: str, node: int) -> dict[str, Any]:
+        """What could run `node`, and what could not.
+
+        Raises:
+            CollageError: there is no such run or node, or it has no plan.
+        """
+        return self._pool.look_up(job.node_candidates, str(self.folder(run)), node)
+
+    def document(self, run: str) -> Path:
+        """The file that holds the run's document.
+
+        Raises:
+            CollageError: there is no such run, or it has no plan.
+        """
+        folder = self.folder(run)
+        if not (folder / job.DOCUMENT).exists():
+            self._pool.look_up(job.outcome, str(folder))
+        return folder / job.DOCUMENT
+
+    def cancel(self, run: str) -> RunSnapshot:
+        """Stop the run; nothing happens to one that has ended."""
+        session = self.session(run)
+        with self._lock:
+            waiting = next((work for work in self._waiting if work.session is session), None)
+            if waiting is not None:
+                self._waiting.remove(waiting)
+        if waiting is not None:
+            session.change(waiting.before or "cancelled")
+        elif session.snapshot.state in ACTIVE:
+            session.cancel.set()
+            session.wait(CANCEL_WAIT_S)
+        return session.snapshot
+
+    def delete(self, run: str) -> None:
+        """Remove the run and its files.
+
+        Raises:
+            Problem: there is no such run (404); it goes on, or comes with a sample (409).
+        """
+        snapshot = self.get(run)
+        if snapshot.state in ACTIVE:
+            raise refused("busy", f"the run {run!r} is {snapshot.state}", "cancel it first")
+        if run in self._recorded.ids():
+            raise refused("recorded", f"the run {run!r} comes with its sample and cannot be deleted", "")
+        with self._lock:
+            self._sessions.pop(run, None)
+        run_store.delete(run)
+
+    def uses(self, model: str) -> bool:
+        """Whether a run on `model` is waiting or under way."""
+        with self._lock:
+            sessions = list(self._sessions.values())
+        return any(session.snapshot.model == model and session.snapshot.state in ACTIVE for session in sessions)
+
+    def build(self, run: str) -> tuple[RunSnapshot, bool]:
+        """Build and verify the artifact of the run's plan; says too whether that was needed.
+
+        Raises:
+            CollageError: there is no such run, it has no plan, or its model is not open.
+        """
+        folder = self.folder(run)
+        session = self.session(run)
+        snapshot = session.snapshot
+        if snapshot.artifact or snapshot.state in ACTIVE:
+            return snapshot, False
+        path, _ = self._model_file(snapshot.model, snapshot.model_name)
+        rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
+        work = Work(session, job.build, (str(path), str(folder)), rest=rest, before=snapshot.state)
+        session.cancel.clear()
+        session.change("queued")
+        self._submit(work)
+        return session.snapshot, True
+
+    def close(self) -> None:
+        """Stop everything; what was under way has failed because the server was stopped."""
+        with self._lock:
+            self._closed = True
+            waiting, threads = list(self._waiting), list(self._threads)
+            self._waiting.clear()
+        for work in waiting:
+            work.session.change("failed", error=run_store.STOPPED)
+        self._pool.close()
+        for thread in threads:
+            thread.join()
+
+    def _search(self, request: RunRequest) -> Work:
+        assert request.base is not None
+        base, base_folder = self.get(request.base), self.folder(request.base)
+        if base.model != request.model:
+            raise Problem(400, "other_model", f"the run {base.id!r} is one of the model {base.model_name!r}", "give the model of the base")
+        known = [counts.name for counts in base.counts]
+        unknown = [target for target in request.targets if target not in known]
+        if unknown:
+            hint = f"that run knows {', '.join(known)}; start one without a base to measure others"
+            raise Problem(400, "unknown_target", f"the run {base.id!r} has no costs of {unknown[0]!r}", hint)
+        if request.accuracy is not None or request.time_limit_s is not None:
+            message = "accuracy and time_limit_s cannot be set for a search on known costs"
+            raise Problem(400, "invalid", message, "leave them out, or start a run without a base")
+        off = [{"kind": "veto", "target": target} for target in known if target not in request.targets]
+        session = self._new_session(request, base.model_name, base.machine, ())
+        args = (str(base_folder), [*request.constraints, *off], str(session.folder))
+        return Work(session, job.search, args, is_search=True)
+
+    def _measurement(self, request: RunRequest) -> Work:
+        path, shapes = self._model_file(request.model, request.model)
+        with self._lock:
+            if len(self._waiting) >= self._config.waiting_runs:
+                raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
+        session = self._new_session(request, self._models.get(request.model).name, machine_id(), self._models.nodes(request.model))
+        options = {
+            "targets": tuple(request.targets),
+            "costs": "measure",
+            "constraints": tuple(request.constraints),
+            "shapes": {name: tuple(shape) for name, shape in shapes.items()},
+            "accuracy": request.accuracy,
+            "time_limit_s": request.time_limit_s,
+        }
+        return Work(session, job.partition, (str(path), options, str(session.folder)))
+
+    def _model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
+        try:
+            return self._models.file(model)
+        except Problem as error:
+            if error.status != 404:
+                raise
+            raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
+
+    def _new_session(self, request: RunRequest, model_name: str, machine: str, nodes: Nodes) -> Session:
+        snapshot = RunSnapshot(
+            id=run_store.new_run_id(),
+            state="queued",
+            seq=0,
+            model=request.model,
+            model_name=model_name,
+            targets=request.targets,
+            constraints=request.constraints,
+            created=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            base=request.base,
+            machine=machine,
+            phase=None,
+            done=0,
+            total=0,
+            counts=[TargetCounts(target) for target in request.targets],
+            lower_bound_s=None,
+            best_s=None,
+            optimal=None,
+            plan=None,
+            baselines=[],
+            verify=None,
+            notes=[],
+        )
+        folder = run_store.runs_folder() / snapshot.id
+        folder.mkdir()
+        return Session(folder, snapshot, nodes, self._wake)
+
+    def _remember(self, session: Session) -> None:
+        with self._lock:
+            self._sessions[session.snapshot.id] = session
+            self._trim()
+
+    def _trim(self) -> None:
+        """Let go of the sessions that ended longest ago."""
+        ended = [run for run, session in self._sessions.items() if session.snapshot.state not in ACTIVE]
+        for run in ended[: max(0, len(ended) - SESSIONS_KEPT)]:
+            del self._sessions[run]
+
+    def _submit(self, work: Work) -> None:
+        with self._lock:
+            if work.is_search:
+                self._start(work)
+            else:
+                self._waiting.append(work)
+        self._pump()
+
+    def _pump(self) -> None:
+        """Let the next run measure, if none does."""
+        with self._lock:
+            if self._measuring is None and self._waiting and not self._closed:
+                self._measuring = self._waiting.popleft()
+                self._start(self._measuring)
+
+    def _start(self, work: Work) -> None:
+        thread = threading.Thread(target=self._work, args=(work,), name=f"collage-run-{work.session.snapshot.id}", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def _work(self, work: Work) -> None:
+        """The thread of a run: from running to whatever it ends in."""
+        try:
+            self._run(work)
+        except Exception as error:  # noqa: BLE001 - the border of the run: its reason is kept and shown
+            _log.exception("fault in the run %s", work.session.snapshot.id)
+            work.session.change(work.before or "failed", **failure(error, work.session.folder))
+        finally:
+            with self._lock:
+                self._threads.discard(threading.current_thread())
+                if self._measuring is work:
+                    self._measuring = None
+            self._pump()
+
+    def _run(self, work: Work) -> None:
+        session = work.session
+        session.change("running")
+        try:
+            outcome = self._pool.run(
+                work.function, *work.args, on_events=session.add, should_stop=session.cancel.is_set, again=work.is_search
+            )
+        except Cancelled:
+            self._stopped(work)
+        except (CollageError, WorkerError) as error:
+            self._failed(work, error)
+        else:
+            session.change(work.rest, document=outcome["document"], machine=outcome["machine"], artifact=not work.is_search)
+            self._pool.warm(str(session.folder))
+
+    def _stopped(self, work: Work) -> None:
+        if work.session.cancel.is_set():
+            work.session.change(work.before or "cancelled", document=self._salvaged(work))
+        else:
+            work.session.change(work.before or "failed", error=run_store.STOPPED)
+
+    def _failed(self, work: Work, error: Exception) -> None:
+        details = failure(error, work.session.folder)
+        details["conflict"] = [index for index in details["conflict"] if index < len(work.session.snapshot.constraints)]
+        work.session.change(work.before or "failed", document=self._salvaged(work), **details)
+
+    def _salvaged(self, work: Work) -> dict[str, Any] | None:
+        """What a run that did not get to its end had found: the plan stands where building it failed."""
+        if job.record_file(work.session.folder) is None:
+            return None
+        with suppress(CollageError, WorkerError, Cancelled):
+            return self._pool.look_up(job.outcome, str(work.session.folder))["document"]
+        return None
+
+
+def _check(request: RunRequest) -> None:
+    if not request.targets:
+        raise Problem(400, "no_target", "no target was given", "choose at least one toolchain")
+    for name, value in (("accuracy", request.accuracy), ("time_limit_s", request.time_limit_s)):
+        if value is not None and value <= 0:
+            raise Problem(400, "invalid", f"{name!r} is {value:g}, it must be more than 0", "leave it out for the default")

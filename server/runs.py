@@ -1,0 +1,92 @@
+"""Routes of ``/api/v1/runs``: start, look at, cancel, delete, build and take away runs."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from . import job, journal, run_store
+from .answers import accepts_gzip, answer, compressed_json, json_body
+from .errors import Problem
+from .export import archive
+from .plain import read_json
+from .protocol import RunList, RunRequest
+from .services import services
+
+blueprint = Blueprint("runs", __name__)
+
+
+@blueprint.get("/runs")
+def list_runs() -> Response:
+    return answer(RunList(services().runs.all()))
+
+
+@blueprint.post("/runs")
+def create_run() -> Response:
+    return answer(services().runs.create(json_body(RunRequest)), 201)
+
+
+@blueprint.get("/runs/<run>")
+def get_run(run: str) -> Response:
+    return answer(services().runs.opened(run))
+
+
+@blueprint.delete("/runs/<run>")
+def delete_run(run: str) -> Response:
+    services().runs.delete(run)
+    return Response(status=204)
+
+
+@blueprint.post("/runs/<run>/cancel")
+def cancel_run(run: str) -> Response:
+    return answer(services().runs.cancel(run))
+
+
+@blueprint.get("/runs/<run>/candidates")
+def get_candidates(run: str) -> Response:
+    node = request.args.get("node", "")
+    if not (node.isascii() and node.isdecimal() and len(node) < 10):
+        raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
+    return answer(services().runs.candidates(run, int(node)))
+
+
+@blueprint.get("/runs/<run>/plan")
+def get_plan(run: str) -> Response:
+    record = job.record_file(services().runs.folder(run))
+    assert record is not None
+    return answer(read_json(record.with_name(job.PLAN)))
+
+
+@blueprint.get("/runs/<run>/document")
+def get_document(run: str) -> Response:
+    data = services().runs.document(run)
+    if accepts_gzip():
+        response = compressed_json(data.read_bytes())
+        response.vary.add("Accept-Encoding")
+        return response
+    return answer(read_json(data))
+
+
+@blueprint.get("/runs/<run>/events")
+def get_events(run: str) -> Response:
+    services().runs.get(run)
+    return Response(journal.lines(run_store.run_folder(run)), mimetype="application/x-ndjson")
+
+
+@blueprint.post("/runs/<run>/artifact")
+def build_artifact(run: str) -> Response:
+    snapshot, is_needed = services().runs.build(run)
+    return answer(snapshot, 202 if is_needed else 200)
+
+
+@blueprint.get("/runs/<run>/export")
+def export_run(run: str) -> Response:
+    folder = services().runs.folder(run)
+    snapshot = services().runs.get(run)
+    response = Response(archive(folder, snapshot), mimetype="application/zip")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{run}.zip")
+    return response
+
+
+def _file_name(name: str) -> str:
+    """A model's name without what a file's name cannot have."""
+    return "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in name)[:60] or "model"

@@ -1,0 +1,60 @@
+"""`Services`: what the routes and the sockets work with, made once with the app and kept in it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from flask import Flask, current_app
+
+from .config import ServerConfig
+from .jobs import JobPool
+from .model_store import ModelStore
+from .recorded import Recorded
+from .run_service import RunService
+
+_KEY = "collage"
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything behind the routes.
+
+    Attributes:
+        news: Set when a run has new events.
+        on_close: Called first when all is closed.
+    """
+
+    config: ServerConfig
+    models: ModelStore
+    pool: JobPool
+    recorded: Recorded
+    runs: RunService
+    news: threading.Event
+    on_close: list[Callable[[], None]] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Stop every run and process."""
+        for action in self.on_close:
+            action()
+        self.runs.close()
+
+
+def make(config: ServerConfig) -> Services:
+    """The services of one app; a spare process is being made when this returns."""
+    news = threading.Event()
+    models, pool = ModelStore(config), JobPool(config.pipeline)
+    recorded = Recorded(pool.look_up)
+    pool.start()
+    return Services(config, models, pool, recorded, RunService(config, models, pool, recorded, news.set), news)
+
+
+def attach(app: Flask, services: Services) -> None:
+    """Keep the services in `app`."""
+    app.extensions[_KEY] = services
+
+
+def services() -> Services:
+    """The services of the app that answers this request."""
+    return current_app.extensions[_KEY]

@@ -1,0 +1,52 @@
+"""Fixtures of this folder: apps with the fake pipeline (`tests/plugins/fake_pipeline.py`), alone or listening on a free port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from flask import Flask
+
+from .live import Live, put_model, serve
+
+
+@pytest.fixture(scope="module")
+def module_patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def home(module_patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ``COLLAGE_HOME`` of the test module's own."""
+    folder = tmp_path_factory.mktemp("home")
+    module_patch.setenv("COLLAGE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def config(home: Path) -> ServerConfig:
+    """Test modules that need another override this."""
+    return ServerConfig(pipeline="fake_pipeline", upload_bytes=1 << 20, body_bytes=1 << 16)
+
+
+@pytest.fixture(scope="module")
+def app(config: ServerConfig) -> Iterator[Flask]:
+    made, _ = create_app(config)
+    yield made
+    made.extensions["collage"].close()
+
+
+@pytest.fixture(scope="module")
+def model(home: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The id of a model of two nodes that is open; no ONNX is needed to run the fake pipeline on it."""
+    return put_model(tmp_path_factory.mktemp("model") / "tiny.onnx", b"tiny")
+
+
+@pytest.fixture(scope="module")
+def live(app: Flask, config: ServerConfig) -> Iterator[Live]:
+    """The app, listening on a free port."""
+    yield from serve(app)

@@ -1,0 +1,103 @@
+"""Starting the server: ports, addresses, and a clean end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+import requests
+from collage_server import launch
+from collage_server.launch import address_of, listen
+
+from collage_core.errors import CollageError
+
+from .live import until
+
+SERVE = "from collage_server.launch import serve; serve(port=None, model='mini_mnist', open_browser=False)"
+
+
+def test_port_that_is_taken() -> None:
+    with closing(listen("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CollageError) as caught:
+            listen("127.0.0.1", port)
+        assert caught.value.message == f"port {port} of 127.0.0.1 is in use by another program"
+        match = re.fullmatch(r"try --port (\d+)", caught.value.hint)
+        assert match
+        listen("127.0.0.1", int(match[1])).close()
+
+
+def test_the_next_free_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(listen("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(launch, "DEFAULT_PORT", taken.getsockname()[1])
+        with closing(listen("127.0.0.1", None)) as other:
+            assert other.getsockname()[1] != taken.getsockname()[1]
+        monkeypatch.setattr(launch, "PORTS_TRIED", 1)
+        with closing(listen("127.0.0.1", None)) as other:
+            assert other.getsockname()[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "code", "message"),
+    [
+        ("no.such.host.invalid", 0, "bad_host", "the host 'no.such.host.invalid' is not known"),
+        ("127.0.0.1", 70000, "bad_port", "cannot listen at port 70000 of 127.0.0.1: ports are numbers from 0 to 65535"),
+        ("192.0.2.1", 0, "bad_port", "cannot listen at port 0 of 192.0.2.1: Cannot assign requested address"),
+    ],
+)
+def test_places_where_nobody_can_listen(host: str, port: int, code: str, message: str) -> None:
+    with pytest.raises(CollageError) as caught:
+        listen(host, port)
+    assert (caught.value.code, caught.value.message) == (code, message)
+    assert caught.value.hint
+
+
+def test_address() -> None:
+    with closing(socket.socket()) as made:
+        made.bind(("127.0.0.1", 0))
+        port = made.getsockname()[1]
+        shown = {host: address_of(host, made) for host in ("127.0.0.1", "localhost", "0.0.0.0", "::", "::1", "")}
+    assert shown == {
+        "127.0.0.1": f"http://127.0.0.1:{port}/",
+        "localhost": f"http://localhost:{port}/",
+        "0.0.0.0": f"http://127.0.0.1:{port}/",
+        "::": f"http://[::1]:{port}/",
+        "::1": f"http://[::1]:{port}/",
+        "": f"http://127.0.0.1:{port}/",
+    }
+
+
+def test_model_that_is_none_is_told_before_anything_is_served(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match="'nothing' is neither a file nor a sample model"):
+        launch.serve(port=0, model="nothing", open_browser=False)
+    bad = tmp_path / "bad.onnx"
+    bad.write_text("no model")
+    with pytest.raises(CollageError, match="is not an ONNX model"):
+        launch.serve(port=0, model=str(bad), open_browser=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    match = re.fullmatch(r"Collage Explorer is at (http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)\n", line)
+    assert match, line
+    models = requests.get(f"{match[1]}api/v1/models", timeout=30).json()["models"]
+    assert models[0]["sample"] == "mini_mnist"
+    family = until(lambda: psutil.Process(process.pid).children(recursive=True))
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=30)
+    assert (output, errors, process.returncode) == ("", "", 0)
+    until(lambda: not [child for child in family if child.is_running()], "the end of its processes")
