@@ -156,7 +156,7 @@ def write_record(record: RunRecord, path: Path) -> None:
         "regret_s": record.regret_s,
     }
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
+    partial.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
     partial.replace(path)
 
 

@@ -13,7 +13,7 @@ from .best_first import best_first
 from .constraints import Constraint, allowed_indices
 from .cover import Cover, Move, State, total_of
 from .problem import SearchProblem
-from .result import SearchResult, cycle
+from .result import SearchResult, cycle, may_loop
 
 Edge = tuple[State, Move, int, State]
 
@@ -25,15 +25,17 @@ def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: Sea
     """
     usable = allowed_indices(problem, constraints)
     sweep = _Sweep(Cover(problem, usable))
+    loose = may_loop(problem, usable)
     made: list[int | None] = [None] * len(problem.candidates)
     for index in usable:
         if index in best.chosen:
             made[index] = 0
             continue
-        weight, plan = sweep.through(index)
+        weight = sweep.weight(index)
         if weight is None:
             continue
-        if cycle(problem, plan) is not None:
+        plan = sweep.plan(index) if loose else []
+        if not loose.isdisjoint(plan) and cycle(problem, plan) is not None:
             bits = problem.candidates[index].bits
             held = best_first(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
             made[index] = held.total - best.total if held.is_feasible else None
@@ -53,12 +55,14 @@ class _Sweep:
         self._lightest: dict[int, tuple[int, Edge]] = {}
         self._back(cover, self._forth(cover))
 
-    def through(self, index: int) -> tuple[int | None, list[int]]:
-        """The weight of the lightest plan through candidate `index`, and that plan; None when there is none."""
+    def weight(self, index: int) -> int | None:
+        """The weight of the lightest plan through candidate `index`; None when there is none."""
         known = self._lightest.get(index)
-        if known is None:
-            return None, []
-        weight, edge = known
+        return None if known is None else known[0]
+
+    def plan(self, index: int) -> list[int]:
+        """The lightest plan through candidate `index`, in any order."""
+        edge = self._lightest[index][1]
         plan = [edge[1].index]
         state = edge[0]
         while state in self._came:
@@ -70,7 +74,7 @@ class _Sweep:
             step = self._goes[state]
             plan.append(step[1].index)
             state = step[3]
-        return weight, plan
+        return plan
 
     def _forth(self, cover: Cover) -> list[list[Edge]]:
         """Every edge, by the first uncovered node of the state that it leaves: moves only ever lead to later ones."""

@@ -83,6 +83,24 @@ def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tupl
     return made
 
 
+def may_loop(problem: SearchProblem, usable: Sequence[int]) -> set[int]:
+    """Those of `usable` that have several exits: a cycle between partitions needs at least one such.
+
+    A partition of one exit is left through that node alone, and every node inside leads to it. So a cycle through such
+    partitions only would lead from exit to exit and be a cycle of nodes, which there is not.
+    """
+    readers = [0] * problem.nodes
+    for tensor in problem.tensors:
+        if tensor.maker != HOST:
+            readers[tensor.maker] |= tensor.readers | (-1 << problem.nodes if tensor.is_output else 0)
+    made = set()
+    for index in usable:
+        bits = problem.candidates[index].bits
+        if sum(1 for node in indices_of(bits) if readers[node] & ~bits) > 1:
+            made.add(index)
+    return made
+
+
 def cycle(problem: SearchProblem, chosen: Sequence[int]) -> frozenset[int] | None:
     """The partitions of one cycle between the partitions of a plan, or None when they can be run one after another."""
     owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}

@@ -116,7 +116,7 @@ def _places(ports: Sequence[Any], inputs: Sequence[Tensor]) -> list[int | None]:
 
 
 _FRAME = re.compile(
-    r"^(Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:|-- .* with a message:|While validating )"
+    r"Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:|-- .* with a message:|While validating "
 )
 
 
@@ -131,4 +131,12 @@ def _over(array: np.ndarray) -> Any:
     import openvino
 
     own = array if array.flags.writeable else array_at(array.ctypes.data, array.shape, array.dtype)
-    return openvino.Tensor(own, shared_memory=True)
+    extended = _EXTENDED_TYPES.get(array.dtype.name)
+    if extended is None:
+        return openvino.Tensor(own, shared_memory=True)
+    kind = getattr(openvino.Type, extended)
+    return openvino.Tensor(own.view(f"u{own.itemsize}"), openvino.Shape(own.shape), kind)
+
+
+_EXTENDED_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"}
+"""OpenVINO's names for the dtypes that numpy itself does not have."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import tvm
-from tvm import relax, te, topi
+from tvm import relax, te, tirx, topi
 
 LANES = (16, 8)
 """Output channels in a block of a packed weight, the wider where it divides them: a vector of 512 bits, or two of 256."""
@@ -48,9 +48,9 @@ class _Packer(relax.PyExprMutator):
             expr = self.lookup_binding(expr)
         return expr.value.numpy() if isinstance(expr, tvm.ir.GenericConst) else None
 
-    def te_call(self, compute: Callable[..., Any], *args: Any) -> relax.Expr:
+    def te_call(self, compute: Callable[..., Any], *args: Any, name: str) -> relax.Expr:
         """A call of `compute` that `FuseOps` may fuse elementwise readers into."""
-        return self.builder_.call_te(compute, *args, primfunc_name_hint=compute.__name__, primfunc_attrs={"op_pattern": 4})
+        return self.builder_.call_te(compute, *args, primfunc_name_hint=name, primfunc_attrs={"op_pattern": 4})
 
 
 def _moved(packer: _Packer, call: relax.Call) -> relax.Expr | None:
@@ -90,7 +90,7 @@ def _packed_conv2d(packer: _Packer, call: relax.Call) -> relax.Expr | None:
 
         return te.compute((x.shape[0], outs, rows, columns), at, name=f"{PACKED_CONV}_{lanes}")
 
-    return packer.te_call(packed_conv2d, data, relax.const(np.ascontiguousarray(blocks)))
+    return packer.te_call(packed_conv2d, data, relax.const(np.ascontiguousarray(blocks)), name=PACKED_CONV)
 
 
 def _packed_matmul(packer: _Packer, call: relax.Call) -> relax.Expr | None:
@@ -111,7 +111,7 @@ def _packed_matmul(packer: _Packer, call: relax.Call) -> relax.Expr | None:
 
         return te.compute((*x.shape[:-1], outs), at, name=f"{PACKED_MATMUL}_{lanes}")
 
-    return packer.te_call(packed_matmul, data, relax.const(np.ascontiguousarray(blocks)))
+    return packer.te_call(packed_matmul, data, relax.const(np.ascontiguousarray(blocks)), name=PACKED_MATMUL)
 
 
 def _dequantized(packer: _Packer, call: relax.Call) -> relax.Expr | None:
@@ -145,6 +145,30 @@ def _fast(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax
     return rule
 
 
+def _softmax(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    if not _is_float32(call) or not _is_static(call.args[0]):
+        return None
+    return packer.te_call(lambda x: topi.nn.fast_softmax(x, int(call.attrs.axis)), call.args[0], name="softmax")
+
+
+def _erf(x: te.Tensor) -> te.Tensor:
+    """TVM's own, which loses NaN."""
+    fast = topi.fast_erf(x)
+    return te.compute(x.shape, lambda *at: te.if_then_else(tirx.isnan(x[at]), x[at], fast[at]), name="erf")
+
+
+def _gelu(x: te.Tensor) -> te.Tensor:
+    return topi.multiply(topi.multiply(x, _float(0.5)), topi.add(_erf(topi.multiply(x, _float(2**-0.5))), _float(1.0)))
+
+
+def _sigmoid(x: te.Tensor) -> te.Tensor:
+    return topi.divide(_float(1.0), topi.add(topi.fast_exp(topi.negative(x)), _float(1.0)))
+
+
+def _float(value: float) -> Any:
+    return tirx.const(value, "float32")
+
+
 def _lanes(outs: int) -> int | None:
     """Into how wide blocks `outs` channels can be packed."""
     return next((lanes for lanes in LANES if outs % lanes == 0), None)
@@ -158,7 +182,7 @@ def _is_float32(call: relax.Call) -> bool:
 
 def _is_static(expr: relax.Expr) -> bool:
     shape = getattr(expr.ty, "shape", None)
-    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values)
+    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tirx.IntImm) for extent in shape.values)
 
 
 _RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
@@ -171,6 +195,9 @@ _RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
     "relax.dequantize": _dequantized,
     "relax.power": _power,
     "relax.exp": _fast(topi.fast_exp),
-    "relax.erf": _fast(topi.fast_erf),
+    "relax.erf": _fast(_erf),
+    "relax.nn.gelu": _fast(_gelu),
+    "relax.nn.softmax": _softmax,
+    "relax.sigmoid": _fast(_sigmoid),
     "relax.tanh": _fast(topi.fast_tanh),
 }
