@@ -180,16 +180,19 @@ def regret_seconds(planned: Planned, constraints: Sequence[Constraint], emit: Em
 
 
 def search_document(planned: Planned) -> dict[str, Any]:
-    """The `search` part of the `partition` document."""
-    first = planned.first
+    """The `search` part of the `partition` document: the first search, and under ``final`` the last one."""
+    return {**_result_document(planned.first), "final": _result_document(planned.final)}
+
+
+def _result_document(result: SearchResult) -> dict[str, Any]:
     return {
-        "algorithm": first.algorithm,
-        "optimal": first.optimal,
-        "total_s": first.total / FEMTOSECONDS,
-        "states": first.states,
-        "transitions": first.transitions,
-        "seconds": first.seconds,
-        "lower_bound_s": first.lower_bound / FEMTOSECONDS,
+        "algorithm": result.algorithm,
+        "optimal": result.optimal,
+        "total_s": result.total / FEMTOSECONDS,
+        "states": result.states,
+        "transitions": result.transitions,
+        "seconds": result.seconds,
+        "lower_bound_s": result.lower_bound / FEMTOSECONDS,
     }
 
 

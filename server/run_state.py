@@ -43,7 +43,7 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
         plan=_document_plan(plan) if plan else None,
         best_s=plan["total_s"] if plan else snapshot.best_s,
-        lower_bound_s=search.get("lower_bound_s", snapshot.lower_bound_s),
+        lower_bound_s=search.get("final", search).get("lower_bound_s", snapshot.lower_bound_s),
         optimal=search.get("optimal"),
         baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
         verify=_document_verify(document.get("verify"), snapshot.verify),

@@ -1,13 +1,14 @@
 """`ActivationStore`: the tensors that really arrive at candidates, as ``.npy`` files that worker processes map.
 
 What enters are a model and its inputs; what leaves are files. Only tensors that are asked for are kept, and never many of
-them in memory at once. The folder goes when the store is closed.
+them in memory at once. The folder goes with the store.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ class ActivationStore:
         self._inputs = inputs
         self._files: dict[str, ArrayFile] = {}
         self._folder: Path | None = None
+        self._remove: Callable[[], object] = lambda: None
 
     def fetch(self, names: Iterable[str]) -> None:
         """Make files of the named tensors, where there are none yet.
@@ -52,9 +54,8 @@ class ActivationStore:
     def close(self) -> None:
         """Remove the files."""
         self._files.clear()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        self._remove()
+        self._folder = None
 
     def _can_be_kept(self, name: str) -> bool:
         try:
@@ -79,6 +80,7 @@ class ActivationStore:
         try:
             if self._folder is None:
                 self._folder = scratch_folder()
+                self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             path = self._folder / f"{len(self._files)}.npy"
             np.save(path, np.ascontiguousarray(array).reshape(array.shape))
         except OSError as error:

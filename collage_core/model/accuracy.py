@@ -61,7 +61,8 @@ def _float_error(got: np.ndarray, want: np.ndarray) -> float:
             return 0.0
     if not np.isfinite(got).all():
         return math.inf
-    with np.errstate(over="ignore"):
-        distance = float(np.max(np.abs(got - want)))
     size = float(np.max(np.abs(want)))
-    return distance / size if size > 0 else distance
+    if size > 0:
+        # Divided first, since the difference of two large numbers may be too large for a float.
+        got, want = got / size, want / size
+    return float(np.max(np.abs(got - want)))

@@ -36,7 +36,7 @@ class Recipe:
 
 _INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
 _SCALES = (1.0, 10.0, 0.1, 0.0)
-_CLEAR_CHANGE, _SMALL_NOISE = 10, 0.02
+_CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
 """In accuracies: seeds should change the outputs by so much at least, rounding by so much at most."""
 
 

@@ -142,6 +142,6 @@ def _open(value: ValueInfoProto, place: int, symbols: Mapping[str, int]) -> Coll
         str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, at) else likely))
         for at, dim in enumerate(dims)
     )
-    called = f" ({dims[place].dim_param!r})" if dims[place].dim_param else ""
+    called = f" ({_symbol(dims[place])!r})" if _symbol(dims[place]) else ""
     message = f"input {value.name!r} {_written(value)} is open in dimension {place}{called}"
     return CollageError(message, f"say its shape, such as --shape {value.name}={example}", "open_shape")

@@ -116,12 +116,14 @@ def _places(ports: Sequence[Any], inputs: Sequence[Tensor]) -> list[int | None]:
 
 
 _FRAME = re.compile(
-    r"Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:|-- .* with a message:|While validating "
+    "Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:"
+    "|-- .* with a message:|While validating "
 )
+"""Lines of a report that say where in OpenVINO's sources something was found."""
 
 
 def reason(error: Exception) -> str:
-    """The line of OpenVINO's report that names the cause; what stands around it says where in its sources it was found."""
+    """The line of OpenVINO's report that names the cause."""
     told = [line.strip() for line in str(error).splitlines() if line.strip() and not _FRAME.match(line.strip())]
     return one_line(told[0].removeprefix("-- ") if told else error)
 
