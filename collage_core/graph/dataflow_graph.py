@@ -41,11 +41,14 @@ class TensorType:
         return cls(tuple(data["shape"]), data["dtype"])
 
 
-_ODD_ITEM_BYTES = {"bfloat16": 2, "float8e4m3fn": 1, "float8e5m2": 1, "int4": 1, "uint4": 1, "string": 8}
+_ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
+_SMALL = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
 
 
 def item_bytes(dtype: str) -> int:
-    """Bytes of one element of `dtype`."""
+    """Bytes of one element of `dtype`; what ONNX packs into less than a byte counts one."""
+    if dtype.startswith(_SMALL):
+        return 1
     return _ODD_ITEM_BYTES.get(dtype) or np.dtype(dtype).itemsize
 
 

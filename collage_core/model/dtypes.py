@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from onnx import TensorProto, helper
 
-SUB_BYTE = frozenset({"int4", "uint4", "int2", "uint2", "float4e2m1"})
+SUB_BYTE = frozenset({"int4", "uint4", "int2", "uint2", "float4e2m1", "float6e2m3", "float6e3m2"})
 """Types that ONNX packs into parts of a byte; arrays of them cannot be handed to ONNX Runtime."""
 
 

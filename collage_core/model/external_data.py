@@ -124,8 +124,8 @@ def _data_bytes(tensor: TensorProto) -> int:
         raise CollageError(f"the data of {tensor.name!r} is in another file, but its type {name!r} cannot be", _SAVE_AGAIN, _CODE)
     count = prod(tensor.dims)
     if name in SUB_BYTE:
-        per_byte = 4 if name.endswith("2") else 2
-        return -(-count // per_byte)
+        bits = int(name.lstrip("abcdefghijklmnopqrstuvwxyz")[0])
+        return -(-count * bits // 8)
     return count * np.dtype(numpy_dtype(name)).itemsize
 
 
