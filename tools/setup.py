@@ -129,11 +129,12 @@ def pip(*arguments: str | Path) -> None:
 
 
 def call(*command: str | Path, environment: dict[str, str] | None = None) -> None:
-    """Runs a command of a step; a failure ends the set-up with one line, after what the command itself said."""
+    """Runs a command of a step; a failure ends the set-up, and it is said which command it was."""
     words = [os.fspath(word) for word in command]
     status = subprocess.run(words, cwd=ROOT, env=environment).returncode
     if status:
-        sys.exit(f"setup: stopped, because this failed (exit status {status}): {' '.join(words)}\nsetup: `make setup` goes on from here")
+        print(f"setup: stopped, because this failed (exit status {status}): {' '.join(words)}", file=sys.stderr)
+        sys.exit("setup: `make setup` does the rest once that is mended")
 
 
 def steps() -> tuple[list[Step], list[Step]]:
@@ -181,4 +182,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nsetup: interrupted; `make setup` does the rest", file=sys.stderr)
+        sys.exit(130)

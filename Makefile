@@ -1,0 +1,81 @@
+# Everything a developer types. `make run` and `make test` are each enough on a fresh machine: they set up what they need.
+
+PYTHON_FOUND = $$(tools/find_python.sh)
+BIN := .venv/bin
+NPM := $(BIN)/python tools/node.py npm
+MODEL ?= mnist
+PYTEST ?=
+
+.PHONY: help setup run test lint format page-test python-test chromium slow acceptance \
+        protocol pictures record sizes lock wheel versions clean
+
+help: ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+setup: ## .venv from the locks, and the built page; does nothing when both are up to date
+	@python=$(PYTHON_FOUND) && "$$python" tools/setup.py
+
+run: setup ## the explorer with a sample model (MODEL=mnist); prints its address
+	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]
+
+test: setup chromium lint page-test python-test ## all that must pass before a commit
+
+chromium: setup
+	@$(BIN)/python tools/chromium.py
+
+lint: setup ## ruff, mypy, eslint and tsc
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy tools
+	$(NPM) run --silent lint
+
+format: setup ## rewrites the Python sources in the project's format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+page-test: setup ## the page's unit tests
+	$(NPM) test --silent
+
+python-test: setup chromium ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow" $(PYTEST)
+
+slow: setup ## tests that measure or build for long
+	$(BIN)/pytest -m slow $(PYTEST)
+
+acceptance: setup ## measures every sample and four real models on this machine; takes its time
+	$(BIN)/python tools/acceptance.py
+
+protocol: setup ## the page's types from server/protocol.py
+	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
+	mv .make/protocol.ts frontend/src/protocol.ts
+
+pictures: setup chromium ## the pictures in the README and the docs
+	$(BIN)/python tools/pictures.py
+
+record: setup ## the recorded runs that come with the samples
+	$(BIN)/python tools/record.py
+
+sizes: setup ## how long files and functions are
+	@$(BIN)/python tools/sizes.py
+
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+          --fork-strategy fewest --no-emit-index-url --custom-compile-command "make lock"
+
+lock: setup ## the newest versions that pyproject.toml and package.json admit
+	$(COMPILE) --extra openvino --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) --no-deps --group models -o locks/models.txt
+	$(COMPILE) --no-deps --group node -o locks/node.txt
+	$(NPM) update --package-lock-only
+
+wheel: setup ## a wheel in dist/ that brings the built page with it
+	rm -rf build
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+versions: ## what this machine has, for reports
+	@for tool in make c++ node npm chromium; do printf '%-10s' $$tool; ($$tool --version 2>/dev/null || echo none) | head -n 1; done
+	@python=$(PYTHON_FOUND) && "$$python" --version
+
+clean: ## removes everything that was made, .venv and node_modules too
+	rm -rf .venv node_modules static/dist .make build dist out .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,23 @@
+"""What all tests share: a folder of their own to keep data in, and Hypothesis without deadlines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A deadline would make a test depend on how busy the machine is; in CI the examples are the same in every run.
+settings.register_profile("collage", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None, print_blob=True)
+settings.load_profile("collage")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def collage_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """`COLLAGE_HOME` for the whole session, so that no test reads or writes what the user keeps."""
+    folder = tmp_path_factory.mktemp("collage-home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLLAGE_HOME", str(folder))
+        yield folder

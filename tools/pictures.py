@@ -1,0 +1,87 @@
+"""`make pictures`: the pictures of the page in the README and the docs, in both themes (``docs/images/*.png``).
+
+Starts an explorer with an empty folder of its own, opens a sample with its recorded run, and takes the screens that are
+named in `SCREENS`. Needs Chromium and the built page; measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Browser, sync_playwright  # noqa: E402
+
+from tests.browser.explorer import Watched, launch, running  # noqa: E402
+
+FOLDER = ROOT / "docs" / "images"
+WIDTH, HEIGHT = 1440, 900
+
+
+def graph(watched: Watched) -> None:
+    """The model, whole where it is small, with its partitions."""
+
+
+def why(watched: Watched) -> None:
+    """The dearest partition's first node, and every way to run it."""
+    watched.page.get_by_role("tab", name="Partitions").click()
+    watched.page.get_by_role("row").nth(1).get_by_role("button").click()
+    watched.idle()
+    watched.page.locator(".members button").first.click()
+    watched.idle()
+
+
+def cost(watched: Watched) -> None:
+    """The cost overlay, and the totals side by side."""
+    watched.page.get_by_role("radio", name="Cost").click()
+    watched.page.get_by_role("tab", name="Totals").click()
+
+
+def pinned(watched: Watched) -> None:
+    """A node vetoed from its target: what that costs."""
+    why(watched)
+    watched.press("v")
+    watched.page.get_by_role("tab", name="Pins").click()
+
+
+SCREENS: dict[str, Callable[[Watched], None]] = {"graph": graph, "why": why, "cost": cost, "pinned": pinned}
+
+
+def picture(browser: Browser, address: str, name: str, scheme: str, act: Callable[[Watched], None] | None) -> None:
+    """Take one picture."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="dark" if scheme == "dark" else "light")
+    watched = Watched(context.new_page())
+    watched.open(address)
+    if act is not None:
+        act(watched)
+    watched.idle()
+    path = FOLDER / f"{name}-{scheme}.png"
+    watched.page.screenshot(path=path)
+    context.close()
+    watched.check()
+    print(path.relative_to(ROOT))
+
+
+def main() -> int:
+    """Take all pictures, of the sample that is named."""
+    parser = argparse.ArgumentParser(description="The pictures of the page in the README and the docs.")
+    parser.add_argument("sample", nargs="?", default="inception", help="a sample that has a recorded run")
+    sample = parser.parse_args().sample
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as explorer, sync_playwright() as playwright:
+        browser = launch(playwright)
+        for scheme in ("light", "dark"):
+            picture(browser, explorer.address, "samples", scheme, None)
+            for name, act in SCREENS.items():
+                picture(browser, f"{explorer.address}?sample={sample}", name, scheme, act)
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
