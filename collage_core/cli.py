@@ -208,11 +208,18 @@ def models(as_json: bool) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
-def explore(model: str | None, host: str, port: int | None, no_browser: bool) -> None:
+@click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
+@click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
+def explore(
+    model: str | None, host: str, port: int | None, no_browser: bool, shapes: tuple[str, ...], hosts: tuple[str, ...], behind_proxy: bool
+) -> None:
     """Start the explorer, with MODEL open in it if one is given, and print its address."""
     from importlib import import_module
 
-    import_module("collage_server.launch").serve(host=host, port=port, model=model, open_browser=not no_browser)
+    serve = import_module("collage_server.launch").serve
+    fixed = dict(_shape(text) for text in shapes)
+    serve(host=host, port=port, model=model, open_browser=not no_browser, shapes=fixed, hosts=hosts, behind_proxy=behind_proxy)
 
 
 def _options(given: dict[str, Any]) -> Any:
