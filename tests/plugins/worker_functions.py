@@ -174,3 +174,14 @@ def parent_that_dies(started: str, native: bool) -> None:
     """Starts a worker that hangs, so that this process can be killed above it."""
     with Worker() as worker:
         worker.call(hang_in_native_code if native else hang, started, timeout_s=60)
+
+
+def put_costs(path: Path, owner: str, count: int) -> list[str]:
+    """Puts records into a cost database that other processes write too; gives its notes."""
+    from collage_core.cost.database import CostDatabase
+    from collage_core.cost.records import CostKey, Record
+
+    with CostDatabase(path) as database:
+        for index in range(count):
+            database.put(CostKey(f"{owner}{index}", "tvm", "1", 1, "a CPU"), Record(samples=(1e-3,)))
+        return database.notes

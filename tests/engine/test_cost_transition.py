@@ -1,0 +1,109 @@
+"""Hand-overs: the figures of a model, how two sizes become a line, and what is measured, kept and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.cost.database import CostDatabase
+from collage_core.cost.records import MeasuredTransition, TransitionKey, machine_id
+from collage_core.cost.transition import Transition, TransitionModel
+from collage_core.cost.transition_trial import SIZES, TransitionMeter, fit, sure_extra
+from collage_core.events import Event, Note
+from collage_core.model.probe import relu_model
+from collage_core.toolchains import registry
+
+CLASSES = ("Numpy", "Babbles", "SegfaultsAtRun", "RefusesRelu", "HangsAtBuild")
+
+
+@pytest.fixture(autouse=True)
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, ",".join(f"collage_test_toolchains:{name}" for name in CLASSES))
+
+
+def test_model_has_a_fixed_part_and_one_per_byte() -> None:
+    model = TransitionModel({("a", "b"): Transition(1.0, 0.5)})
+    assert model.cost_s("a", "b", 10, "float32") == 6.0
+    assert model.cost_s("b", "a", 10, "float32") == model.cost_s("a", "a", 10, "float32") == model.cost_s("host", "a", 10, "float32") == 0.0
+    assert model.to_json() == {"a->b": {"fixed_s": 1.0, "per_byte_s": 0.5}}
+
+
+@pytest.mark.parametrize(("fixed", "slope"), [(0.0, 0.0), (2e-6, 0.0), (1e-6, 1e-12)])
+def test_two_sizes_give_back_the_line_that_made_them(fixed: float, slope: float) -> None:
+    small, large = (fixed + slope * size for size in SIZES)
+    assert fit(small, large) == pytest.approx((fixed, slope))
+
+
+@pytest.mark.parametrize(("small", "large"), [(2e-6, 1e-6), (0.0, 1e-3), (1e-9, 1e-3)])
+def test_no_part_of_the_line_is_negative(small: float, large: float) -> None:
+    fixed, slope = fit(small, large)
+    assert fixed >= 0
+    assert slope >= 0
+    assert fixed <= small
+
+
+def test_difference_counts_only_where_it_is_sure() -> None:
+    rng = np.random.default_rng(0)
+    noise = list(rng.normal(0, 1e-6, 9))
+    assert sure_extra(noise) == 0.0
+    assert sure_extra([value + 1e-5 for value in noise]) == pytest.approx(1e-5, rel=0.2)
+    assert sure_extra([value - 1e-5 for value in noise]) == 0.0
+
+
+def test_probe_model_is_one_relu() -> None:
+    import onnx
+
+    made = relu_model(16)
+    (node,) = onnx.load_from_string(made.onnx).graph.node
+    assert node.op_type == "Relu"
+    assert [tensor.type.bytes for tensor in (*made.inputs, *made.outputs)] == [64, 64]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> CostDatabase:
+    return CostDatabase(tmp_path / "costs.sqlite3")
+
+
+def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
+    events: list[Event] = []
+    meter = TransitionMeter(registry.get, 1, database, events.append)
+    model = meter.measure({"numpy": "1", "babbles": "1"})
+    meter.close()
+    assert set(model.pairs) == {("numpy", "babbles"), ("babbles", "numpy")}
+    assert events == []
+    for maker, reader in model.pairs:
+        kept = database.get_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()))
+        assert kept is not None
+        assert (kept.fixed_s, kept.per_byte_s, kept.note) == (*model.to_json()[f"{maker}->{reader}"].values(), "")
+        assert 0 <= kept.fixed_s < 1e-2
+        assert 0 <= kept.per_byte_s < 1e-6
+
+
+def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
+    for maker, reader in (("numpy", "hangs_at_build"), ("hangs_at_build", "numpy")):
+        database.put_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()), MeasuredTransition(4.0, 2.0))
+    meter = TransitionMeter(registry.get, 1, database)
+    assert meter.measure({"numpy": "1", "hangs_at_build": "1"}).cost_s("hangs_at_build", "numpy", 1, "float32") == 6.0
+    meter.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("segfaults_at_run", "crashed with SIGSEGV"),
+        ("refuses_relu", "no converter for Relu"),
+        ("hangs_at_build", "gave no answer within 2 s"),
+    ],
+)
+def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_pair(database: CostDatabase, target: str, why: str) -> None:
+    said = [Note(f"hand-overs to and from {target} cannot be measured and count as free: {why}")]
+    for _ in range(2):
+        events: list[Event] = []
+        meter = TransitionMeter(registry.get, 1, database, events.append, timeout_s=2.0)
+        model = meter.measure({"numpy": "1", target: "1", "babbles": "1"})
+        meter.close()
+        assert events == said
+        assert model.pairs["numpy", target] == model.pairs[target, "babbles"] == Transition()
+        assert ("numpy", "babbles") in model.pairs
