@@ -9,7 +9,7 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from . import finding
-from .cost import CostEstimator, make_estimator
-from .errors import AccuracyError, CollageError, InfeasibleError
-from .events import CandidateCosted, Emit, Event
+from .cost import Cost, CostEstimator, make_estimator
+from .errors import AccuracyError, Cancelled, CollageError, InfeasibleError
+from .events import CandidateCosted, Emit, Event, Note
 from .finding import Found, Phases, model_document
 from .graph import IndexSet
 from .model import OnnxModel, load_model
@@ -105,6 +105,7 @@ class _Run:
             accuracy=self.found.accuracy(),
             toolchains=self.found.toolchains,
             emit=emit,
+            should_stop=self.is_over,
         )
         self.costed: list[CostedCandidate] = []
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
@@ -122,10 +123,18 @@ class _Run:
         """Costs of every candidate."""
         with self.phases("costs"):
             self.costed = self._costs_of(self.found.candidates)
-            pairs = self.estimator.transitions(self.options.targets).pairs
+            pairs = self._transition_pairs()
             self.transitions = {
                 ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()
             }
+
+    def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
+        """What hand-overs cost, in seconds; nothing where the time limit was over before they were measured."""
+        try:
+            return self.estimator.transitions(self.options.targets).pairs
+        except Cancelled:
+            self.emit(Note("the time limit was over before hand-overs were measured: they count as free"))
+            return {}
 
     def search(self) -> None:
         """Phase 3, with merging."""
@@ -144,12 +153,23 @@ class _Run:
         return self._costs_of(candidates)
 
     def _costs_of(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
-        """Ask the estimator, tell each answer once for each distinct computation, and keep the order of `candidates`."""
+        """Ask the estimator, and keep the order of `candidates`. What the time limit leaves unmeasured is unknown."""
         placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        costs = {candidate.id: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
+        try:
+            self._ask(placed, costs)
+        except Cancelled:
+            late = Cost.unknown("the time limit was over before it was measured")
+            missing = [candidate.id for candidate in placed if candidate.id not in costs]
+            costs.update(dict.fromkeys(missing, late))
+            self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
+        return [CostedCandidate(candidate.to_json(), costs[candidate.id]) for candidate in candidates]
+
+    def _ask(self, placed: Sequence[CandidatePartition], costs: dict[str, Cost]) -> None:
+        """Fill `costs` as they get known, and tell each once for each distinct computation."""
         alike: dict[tuple[str, str], list[str]] = {}
         for candidate in placed:
             alike.setdefault((candidate.target, self.found.key(candidate)), []).append(candidate.id)
-        costs: dict[str, Any] = {c.id: host_cost() for c in candidates if c.target == HOST_TARGET}
         told: set[tuple[str, str]] = set()
         for candidate, cost, from_cache in self.estimator.estimate(self.found.graph, placed):
             costs[candidate.id] = cost
@@ -162,7 +182,6 @@ class _Run:
                 count["measured"] += self.options.is_measured and not from_cache
                 label, ids = candidate.sub_graph.label, tuple(alike[sort])
                 self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), len(alike)))
-        return [CostedCandidate(candidate.to_json(), costs[candidate.id]) for candidate in candidates]
 
     def can_build(self) -> bool:
         """Whether every target of the plan can be built here."""
@@ -231,7 +250,9 @@ class _Run:
         if result is None:
             return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
         self.baseline_plans[name] = result.chosen
-        return {"name": name, "total_s": result.total / FEMTOSECONDS, "measured_s": None, "reason": ""}
+        is_known = all(self.planned.problem.candidates[index].cost is not None for index in result.chosen)
+        total_s = result.total / FEMTOSECONDS if is_known else None
+        return {"name": name, "total_s": total_s, "measured_s": None, "reason": "" if is_known else "some of its costs are not known"}
 
     def build(self, record: RunRecord) -> None:
         """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document."""

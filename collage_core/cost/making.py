@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..errors import CollageError
@@ -22,12 +22,14 @@ def make_estimator(
     accuracy: float,
     toolchains: Mapping[str, Toolchain],
     emit: Emit,
+    should_stop: Callable[[], bool] | None = None,
 ) -> CostEstimator:
     """The estimator that `costs` names: ``measure``, ``mock:FILE`` or ``replay:FILE``.
 
     Args:
         toolchains: The targets; each must be known to a mock file.
         emit: Gets `CandidateBuilding` before each trial, and notes.
+        should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
 
     Raises:
         CollageError: there is no such estimator, its file cannot be used, or it does not know a target.
@@ -42,7 +44,7 @@ def make_estimator(
 
         return ReplayEstimator(Path(name), emit=emit)
     if costs == "measure":
-        return _measure(model, inputs, threads, accuracy, emit)
+        return _measure(model, inputs, threads, accuracy, emit, should_stop)
     raise CollageError(f"unknown costs {costs!r}", "choose measure, mock:FILE or replay:FILE", "bad_option")
 
 
@@ -54,11 +56,13 @@ def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:
     return estimator
 
 
-def _measure(model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit) -> CostEstimator:
+def _measure(
+    model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit, should_stop: Callable[[], bool] | None
+) -> CostEstimator:
     from .database import CostDatabase
     from .measure import MeasureEstimator
 
     def tell(candidate: CandidatePartition, done: int, total: int) -> None:
         emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, done, total))
 
-    return MeasureEstimator(model, inputs, threads, CostDatabase(), accuracy, emit=emit, on_trial=tell)
+    return MeasureEstimator(model, inputs, threads, CostDatabase(), accuracy, emit=emit, on_trial=tell, should_stop=should_stop)

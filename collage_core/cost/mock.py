@@ -69,7 +69,7 @@ class MockEstimator:
         if not isinstance(targets, dict) or not targets:
             raise bad_costs(self._where, "targets", targets, 'an object such as {"tvm": {"op_s": 3}}')
         self._targets = {name: _target(name, value, self._where) for name, value in targets.items()}
-        self._transitions = transitions_from_json(data.get("transitions", {}), set(targets), self._where)
+        self._transitions = transitions_from_json(data.get("transitions", {}), self._where)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
         """Each candidate in the order given.

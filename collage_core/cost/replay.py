@@ -101,10 +101,9 @@ class _RunSource:
             for item in data["candidates"]:
                 self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]))
             pairs = data.get("problem", {}).get("transitions", {})
-            targets = {item["target"] for item in data["candidates"]} | {name for pair in pairs for name in pair.split("->")}
         except (KeyError, TypeError, AttributeError) as error:
             raise _unreadable(path, f"it is damaged ({type(error).__name__}: {error})") from error
-        self._transitions = transitions_from_json(pairs, targets, self.title)
+        self._transitions = transitions_from_json(pairs, self.title)
 
     def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
         return self._costs

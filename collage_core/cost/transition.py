@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import CollageError
-from ..rules import HOST_TARGET
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,10 @@ class TransitionModel:
         return {f"{maker}->{reader}": asdict(pair) for (maker, reader), pair in self.pairs.items()}
 
 
-def transitions_from_json(data: Any, targets: set[str], where: str) -> TransitionModel:
+def transitions_from_json(data: Any, where: str) -> TransitionModel:
     """The model that `data` states.
 
     Args:
-        targets: The names that may occur, beside ``host``.
         where: Stands before the key in an error: the file.
 
     Raises:
@@ -59,11 +57,8 @@ def transitions_from_json(data: Any, targets: set[str], where: str) -> Transitio
     for key, value in data.items():
         place = f"transitions[{key!r}]"
         maker, arrow, reader = (part.strip() for part in key.partition("->"))
-        if not arrow or not isinstance(value, dict):
+        if not (maker and arrow and reader) or not isinstance(value, dict):
             raise bad_costs(where, place, value, 'an entry such as "a->b": {"fixed_s": 1e-6}')
-        for name in (maker, reader):
-            if name not in targets and name != HOST_TARGET:
-                raise bad_costs(where, place, name, f"between targets of the file ({', '.join(sorted(targets))}) and {HOST_TARGET}")
         refuse_unknown(value, Transition.__slots__, place, where)
         if (maker, reader) in pairs:
             raise bad_costs(where, place, key, "given once")

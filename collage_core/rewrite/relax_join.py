@@ -43,7 +43,7 @@ def joined(parts: Sequence[Part], inputs: Sequence[Tensor], outputs: Sequence[st
     builder = relax.BlockBuilder()
     functions = {place: _add_functions(builder, part) for place, part in enumerate(parts) if part.module is not None}
     parameters = [relax.Var(f"input{place}", _relax_type(tensor)) for place, tensor in enumerate(inputs)]
-    values: dict[str, Any] = {name: relax.const(array) for name, array in constants.items()}
+    values: dict[str, Any] = {name: _constant(array) for name, array in constants.items()}
     values |= {tensor.name: parameter for tensor, parameter in zip(inputs, parameters, strict=True)}
     with builder.function("main", parameters):
         with builder.dataflow():
@@ -73,13 +73,18 @@ def _called(builder: relax.BlockBuilder, part: Part, function: Any, values: Mapp
 def _aliases(piece: Piece, values: Mapping[str, Any]) -> dict[str, Any]:
     """The tensors that a piece of the host makes: other names of what it reads, or constants."""
     graph = onnx.load_model_from_string(piece.model.onnx).graph
-    known = dict(values) | {weight.name: relax.const(numpy_helper.to_array(weight)) for weight in graph.initializer}
+    known = dict(values) | {weight.name: _constant(numpy_helper.to_array(weight)) for weight in graph.initializer}
     for node in graph.node:
         if node.op_type != "Identity" or node.domain not in ("", "ai.onnx"):
             said = f"partition {piece.id} leaves {node.op_type} ({node.name!r}) to the host, which only gives tensors another name"
             raise CollageError(said, "give the node to a target", "bad_plan")
         known[node.output[0]] = known[node.input[0]]
     return {tensor.name: known[tensor.name] for tensor in piece.model.outputs}
+
+
+def _constant(array: np.ndarray) -> Any:
+    """With its dtype said: by itself TVM makes int32 of int64."""
+    return relax.const(array, array.dtype.name)
 
 
 def _relax_type(tensor: Tensor) -> Any:
@@ -97,7 +102,7 @@ def _add_functions(builder: relax.BlockBuilder, part: Part) -> Any:
     for function in part.module.functions.values():
         if isinstance(function, relax.Function):
             private = renamer.visit_expr(function).without_attr("global_symbol")
-            return builder.add_func(private, part.function)
+            return builder.add_func(private.with_attr("collage.partition", part.piece.id), part.function)
     raise CollageError(f"{part.piece.target} gave a Relax module without a function for partition {part.piece.id}", "", "toolchain")
 
 

@@ -184,7 +184,7 @@ def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> An
     for partition in partitions:
         register_global_func(partition.entry.symbol, partition, override=True)
     try:
-        return virtual_machine(folder / LIBRARY)
+        return virtual_machine((folder / LIBRARY).read_bytes())
     except Exception as error:
         raise CollageError(f"TVM cannot load {str(folder / LIBRARY)!r}: {one_line(error)}", REBUILD, "damaged") from error
     finally:

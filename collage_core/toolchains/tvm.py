@@ -64,7 +64,7 @@ class TvmToolchain(Toolchain):
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         use_threads(threads)
         try:
-            return _Kernel(_machine(package))
+            return _Kernel(virtual_machine(package))
         except Exception as error:  # the border to TVM
             raise ToolchainError("build", one_line(error)) from error
 
@@ -130,17 +130,17 @@ def use_threads(threads: int) -> None:
     tvm_ffi.get_global_func("runtime.config_threadpool")(0, threads)
 
 
-def virtual_machine(library: Path) -> Any:
-    """The Relax virtual machine over a shared library that TVM made."""
+def virtual_machine(library: bytes) -> Any:
+    """The Relax virtual machine over the bytes of a shared library that TVM made.
+
+    They are loaded from a file of their own: the system's loader would take one of the same name or the same file for
+    the library that it already has.
+    """
     runtime = _runtime()
-    return runtime.vm.VirtualMachine(runtime.load_module(str(library)), runtime.cpu())
-
-
-def _machine(package: bytes) -> Any:
     with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:
-        library = Path(folder) / "module.so"
-        library.write_bytes(package)
-        return virtual_machine(library)
+        path = Path(folder) / "module.so"
+        path.write_bytes(library)
+        return runtime.vm.VirtualMachine(runtime.load_module(str(path)), runtime.cpu())
 
 
 def _runtime() -> Any:

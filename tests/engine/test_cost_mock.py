@@ -119,10 +119,7 @@ MISTAKES = {
     "twice": ('{"targets": {"tvm": {"op_s": 1}, "tvm": {"op_s": 2}}}', "gives the key 'tvm' twice"),
     "transitions list": (transitions([]), "transitions is [], it must be an object"),
     "no arrow": (transitions({"tvm": {}}), "transitions['tvm'] is {}, it must be an entry such as"),
-    "unknown end": (
-        transitions({"tvm->gpu": {}}),
-        "transitions['tvm->gpu'] is 'gpu', it must be between targets of the file (hook, tvm) and host",
-    ),
+    "no reader": (transitions({"tvm->": {}}), "transitions['tvm->'] is {}, it must be an entry such as"),
     "transition key": (
         transitions({"tvm->hook": {"fixed": 1}}),
         "transitions['tvm->hook'].fixed is 1, it must be left out: only fixed_s, per_byte_s",
