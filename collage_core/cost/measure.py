@@ -32,6 +32,9 @@ BUDGET_SAFETY = 1.5
 _RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
 _OTHERS_RANK = 2
 
+_OWN_CACHE = 1 << 20
+_LARGEST_CACHE = 1 << 26
+
 Known = tuple[CandidatePartition, Cost, bool]
 
 
@@ -49,6 +52,20 @@ class _Computation:
     @property
     def inside(self) -> IndexSet:
         return self.candidates[0].inside
+
+
+def swept_bytes(graph: DataflowGraph) -> int:
+    """What a model moves between two runs of one of its parts, as a power of two: its weights and activations.
+
+    0 where all of it stays in a core's own cache, and no more than what empties the largest.
+    """
+    moved = sum(constant.type.bytes for constant in graph.constants.values()) + sum(kind.bytes for kind in graph.types.values())
+    return 0 if moved < _OWN_CACHE else min(1 << (moved - 1).bit_length(), _LARGEST_CACHE)
+
+
+def _options(precision: str, swept: int) -> str:
+    """`CostKey.options`: costs of a part that meets cold weights are not those of one that does not."""
+    return f"{precision}, {swept >> 20} MiB swept" if swept else precision
 
 
 class MeasureEstimator:
@@ -97,7 +114,10 @@ class MeasureEstimator:
         self._should_stop = should_stop
         self._ends: dict[str, None] = {}
         self._told = 0
-        self._runner = TrialRunner(get_toolchain, threads, accuracy, limits or TrialLimits.from_environment(), should_stop)
+        self._swept_bytes = swept_bytes(model.graph)
+        self._runner = TrialRunner(
+            get_toolchain, threads, accuracy, limits or TrialLimits.from_environment(), should_stop, self._swept_bytes
+        )
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._runner.limits.build_s))
         self._tell_notes()
@@ -157,7 +177,9 @@ class MeasureEstimator:
     def _cost_key(self, candidate: CandidatePartition) -> CostKey:
         available = self._availability(candidate.target)
         computation = self._computation(candidate.inside)
-        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, available.precision)
+        return CostKey(
+            computation, candidate.target, available.version, self._threads, self.machine, _options(available.precision, self._swept_bytes)
+        )
 
     def _computation(self, inside: IndexSet) -> str:
         if inside.bits not in self._keys:

@@ -48,18 +48,26 @@ class Samples:
     stopped_early: bool = False
 
 
-def time_runs(run: Callable[[], None], limits: TimingLimits, budget_s: float | None = None, clock: Clock = time.perf_counter) -> Samples:
+def time_runs(
+    run: Callable[[], None],
+    limits: TimingLimits,
+    budget_s: float | None = None,
+    clock: Clock = time.perf_counter,
+    between: Callable[[], None] | None = None,
+) -> Samples:
     """Time `run`, which has run before.
 
     Args:
         budget_s: What takes longer is of no interest: timing ends as soon as even the fastest run exceeds it.
+        between: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
     """
     with _no_collector():
         single = _warm_up(run, limits, clock)
         fastest = min(single)
         if budget_s is not None and fastest > budget_s and fastest >= limits.batch_s:
             return Samples(tuple(single), stopped_early=True)
-        return _sample(run, max(1, math.ceil(limits.batch_s / max(fastest, 1e-9))), limits, budget_s, clock)
+        batch = 1 if between else max(1, math.ceil(limits.batch_s / max(fastest, 1e-9)))
+        return _sample(run, batch, limits, budget_s, clock, between)
 
 
 def median_interval(samples: Sequence[float]) -> tuple[float, float]:
@@ -78,10 +86,14 @@ def reference_speed(clock: Clock = time.perf_counter) -> float:
     return min(_seconds(lambda: np.sqrt(values).sum(), clock) for _ in range(5))
 
 
-def _sample(run: Callable[[], None], batch: int, limits: TimingLimits, budget_s: float | None, clock: Clock) -> Samples:
+def _sample(
+    run: Callable[[], None], batch: int, limits: TimingLimits, budget_s: float | None, clock: Clock, between: Callable[[], None] | None
+) -> Samples:
     samples: list[float] = []
     start = clock()
     while not samples or not _is_enough(samples, clock() - start, limits):
+        if between is not None:
+            between()
         samples.append(_seconds(lambda: _repeat(run, batch), clock) / batch)
         sure = len(samples) >= limits.fewest or clock() - start >= limits.warm_up_s
         if budget_s is not None and sure and min(samples) > budget_s:

@@ -78,7 +78,7 @@ class TrialTask:
 
 
 class TrialRunner:
-    """Runs trials, one at a time, each in the warm worker of its target."""
+    """Runs trials, one at a time, each in the warm worker of its target; `swept_bytes` as in `trial_child.sample`."""
 
     def __init__(
         self,
@@ -87,8 +87,10 @@ class TrialRunner:
         accuracy: float,
         limits: TrialLimits,
         should_stop: Callable[[], bool] | None = None,
+        swept_bytes: int = 0,
     ):
         self._get_toolchain = get_toolchain
+        self._swept_bytes = swept_bytes
         self._threads = threads
         self._accuracy = accuracy
         self.limits = limits
@@ -149,7 +151,7 @@ class TrialRunner:
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, limits.timing, task.budget_s)
+        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, limits.timing, task.budget_s, self._swept_bytes)
         return self._refusal(timed.check) or Record(
             samples=timed.samples,
             error=max(first.error, timed.check.error),

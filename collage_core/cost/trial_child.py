@@ -22,6 +22,7 @@ from .timing import TimingLimits, reference_speed, time_runs
 
 GetToolchain = Callable[[str], Toolchain]
 _MAP_FROM_BYTES = 1 << 20
+_CACHE_LINE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +120,32 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
     return trial.check(time.perf_counter() - start)
 
 
-def sample(limits: TimingLimits, budget_s: float | None) -> Timed:
-    """Time the kernel that was checked, check what it computed meanwhile, and let go of it."""
+def sample(limits: TimingLimits, budget_s: float | None, swept_bytes: int) -> Timed:
+    """Time the kernel that was checked, check what it computed meanwhile, and let go of it.
+
+    Args:
+        swept_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
+            0 where the whole model stays in the cache: then runs follow each other.
+    """
     trial = _current()
     speed = reference_speed()
-    samples = time_runs(trial.kernel.run, limits, budget_s)
+    samples = time_runs(trial.kernel.run, limits, budget_s, between=_rest_of_the_model(trial, swept_bytes) if swept_bytes else None)
     timed = Timed(samples.seconds, samples.stopped_early, speed, trial.check(samples.seconds[-1]))
     release()
     return timed
+
+
+def _rest_of_the_model(trial: _Trial, swept_bytes: int) -> Callable[[], None]:
+    """Leaves the caches as the kernel meets them in the model: its weights gone cold, its inputs just written."""
+    swept = np.ones(swept_bytes // 8)
+    lines = [array.reshape(-1).view(np.uint8)[::_CACHE_LINE] for array in trial.inputs]
+
+    def between() -> None:
+        swept.sum()
+        for line in lines:
+            line.max(initial=0)
+
+    return between
 
 
 def release() -> None:
