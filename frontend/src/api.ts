@@ -1,0 +1,100 @@
+// Every request to the server's REST API, and the one shape of its errors.
+
+import { config } from "./config";
+import { during } from "./idle";
+import type {
+  ApiError,
+  ErrorBody,
+  ModelGraph,
+  ModelInfo,
+  ModelList,
+  NodeCandidates,
+  OpenModel,
+  RunList,
+  RunRequest,
+  RunSnapshot,
+  SampleList,
+  Storage,
+  ToolchainList,
+} from "./protocol";
+
+/** An answer that is an error, or no answer at all. */
+export class ApiFailure extends Error implements ApiError {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Any failure as the error that the page shows. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint };
+  return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
+}
+
+export type Shapes = Record<string, number[]>;
+
+export const api = {
+  samples: () => get<SampleList>("samples"),
+  toolchains: () => get<ToolchainList>("toolchains"),
+  models: () => get<ModelList>("models"),
+  model: (id: string) => get<ModelInfo>(`models/${encodeURIComponent(id)}`),
+  graph: (id: string) => get<ModelGraph>(`models/${encodeURIComponent(id)}/graph`),
+  openModel: (body: OpenModel) => post<ModelInfo>("models", body),
+  upload: (files: readonly File[], shapes: Shapes) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes) }),
+  runs: () => get<RunList>("runs"),
+  run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
+  startRun: (body: RunRequest) => post<RunSnapshot>("runs", body),
+  cancelRun: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/cancel`, {}),
+  makeArtifact: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/artifact`, {}),
+  candidates: (run: string, node: number) => get<NodeCandidates>(`runs/${encodeURIComponent(run)}/candidates?node=${node}`),
+  storage: () => get<Storage>("storage"),
+  exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
+};
+
+function address(path: string): string {
+  return `${config.prefix}/api/v1/${path}`;
+}
+
+function get<T>(path: string): Promise<T> {
+  return request<T>(path, {});
+}
+
+function post<T>(path: string, body: unknown): Promise<T> {
+  return request<T>(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+function form(files: readonly File[], shapes: Shapes): FormData {
+  const data = new FormData();
+  for (const file of files) data.append("file", file, file.name);
+  if (Object.keys(shapes).length > 0) data.append("shapes", JSON.stringify(shapes));
+  return data;
+}
+
+function request<T>(path: string, init: RequestInit): Promise<T> {
+  return during(path, answer<T>(path, init));
+}
+
+async function answer<T>(path: string, init: RequestInit): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(address(path), init);
+  } catch {
+    throw new ApiFailure("unreachable", "the server does not answer", "see in its terminal whether `collage explore` still runs");
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as T;
+  throw failure(response.status, text);
+}
+
+function failure(status: number, text: string): ApiFailure {
+  try {
+    const { error } = JSON.parse(text) as ErrorBody;
+    return new ApiFailure(error.code, error.message, error.hint);
+  } catch {
+    return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
+  }
+}

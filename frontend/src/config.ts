@@ -1,0 +1,12 @@
+// What the server's shell tells the page: the JSON in `data-config` of the element `#app`. Read once.
+
+import type { PageConfig } from "./protocol";
+
+const FALLBACK: PageConfig = { version: "", prefix: "", model: null, local_paths: false, upload_bytes: 0 };
+
+export const config: PageConfig = read();
+
+function read(): PageConfig {
+  const text = typeof document === "undefined" ? undefined : document.getElementById("app")?.dataset["config"];
+  return text ? { ...FALLBACK, ...(JSON.parse(text) as Partial<PageConfig>) } : FALLBACK;
+}

@@ -1,0 +1,94 @@
+// How numbers are written on the page. Pure functions; units are always said.
+
+const MINUS = "\u2212";
+
+/** Seconds for a person: "1.24 s", "20.3 ms", "0.50 ms", "84 µs". */
+export function duration(seconds: number): string {
+  const [value, unit] = scaled(seconds);
+  return `${value} ${unit}`;
+}
+
+/** A difference of seconds, with its sign: "+0.41 ms", "−84 µs", "±0 ms". */
+export function difference(seconds: number): string {
+  if (Math.abs(seconds) < 0.5e-9) return "±0 ms";
+  return `${seconds < 0 ? MINUS : "+"}${duration(Math.abs(seconds))}`;
+}
+
+/** A pair in one unit: "22.6 → 20.3 ms". */
+export function change(from: number, to: number): string {
+  const [value, unit] = scaled(to);
+  return `${scaled(from, unit)[0]} → ${value} ${unit}`;
+}
+
+type Unit = "s" | "ms" | "µs";
+const FACTOR: Record<Unit, number> = { s: 1, ms: 1e3, µs: 1e6 };
+
+function scaled(seconds: number, forced?: Unit): [string, Unit] {
+  const size = Math.abs(seconds);
+  const unit = forced ?? (size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs");
+  return [significant(seconds * FACTOR[unit]), unit];
+}
+
+/** Three significant digits, two decimals at most, thousands apart. */
+function significant(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** Half the quartile distance as a share of the cost: "±2 %". Empty where there is none. */
+export function spread(seconds: number | null, spreadS: number | null): string {
+  if (seconds === null || spreadS === null || seconds <= 0) return "";
+  const percent = (100 * spreadS) / seconds;
+  if (percent === 0) return "±0 %";
+  return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
+}
+
+/** "1×64×56×56"; a tensor of no dimensions is "scalar". */
+export function shape(dimensions: readonly number[]): string {
+  return dimensions.length === 0 ? "scalar" : dimensions.join("×");
+}
+
+/** "1,204". */
+export function count(value: number): string {
+  return value.toLocaleString("en");
+}
+
+/** "1 node", "3 nodes". */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** "97.8 MB"; powers of 1000, as file managers say it. */
+export function bytes(value: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let size = value;
+  let place = 0;
+  while (size >= 1000 && place < units.length - 1) {
+    size /= 1000;
+    place += 1;
+  }
+  return `${place === 0 ? size : significant(size)} ${units[place] ?? ""}`;
+}
+
+/** A relative error: "4e-7"; 0 where the outputs are equal bit for bit. */
+export function relativeError(value: number): string {
+  return value === 0 ? "0" : value.toExponential(0);
+}
+
+/** "1.11×". */
+export function speedUp(before: number, after: number): string {
+  return `${(before / after).toFixed(2)}×`;
+}
+
+/** An attribute's value as one short line. */
+export function attribute(value: unknown): string {
+  if (Array.isArray(value)) return value.map((item) => attribute(item)).join(", ");
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  if (typeof value === "string" || typeof value === "boolean") return String(value);
+  if (value === null || value === undefined) return "none";
+  const inner = value as { graph?: string; nodes?: number; tensor?: string };
+  if (inner.graph !== undefined) return `graph of ${plural(inner.nodes ?? 0, "node")}`;
+  if (inner.tensor !== undefined) return "tensor";
+  return JSON.stringify(value);
+}

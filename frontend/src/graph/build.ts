@@ -1,0 +1,197 @@
+// From the model's dataflow graph (plain JSON) to the boxes and edges that are drawn. Pure; nothing here knows sizes or places.
+// Constants are rows inside their node. Edges that run far and fan out wide (masks, shared tensors) are marked as stubs:
+// they are left out of the layout and drawn as a short end at either side.
+
+import { attribute, shape } from "../format";
+import type { ConstantJson, GraphJson, NodeJson } from "../protocol";
+import { categoryOf, formalInput, type Category } from "./categories";
+
+/** A line inside a box: the name in bold, then the text. */
+export interface Row {
+  name: string;
+  text: string;
+}
+
+export interface Box {
+  /** Its place in `BuiltGraph.boxes`: nodes first (a node's index is its box), then the model's inputs, then its outputs. */
+  id: number;
+  kind: "node" | "input" | "output";
+  title: string;
+  /** The node's or tensor's own name. */
+  name: string;
+  category: Category;
+  rows: Row[];
+  /** Left to the host: not placed on any target. */
+  isHost: boolean;
+}
+
+export interface Edge {
+  from: number;
+  to: number;
+  /** The tensors that travel along it. */
+  tensors: string[];
+  label: string;
+  isStub: boolean;
+}
+
+export interface BuiltGraph {
+  boxes: Box[];
+  edges: Edge[];
+  /** Box ids in a topological order in which every source stands just before what reads it first. */
+  order: number[];
+  nodeCount: number;
+}
+
+/** The boxes and edges of a graph. */
+export function build(graph: GraphJson): BuiltGraph {
+  const boxes: Box[] = graph.nodes.map((node) => nodeBox(node, graph.constants));
+  const producer = new Map<string, number>();
+  const types = new Map<string, string>();
+  for (const node of graph.nodes) {
+    for (const tensor of node.outputs) {
+      producer.set(tensor.name, node.id);
+      types.set(tensor.name, shape(tensor.shape));
+    }
+  }
+  for (const tensor of graph.inputs) {
+    const text = `${shape(tensor.shape)} ${tensor.dtype}`;
+    producer.set(tensor.name, boxes.length);
+    types.set(tensor.name, shape(tensor.shape));
+    boxes.push({ id: boxes.length, kind: "input", title: tensor.name, name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
+  }
+  const readers = graph.nodes.map((node): [number, string[]] => [node.id, node.inputs]);
+  for (const name of graph.outputs) {
+    readers.push([boxes.length, [name]]);
+    const text = types.get(name);
+    boxes.push({ id: boxes.length, kind: "output", title: name, name, category: "other", rows: text ? [{ name: "", text }] : [], isHost: false });
+  }
+  const edges = connect(readers, producer, types);
+  const order = drawingOrder(boxes, edges, graph.nodes.length);
+  markStubs(edges, order);
+  return { boxes, edges, order, nodeCount: graph.nodes.length };
+}
+
+function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>): Box {
+  const rows: Row[] = [];
+  node.inputs.forEach((name, place) => {
+    const constant = constants[name];
+    if (constant) rows.push({ name: formalInput(node.op, place, name), text: constantText(constant) });
+  });
+  for (const [name, value] of Object.entries(node.attributes)) {
+    if (isTelling(name, value)) rows.push({ name, text: clip(attribute(value), 28) });
+  }
+  const title = node.op.slice(node.op.lastIndexOf(".") + 1);
+  return { id: node.id, kind: "node", title, name: node.name, category: categoryOf(node.op), rows, isHost: node.host };
+}
+
+/** A weight by its shape, ⟨64×3×7×7⟩; few values by themselves. */
+function constantText(constant: ConstantJson): string {
+  if (constant.value && constant.value.length <= 4) return `= ${clip(attribute(constant.value), 24)}`;
+  return `⟨${shape(constant.shape)}⟩`;
+}
+
+function clip(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+const NEUTRAL: Record<string, number> = { strides: 1, dilations: 1, group: 1, pads: 0, alpha: 1, beta: 1, ceil_mode: 0, storage_order: 0, transA: 0, count_include_pad: 0 };
+const HIDDEN = new Set(["kernel_shape", "auto_pad", "epsilon", "momentum", "training_mode", "spatial", "allowzero", "axis_default", "noop_with_empty_axes"]);
+
+/** Whether an attribute says something that the operator's name and the weights do not: it is not hidden, and not neutral. */
+function isTelling(name: string, value: unknown): boolean {
+  if (HIDDEN.has(name)) return false;
+  const neutral = NEUTRAL[name];
+  if (neutral === undefined) return true;
+  return Array.isArray(value) ? value.some((item) => item !== neutral) : value !== neutral;
+}
+
+/** One edge for each pair of boxes, whatever the number of tensors between them. */
+function connect(readers: [number, string[]][], producer: Map<string, number>, types: Map<string, string>): Edge[] {
+  const edges: Edge[] = [];
+  for (const [to, names] of readers) {
+    const mine = new Map<number, Edge>();
+    for (const name of new Set(names)) {
+      const from = producer.get(name);
+      if (from === undefined) continue;
+      const edge = mine.get(from);
+      if (edge) {
+        edge.tensors.push(name);
+        edge.label = `${edge.tensors.length} tensors`;
+      } else {
+        mine.set(from, { from, to, tensors: [name], label: types.get(name) ?? "", isStub: false });
+      }
+    }
+    edges.push(...mine.values());
+  }
+  return edges;
+}
+
+/** The model's order, with each source moved to just before its first reader and each output to just after its producer. */
+function drawingOrder(boxes: Box[], edges: Edge[], nodeCount: number): number[] {
+  const producerOf = new Map(edges.map((edge) => [edge.to, edge.from]));
+  const firstReader = new Map<number, number>();
+  for (const { from, to } of edges) {
+    if (to < nodeCount) firstReader.set(from, Math.min(firstReader.get(from) ?? Infinity, to));
+  }
+  const place = (id: number): number => {
+    const producer = producerOf.get(id);
+    if (producer === undefined) return (firstReader.get(id) ?? 0) - 0.5;
+    return id < nodeCount ? id : place(producer) + 0.25;
+  };
+  const places = boxes.map((box) => place(box.id));
+  return boxes.map((box) => box.id).sort((a, b) => (places[a] ?? 0) - (places[b] ?? 0) || a - b);
+}
+
+function push(map: Map<number, number[]>, key: number, value: number): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+const FAR_RANKS = 12;
+const WIDE_FAN_OUT = 4;
+const VERY_FAR_RANKS = 120;
+
+/** Mark the edges that would drag the layout apart: far ones of a wide fan-out, and very far ones. The nearest of each tensor stays. */
+function markStubs(edges: Edge[], order: number[]): void {
+  const rank = ranks(edges, order);
+  const fanOut = new Map<number, Edge[]>();
+  for (const edge of edges) {
+    const list = fanOut.get(edge.from);
+    if (list) list.push(edge);
+    else fanOut.set(edge.from, [edge]);
+  }
+  for (const list of fanOut.values()) {
+    const nearest = Math.min(...list.map((edge) => span(edge, rank)));
+    for (const edge of list) {
+      const length = span(edge, rank);
+      const isFar = length > nearest && length > FAR_RANKS && list.length >= WIDE_FAN_OUT;
+      edge.isStub = isFar || length > VERY_FAR_RANKS;
+    }
+  }
+}
+
+function span(edge: Edge, rank: Map<number, number>): number {
+  return (rank.get(edge.to) ?? 0) - (rank.get(edge.from) ?? 0);
+}
+
+/** The rank of each box: one more than the deepest that it reads; a source stands just above its first reader. */
+function ranks(edges: Edge[], order: number[]): Map<number, number> {
+  const into = new Map<number, number[]>();
+  const out = new Map<number, number[]>();
+  for (const edge of edges) {
+    push(into, edge.to, edge.from);
+    push(out, edge.from, edge.to);
+  }
+  const rank = new Map<number, number>();
+  for (const id of order) {
+    const above = (into.get(id) ?? []).map((from) => rank.get(from) ?? 0);
+    rank.set(id, above.length > 0 ? Math.max(...above) + 1 : 0);
+  }
+  for (const id of order) {
+    if (into.has(id)) continue;
+    const below = (out.get(id) ?? []).map((to) => rank.get(to) ?? 0);
+    if (below.length > 0) rank.set(id, Math.min(...below) - 1);
+  }
+  return rank;
+}

@@ -1,0 +1,166 @@
+// Partitions on the canvas: a tinted hull with a badge (letter and cost); from afar one box of the target's colour.
+
+import type { Pen } from "./canvas_renderer";
+import { course } from "./canvas_edges";
+import { HULL_PAD, type Hull } from "./hulls";
+import { ramp, type Detail } from "./lod";
+import { FONT } from "./measure";
+import type { HullPaint } from "./renderer";
+import type { Rect } from "./scene";
+import { mix } from "./theme";
+
+const RADIUS = 8;
+const NEAR_TINT_LIGHT = 0.14;
+const NEAR_TINT_DARK = 0.24;
+
+const paths = new WeakMap<Hull, Path2D>();
+
+const BLOCK_SCALE = 0.045;
+
+/** Draw the hulls: tints from near, solid from afar. */
+export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
+  const { frame, context } = pen;
+  const near = frame.theme.isDark ? NEAR_TINT_DARK : NEAR_TINT_LIGHT;
+  const mixed = new Map<string, string>();
+  const tint = ({ fill, strength }: HullPaint): string => {
+    const share = near * strength + (0.85 - near * strength) * detail.hull;
+    const known = mixed.get(fill) ?? mix(fill, frame.theme.background, share);
+    mixed.set(fill, known);
+    return known;
+  };
+  for (const hull of hulls) {
+    const paint = frame.paint(hull);
+    if (frame.camera.k < BLOCK_SCALE && hull.partition.id !== frame.selectedPartition) {
+      context.fillStyle = tint(paint);
+      for (const rect of hull.rects) context.fillRect(rect.x, rect.y, rect.width, rect.height);
+      continue;
+    }
+    const isSelected = hull.partition.id === frame.selectedPartition;
+    const border = isSelected ? frame.theme.select : paint.fill;
+    const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
+    const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
+    fillHull(context, hull, tint(paint), border, line, dash);
+  }
+}
+
+/** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
+function fillHull(context: CanvasRenderingContext2D, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
+  const path = pathOf(hull);
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  if (hull.isOnePiece) {
+    context.fillStyle = fill;
+    context.fill(path);
+    context.strokeStyle = border;
+    context.lineWidth = line;
+    context.setLineDash(dash);
+    context.stroke(path);
+    context.setLineDash([]);
+    return;
+  }
+  const ways = waysOf(hull);
+  for (const [colour, extra] of [[border, line], [fill, 0]] as const) {
+    context.strokeStyle = colour;
+    context.fillStyle = colour;
+    context.lineWidth = HULL_PAD * 2 + 2 * extra;
+    context.stroke(ways);
+    if (extra > 0) {
+      context.lineWidth = 2 * extra;
+      context.stroke(path);
+    }
+    context.fill(path);
+  }
+}
+
+function pathOf(hull: Hull): Path2D {
+  let path = paths.get(hull);
+  if (!path) {
+    path = new Path2D();
+    for (const { x, y, width, height } of hull.rects) path.roundRect(x, y, width, height, RADIUS);
+    paths.set(hull, path);
+  }
+  return path;
+}
+
+const ways = new WeakMap<Hull, Path2D>();
+
+function waysOf(hull: Hull): Path2D {
+  let path = ways.get(hull);
+  if (!path) {
+    path = new Path2D();
+    for (const points of hull.courses) course(path, points, 0);
+    ways.set(hull, path);
+  }
+  return path;
+}
+
+const BADGE_HEIGHT = 15;
+
+/** Draw the badges: on the hull from near; from further away beside it, dearest first, as long as there is room. */
+export function drawBadges(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
+  const { context, frame } = pen;
+  pen.toScreen();
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  const { k, x, y } = frame.camera;
+  const scale = Math.max(0.72, Math.min(1.3, k));
+  context.font = `bold ${(11 * scale).toFixed(1)}px ${FONT}`;
+  const beside: { hull: Hull; box: Rect }[] = [];
+  for (const hull of hulls) {
+    const onScreen = (rect: Rect): Rect => ({ x: (rect.x - x) * k, y: (rect.y - y) * k, width: rect.width * k, height: rect.height * k });
+    if (detail.hull < 0.5) drawOnHull(context, onScreen(hull.anchor), frame.paint(hull), scale);
+    else beside.push({ hull, box: onScreen(hull.bounds) });
+  }
+  const alpha = ramp(detail.hull, 0.7, 0.95);
+  if (alpha > 0) drawBeside(pen, beside, alpha);
+}
+
+/** A badge like a tab on the upper edge; the letter alone where the hull is narrow, none where it is tiny. */
+function drawOnHull(context: CanvasRenderingContext2D, box: Rect, paint: HullPaint, scale: number): void {
+  const height = BADGE_HEIGHT * scale;
+  const width = context.measureText(paint.badgeText).width + 10 * scale;
+  if (box.height < height * 1.6 || box.width < 18) return;
+  const isWhole = box.width >= width * 0.6;
+  context.fillStyle = paint.badge;
+  context.beginPath();
+  context.roundRect(box.x - 0.5, box.y - height + 1, isWhole ? width : 18 * scale, height, [4, 4, 0, 0]);
+  context.fill();
+  context.fillStyle = "#ffffff";
+  context.fillText(isWhole ? paint.badgeText : paint.badgeText.slice(0, 1), box.x + 5 * scale - 0.5, box.y - height / 2 + 1.5);
+}
+
+const SIDE_FONT_PX = 10.5;
+const SIDE_LINE_PX = 14;
+const SIDE_MOST = 80;
+
+/** Badges to the right of hulls that are too small to bear them: the dearest first, none over another or over a hull. */
+function drawBeside(pen: Pen, small: { hull: Hull; box: Rect }[], alpha: number): void {
+  const { context, frame } = pen;
+  context.font = `bold ${SIDE_FONT_PX}px ${FONT}`;
+  context.globalAlpha = alpha;
+  const taken: number[] = [];
+  small.sort((a, b) => (b.hull.partition.cost_s ?? 0) - (a.hull.partition.cost_s ?? 0));
+  for (const { hull, box } of small) {
+    if (box.y < -SIDE_LINE_PX || box.y > pen.screen.height) continue;
+    if (taken.length >= SIDE_MOST) break;
+    const y = box.y + box.height / 2 - SIDE_LINE_PX / 2;
+    if (taken.some((other) => Math.abs(other - y) < SIDE_LINE_PX)) continue;
+    taken.push(y);
+    const { badge, badgeText } = frame.paint(hull);
+    const x = rightAt(small, y) + 5;
+    context.fillStyle = badge;
+    context.beginPath();
+    context.roundRect(x, y, context.measureText(badgeText).width + 8, SIDE_LINE_PX, 3);
+    context.fill();
+    context.fillStyle = "#ffffff";
+    context.fillText(badgeText, x + 4, y + SIDE_LINE_PX / 2 + 0.5);
+  }
+  context.globalAlpha = 1;
+}
+
+/** The right end of all that a line of text at height `y` would cross. */
+function rightAt(hulls: readonly { box: Rect }[], y: number): number {
+  let right = -Infinity;
+  for (const { box } of hulls) if (box.y < y + SIDE_LINE_PX && box.y + box.height > y) right = Math.max(right, box.x + box.width);
+  return right;
+}

@@ -1,0 +1,69 @@
+// Draws the graph on a canvas: hulls, edges, boxes, badges, outlines, from back to front. Only what is in view is touched.
+
+import { seen, type Size } from "./camera";
+import { drawBoxes, drawOutlines } from "./canvas_boxes";
+import { drawEdgeLabels, drawEdges } from "./canvas_edges";
+import { drawBadges, drawHulls } from "./canvas_hulls";
+import { detailAt } from "./lod";
+import type { Frame, Renderer } from "./renderer";
+import { touches, type Rect } from "./scene";
+
+/** What the parts of the drawing share. */
+export interface Pen {
+  context: CanvasRenderingContext2D;
+  frame: Frame;
+  area: Rect;
+  screen: Size;
+  /** The transform that maps graph pixels to the canvas. */
+  toGraph: () => void;
+  /** The transform that maps screen pixels to the canvas. */
+  toScreen: () => void;
+}
+
+export class CanvasRenderer implements Renderer {
+  private readonly context: CanvasRenderingContext2D;
+  private size: Size = { width: 0, height: 0 };
+  private ratio = 1;
+
+  constructor(private readonly canvas: HTMLCanvasElement) {
+    const context = canvas.getContext("2d", { alpha: false });
+    if (!context) throw new Error("this browser gives no 2D canvas");
+    this.context = context;
+  }
+
+  resize(size: Size, pixelRatio: number): void {
+    this.size = size;
+    this.ratio = pixelRatio;
+    this.canvas.width = Math.round(size.width * pixelRatio);
+    this.canvas.height = Math.round(size.height * pixelRatio);
+  }
+
+  draw(frame: Frame): void {
+    const { context, ratio } = this;
+    const { k, x, y } = frame.camera;
+    const pen: Pen = {
+      context,
+      frame,
+      area: seen(frame.camera, this.size),
+      screen: this.size,
+      toGraph: () => context.setTransform(k * ratio, 0, 0, k * ratio, -x * k * ratio, -y * k * ratio),
+      toScreen: () => context.setTransform(ratio, 0, 0, ratio, 0, 0),
+    };
+    pen.toScreen();
+    context.globalAlpha = 1;
+    context.fillStyle = frame.theme.background;
+    context.fillRect(0, 0, this.size.width, this.size.height);
+    const detail = detailAt(k);
+    const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
+    pen.toGraph();
+    drawHulls(pen, hulls, detail);
+    if (detail.edges > 0) {
+      const edges = frame.scene.edgesIn(pen.area);
+      drawEdges(pen, edges, detail);
+      drawEdgeLabels(pen, edges, detail);
+    }
+    if (detail.boxes > 0) drawBoxes(pen, frame.scene.boxesIn(pen.area), detail);
+    drawOutlines(pen);
+    drawBadges(pen, hulls, detail);
+  }
+}

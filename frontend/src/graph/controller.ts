@@ -1,0 +1,152 @@
+// Joins the state to the drawing of the graph: what changes asks for a frame, what is clicked becomes a selection.
+
+import { effect } from "@preact/signals";
+import { begin } from "../idle";
+import { cancelFrame, requestFrame } from "../raf";
+import { constraints, lastChange } from "../state/decisions";
+import { model } from "../state/model";
+import { hulls, paintOf, spoken, theme } from "../state/painting";
+import { hits, hovered, select, selection, overlay } from "../state/selection";
+import { camera, openView, pan, screenSize, zoom } from "../state/view";
+import { partitions } from "../state/run";
+import { seen } from "./camera";
+import { CanvasRenderer } from "./canvas_renderer";
+import { listen } from "./gestures";
+import { hullAt } from "./hulls";
+import { isNear } from "./lod";
+import { NearLayer } from "./near_layer";
+import type { Renderer } from "./renderer";
+import type { Scene } from "./scene";
+
+const NONE: ReadonlySet<never> = new Set<never>();
+const PARTITION_SCALE = 0.14;
+
+export class GraphController {
+  private readonly renderer: Renderer;
+  private readonly near: NearLayer;
+  private readonly stops: (() => void)[];
+  private opened: Scene | undefined;
+  private wantsFocus: number | undefined;
+  private hoverTarget = "";
+
+  constructor(
+    private readonly host: HTMLElement,
+    canvas: HTMLCanvasElement,
+    svg: SVGSVGElement,
+  ) {
+    this.renderer = new CanvasRenderer(canvas);
+    this.near = new NearLayer(svg);
+    const observer = new ResizeObserver(() => this.resized());
+    observer.observe(host);
+    this.stops = [
+      () => observer.disconnect(),
+      listen(host, { pan, zoom, click: (x, y, element) => this.clicked(x, y, element), hover: (x, y) => this.pointed(x, y) }),
+      effect(() => this.watch()),
+    ];
+    this.resized();
+  }
+
+  stop(): void {
+    for (const stop of this.stops) stop();
+    cancelFrame(this.draw);
+  }
+
+  /** Move the keyboard's focus to the selected box as soon as it is near. */
+  focus(box: number): void {
+    this.wantsFocus = box;
+    requestFrame(this.draw);
+  }
+
+  private resized(): void {
+    const size = { width: this.host.clientWidth, height: this.host.clientHeight };
+    this.renderer.resize(size, window.devicePixelRatio);
+    screenSize.value = size;
+    requestFrame(this.draw);
+  }
+
+  /** Everything that a frame shows is read here, so that a change of it asks for a frame. */
+  private watch(): void {
+    void [camera.value, theme.value, hulls.value, selection.value, hovered.value, hits.value, overlay.value, lastChange.value, partitions.value, constraints.value];
+    const scene = model.value?.scene;
+    if (scene !== this.opened && screenSize.value.width > 0) {
+      this.opened = scene;
+      this.near.clear();
+      openView();
+    }
+    requestFrame(this.draw);
+  }
+
+  private readonly draw = (): boolean => {
+    const scene = model.peek()?.scene;
+    const colours = theme.peek();
+    if (!scene || !colours) return false;
+    const chosen = selection.peek();
+    const box = chosen.kind === "box" ? chosen.box : undefined;
+    this.renderer.draw({
+      scene,
+      camera: camera.peek(),
+      theme: colours,
+      hulls: hulls.peek(),
+      paint: paintOf,
+      selected: box === undefined ? NONE : new Set([box]),
+      hits: hits.peek(),
+      hovered: hovered.peek(),
+      selectedPartition: chosen.kind === "partition" ? chosen.id : undefined,
+      changed: lastChange.peek()?.changed ?? NONE,
+    });
+    const visible = scene.boxesIn(seen(camera.peek(), screenSize.peek()));
+    this.near.update(isNear(camera.peek().k, visible.length) ? visible : [], camera.peek(), box, spoken, partitions.peek());
+    if (this.wantsFocus !== undefined && (this.wantsFocus !== box || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
+    return false;
+  };
+
+  private graphPoint(sx: number, sy: number): { x: number; y: number } {
+    const { x, y, k } = camera.peek();
+    return { x: x + sx / k, y: y + sy / k };
+  }
+
+  private boxAt(sx: number, sy: number): number | undefined {
+    const point = { ...this.graphPoint(sx, sy), width: 0, height: 0 };
+    return model.peek()?.scene.boxesIn(point)[0]?.box.id;
+  }
+
+  private clicked(sx: number, sy: number, element: Element | null): void {
+    const id = Number(element?.getAttribute("data-id") ?? NaN);
+    const box = Number.isInteger(id) ? id : camera.peek().k >= PARTITION_SCALE ? this.boxAt(sx, sy) : undefined;
+    if (box !== undefined) {
+      select({ kind: "box", box });
+      return;
+    }
+    const { x, y } = this.graphPoint(sx, sy);
+    const hull = hullAt(hulls.peek(), x, y);
+    select(hull ? { kind: "partition", id: hull.partition.id } : { kind: "none" });
+  }
+
+  /** The cursor says what a click would take. */
+  private pointed(sx: number, sy: number): void {
+    const { x, y } = this.graphPoint(sx, sy);
+    const next = this.boxAt(sx, sy) !== undefined || hullAt(hulls.peek(), x, y) ? "pointer" : "grab";
+    if (next === this.hoverTarget) return;
+    this.hoverTarget = next;
+    this.host.style.cursor = next;
+  }
+}
+
+let current: GraphController | undefined;
+
+/** Draw into these elements until `stop` is called. */
+export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement): () => void {
+  const end = begin("graph");
+  const controller = new GraphController(host, canvas, svg);
+  current = controller;
+  end();
+  return () => {
+    controller.stop();
+    if (current === controller) current = undefined;
+  };
+}
+
+/** Move the keyboard's focus to a box of the graph. */
+export function focusBox(box: number): void {
+  current?.focus(box);
+}

@@ -1,0 +1,80 @@
+// Pointer and wheel on the graph: drag and wheel pan, ctrl+wheel and pinch zoom about the pointer, a click selects; so does
+// Enter or space on an element that has the keyboard's focus.
+
+export interface GestureTarget {
+  pan: (dx: number, dy: number) => void;
+  zoom: (factor: number, sx: number, sy: number) => void;
+  click: (sx: number, sy: number, element: Element | null) => void;
+  hover: (sx: number, sy: number) => void;
+}
+
+const CLICK_SLACK_PX = 4;
+const LINE_PX = 16;
+
+/** Listen on `host`; what comes back stops it. */
+export function listen(host: HTMLElement, target: GestureTarget): () => void {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const pointers = new Map<number, { x: number; y: number }>();
+  let moved = 0;
+  const local = (event: MouseEvent): { x: number; y: number } => {
+    const rect = host.getBoundingClientRect();
+    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+  };
+  const down = (event: PointerEvent): void => {
+    if (event.button > 1) return;
+    if (pointers.size === 0) moved = 0;
+    pointers.set(event.pointerId, local(event));
+  };
+  const move = (event: PointerEvent): void => {
+    const at = local(event);
+    const before = pointers.get(event.pointerId);
+    if (!before) {
+      if (event.pointerType === "mouse") target.hover(at.x, at.y);
+      return;
+    }
+    moved += Math.abs(at.x - before.x) + Math.abs(at.y - before.y);
+    if (moved > CLICK_SLACK_PX && !host.hasPointerCapture(event.pointerId)) host.setPointerCapture(event.pointerId);
+    if (pointers.size === 2) pinch(pointers, event.pointerId, at, target);
+    else if (moved > CLICK_SLACK_PX) target.pan(at.x - before.x, at.y - before.y);
+    pointers.set(event.pointerId, at);
+  };
+  const up = (event: PointerEvent): void => void pointers.delete(event.pointerId);
+  const click = (event: MouseEvent): void => {
+    if (moved > CLICK_SLACK_PX && event.detail > 0) return;
+    const at = local(event);
+    target.click(at.x, at.y, (event.target as Element | null)?.closest("[data-id]") ?? null);
+  };
+  const key = (event: KeyboardEvent): void => {
+    const element = (event.target as Element | null)?.closest("[data-id]");
+    if (!element || (event.key !== "Enter" && event.key !== " ")) return;
+    event.preventDefault();
+    target.click(0, 0, element);
+  };
+  const wheel = (event: WheelEvent): void => {
+    event.preventDefault();
+    const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
+    const at = local(event);
+    if (event.ctrlKey || event.metaKey) target.zoom(Math.exp((-event.deltaY * unit) / 240), at.x, at.y);
+    else if (event.shiftKey && event.deltaX === 0) target.pan(-event.deltaY * unit, 0);
+    else target.pan(-event.deltaX * unit, -event.deltaY * unit);
+  };
+  host.addEventListener("pointerdown", down, { signal });
+  host.addEventListener("pointermove", move, { signal });
+  host.addEventListener("pointerup", up, { signal });
+  host.addEventListener("pointercancel", up, { signal });
+  host.addEventListener("click", click, { signal });
+  host.addEventListener("keydown", key, { signal });
+  host.addEventListener("wheel", wheel, { signal, passive: false });
+  return () => stop.abort();
+}
+
+/** Two fingers: zoom by the change of their distance, about their middle. */
+function pinch(pointers: Map<number, { x: number; y: number }>, moving: number, at: { x: number; y: number }, target: GestureTarget): void {
+  const before = pointers.get(moving);
+  const other = [...pointers].find(([id]) => id !== moving)?.[1];
+  if (!before || !other) return;
+  const length = (p: { x: number; y: number }): number => Math.max(1, Math.hypot(p.x - other.x, p.y - other.y));
+  target.zoom(length(at) / length(before), (at.x + other.x) / 2, (at.y + other.y) / 2);
+  target.pan((at.x - before.x) / 2, (at.y - before.y) / 2);
+}

@@ -1,0 +1,67 @@
+// The outlines of a plan's partitions over the laid-out graph: made from the places that the boxes already have; nothing moves.
+
+import type { PlanPartition } from "../protocol";
+import { boundsOf, touches, type PlacedBox, type Rect, type Scene } from "./scene";
+
+export interface Hull {
+  partition: PlanPartition;
+  /** Around everything in it. */
+  bounds: Rect;
+  /** What it is made of: one rectangle where no foreign box lies inside the bounds, else one around each box and each corridor. */
+  rects: Rect[];
+  isOnePiece: boolean;
+  /** The courses of inner edges that join its pieces where no rectangle does. */
+  courses: Float64Array[];
+  /** Where its badge hangs: the uppermost piece. */
+  anchor: Rect;
+}
+
+export const HULL_PAD = 9;
+
+/** The hulls of a plan, in its order. */
+export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
+  return partitions.filter((partition) => partition.nodes.some((node) => scene.boxes[node])).map((partition) => hullOf(scene, partition));
+}
+
+function hullOf(scene: Scene, partition: PlanPartition): Hull {
+  const inside = new Set(partition.nodes);
+  const boxes = partition.nodes.flatMap((node) => scene.boxes[node] ?? []);
+  const bounds = padded(boundsOf(boxes), HULL_PAD);
+  const isAlone = scene.boxesIn(bounds).every((box) => inside.has(box.box.id));
+  if (isAlone) return { partition, bounds, rects: [bounds], isOnePiece: true, courses: [], anchor: bounds };
+  const rects = boxes.map((box) => padded(box, HULL_PAD));
+  const courses: Float64Array[] = [];
+  for (const box of boxes) {
+    for (const edge of scene.out[box.box.id] ?? []) {
+      if (!inside.has(edge.edge.to) || edge.edge.isStub) continue;
+      const corridor = corridorBetween(box, scene.boxes[edge.edge.to], scene, inside);
+      if (corridor) rects.push(corridor);
+      else courses.push(edge.points);
+    }
+  }
+  const anchor = rects.reduce((best, rect) => (rect.y < best.y ? rect : best));
+  return { partition, bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
+}
+
+/** The room between two boxes that stand above one another, where nothing foreign is in it: they look like one piece then. */
+function corridorBetween(upper: PlacedBox, lower: PlacedBox | undefined, scene: Scene, inside: Set<number>): Rect | undefined {
+  if (!lower) return undefined;
+  const left = Math.max(upper.x, lower.x);
+  const right = Math.min(upper.x + upper.width, lower.x + lower.width);
+  const top = upper.y + upper.height;
+  if (right - left < 24 || lower.y <= top) return undefined;
+  const corridor = padded({ x: left, y: top, width: right - left, height: lower.y - top }, HULL_PAD);
+  return scene.boxesIn(corridor).every((box) => inside.has(box.box.id)) ? corridor : undefined;
+}
+
+function padded(rect: Rect, by: number): Rect {
+  return { x: rect.x - by, y: rect.y - by, width: rect.width + 2 * by, height: rect.height + 2 * by };
+}
+
+/** The hull at a graph point, the smallest where several are. */
+export function hullAt(hulls: readonly Hull[], x: number, y: number): Hull | undefined {
+  const point = { x, y, width: 0, height: 0 };
+  return hulls
+    .filter((hull) => touches(hull.bounds, point) && hull.rects.some((rect) => touches(rect, point)))
+    .sort((a, b) => a.bounds.width * a.bounds.height - b.bounds.width * b.bounds.height)[0];
+}

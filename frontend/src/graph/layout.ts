@@ -1,0 +1,34 @@
+// Asks the worker for a layout. The newest request wins: one that is still running is ended, and its promise is rejected.
+
+import { during } from "../idle";
+import type { LayoutRequest, LayoutResult } from "./layout_core";
+
+/** Thrown where a newer request came in between. */
+export class Superseded extends Error {}
+
+let worker: Worker | undefined;
+let abandon: ((reason: Error) => void) | undefined;
+
+/** Lay out in the worker. */
+export function requestLayout(request: LayoutRequest): Promise<LayoutResult> {
+  if (abandon) {
+    worker?.terminate();
+    worker = undefined;
+    abandon(new Superseded());
+  }
+  worker ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+  const current = worker;
+  const answer = new Promise<LayoutResult>((resolve, reject) => {
+    abandon = reject;
+    current.onmessage = (message: MessageEvent<LayoutResult>) => {
+      abandon = undefined;
+      resolve(message.data);
+    };
+    current.onerror = (event) => {
+      abandon = undefined;
+      reject(new Error(`the layout stopped: ${event.message}`));
+    };
+    current.postMessage(request);
+  });
+  return during("layout", answer);
+}

@@ -1,0 +1,166 @@
+// Where each box stands and how each edge runs. Knows sizes and edges only: no names, no partitions, no colours.
+// Segment by segment with dagre, stacked on their necks; segments that look the same are laid out once.
+
+import { Graph, layout as dagreLayout } from "@dagrejs/dagre";
+import { segmentsOf, type Segment } from "./segments";
+
+export interface LayoutRequest {
+  /** Per box: width, height. */
+  boxes: Float64Array;
+  /** Per edge: width and height of its label, 0 for none. */
+  labels: Float64Array;
+  /** Per edge: from, to (box ids). Stubs are not among them. */
+  edges: Int32Array;
+  /** Box ids in a topological order. */
+  order: Int32Array;
+}
+
+export interface LayoutResult {
+  /** Per box: x, y of its centre. */
+  centres: Float64Array;
+  /** x, y of all points of all edges, one edge after another. */
+  points: Float64Array;
+  /** Per edge: where its points begin in `points`; one more entry at the end. */
+  offsets: Uint32Array;
+  /** Per edge: x, y of the centre of its label, NaN where it has none. */
+  labels: Float64Array;
+}
+
+const NODE_GAP = 24;
+const RANK_GAP = 36;
+/** Labels stand nearer to the producer: the badge of a partition takes the room above the reader. */
+const LABEL_RISE = 8;
+const EDGE_GAP = 12;
+
+/** A segment laid out by itself, its upper neck at (0, 0). */
+interface Piece {
+  /** x, y of each box, in order. */
+  centres: number[];
+  /** Per edge of the segment: points, then the label's centre. */
+  edges: { points: number[]; label: [number, number] }[];
+}
+
+/** Lay out a whole graph. */
+export function layout(request: LayoutRequest): LayoutResult {
+  const { order, edges } = request;
+  const place = new Int32Array(order.length);
+  order.forEach((id, i) => (place[id] = i));
+  const ends = edges.map((id) => place[id] ?? 0);
+  const segments = segmentsOf(order.length, ends);
+  const known = new Map<string, Piece>();
+  const centres = new Float64Array(order.length * 2);
+  const runs: number[][] = new Array<number[]>(edges.length / 2).fill([]);
+  const labels = new Float64Array(edges.length).fill(NaN);
+  for (const segment of segments) {
+    const piece = pieceOf(request, segment, ends, segments.length, known);
+    const neck = order[segment.first] ?? 0;
+    const [dx, dy] = [centres[neck * 2] ?? 0, centres[neck * 2 + 1] ?? 0];
+    for (let p = segment.first; p <= segment.last; p++) {
+      const k = (p - segment.first) * 2;
+      centres.set([(piece.centres[k] ?? 0) + dx, (piece.centres[k + 1] ?? 0) + dy], (order[p] ?? 0) * 2);
+    }
+    segment.edges.forEach((edge, i) => {
+      const run = piece.edges[i];
+      if (!run) return;
+      runs[edge] = run.points.map((value, axis) => value + (axis % 2 === 0 ? dx : dy));
+      labels.set([run.label[0] + dx, run.label[1] + dy], edge * 2);
+    });
+  }
+  return { centres, labels, ...flat(runs) };
+}
+
+function flat(runs: number[][]): { points: Float64Array; offsets: Uint32Array } {
+  const offsets = new Uint32Array(runs.length + 1);
+  runs.forEach((run, i) => (offsets[i + 1] = (offsets[i] ?? 0) + run.length));
+  const points = new Float64Array(offsets[runs.length] ?? 0);
+  runs.forEach((run, i) => points.set(run, offsets[i]));
+  return { points, offsets };
+}
+
+/** The layout of one segment: from memory where one of the same sizes and edges was laid out before. */
+function pieceOf(request: LayoutRequest, segment: Segment, ends: Int32Array, segments: number, known: Map<string, Piece>): Piece {
+  const isFirst = segment.first === 0;
+  const isLast = segment.last === request.order.length - 1;
+  const sizes: number[] = [];
+  for (let p = segment.first; p <= segment.last; p++) {
+    const id = request.order[p] ?? 0;
+    sizes.push(request.boxes[id * 2] ?? 0, request.boxes[id * 2 + 1] ?? 0);
+  }
+  const lines = segment.edges.map((e) => [
+    (ends[e * 2] ?? 0) - segment.first,
+    (ends[e * 2 + 1] ?? 0) - segment.first,
+    request.labels[e * 2] ?? 0,
+    request.labels[e * 2 + 1] ?? 0,
+  ]);
+  const key = `${isFirst}${isLast}|${sizes.join()}|${lines.join(";")}`;
+  let piece = known.get(key);
+  if (!piece) {
+    piece = sizes.length <= 4 && lines.length <= 1 ? stacked(sizes, lines) : withDagre(sizes, lines, !isFirst, !isLast && segments > 1);
+    known.set(key, piece);
+  }
+  return piece;
+}
+
+/** One box above another, or one alone. */
+function stacked(sizes: number[], lines: number[][]): Piece {
+  const [, topHeight = 0, , lowHeight = 0] = sizes;
+  if (sizes.length < 4) return { centres: [0, 0], edges: [] };
+  const label = lines[0];
+  const gap = RANK_GAP + (label?.[3] ?? 0);
+  const y = topHeight / 2 + gap + lowHeight / 2;
+  const middle = topHeight / 2 + gap / 2;
+  if (!label) return { centres: [0, 0, 0, y], edges: [] };
+  const points = [0, topHeight / 2, 0, middle, 0, y - lowHeight / 2];
+  const hasLabel = (label[2] ?? 0) > 0;
+  return { centres: [0, 0, 0, y], edges: [{ points, label: hasLabel ? [4 + (label[2] ?? 0) / 2, middle - LABEL_RISE] : [NaN, NaN] }] };
+}
+
+/** Lay a segment out with dagre. With `pinTop` (`pinBottom`) nothing may stand above its upper (below its lower) neck. */
+function withDagre(sizes: number[], lines: number[][], pinTop: boolean, pinBottom: boolean): Piece {
+  const count = sizes.length / 2;
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({ nodesep: NODE_GAP, ranksep: RANK_GAP, edgesep: EDGE_GAP, rankdir: "tb", ranker: count > 600 ? "longest-path" : "network-simplex" });
+  for (let i = 0; i < count; i++) graph.setNode(String(i), { width: sizes[i * 2] ?? 0, height: sizes[i * 2 + 1] ?? 0 });
+  const reads = new Set<number>();
+  const isRead = new Set<number>();
+  lines.forEach(([from = 0, to = 0, width = 0, height = 0], i) => {
+    graph.setEdge(String(from), String(to), { width, height, labelpos: "r", labeloffset: 4, weight: 1, minlen: 1 }, String(i));
+    isRead.add(from);
+    reads.add(to);
+  });
+  for (let i = 0; i < count; i++) {
+    if (pinTop && i > 0 && !reads.has(i)) graph.setEdge("0", String(i), { weight: 0, minlen: 1, width: 0, height: 0 }, `top${i}`);
+    if (pinBottom && i < count - 1 && !isRead.has(i)) graph.setEdge(String(i), String(count - 1), { weight: 0, minlen: 1, width: 0, height: 0 }, `low${i}`);
+  }
+  dagreLayout(graph);
+  return readBack(graph, sizes, lines, pinBottom);
+}
+
+interface Placed {
+  x: number;
+  y: number;
+}
+
+/** With `isStraight` the lower neck, alone on its rank, comes to stand under the upper one: else a deep model would drift sideways. */
+function readBack(graph: Graph, sizes: number[], lines: number[][], isStraight: boolean): Piece {
+  const at = (i: number): Placed => graph.node(String(i)) as Placed;
+  const { x: x0, y: y0 } = at(0);
+  const centres: number[] = [];
+  for (let i = 0; i < sizes.length / 2; i++) centres.push(at(i).x - x0, at(i).y - y0);
+  if (isStraight) centres[centres.length - 2] = 0;
+  const edges = lines.map(([from = 0, to = 0, width = 0], i) => {
+    const edge = graph.edge(String(from), String(to), String(i)) as unknown as Placed & { points: Placed[] };
+    const points = edge.points.flatMap((point) => [point.x - x0, point.y - y0]);
+    const port = (box: number, towards: number, side: 1 | -1): [number, number] => {
+      const reach = (sizes[box * 2] ?? 0) / 4;
+      const x = centres[box * 2] ?? 0;
+      return [x + Math.max(-reach, Math.min(reach, towards - x)), (centres[box * 2 + 1] ?? 0) + (side * (sizes[box * 2 + 1] ?? 0)) / 2];
+    };
+    const inner = points.slice(2, -2);
+    points.splice(0, 2, ...port(from, inner[0] ?? centres[to * 2] ?? 0, 1));
+    points.splice(-2, 2, ...port(to, inner[inner.length - 2] ?? centres[from * 2] ?? 0, -1));
+    const label: [number, number] = width > 0 ? [edge.x - x0, edge.y - y0 - LABEL_RISE] : [NaN, NaN];
+    return { points, label };
+  });
+  return { centres, edges };
+}

@@ -1,0 +1,69 @@
+// Real elements over the boxes that are near: transparent, with a role, a name and an id, so that a keyboard, a screen reader
+// and a test can use them. The canvas below draws what one sees; here only the ring of the keyboard's focus is visible.
+
+import type { Camera } from "./camera";
+import { CORNER } from "./canvas_boxes";
+import type { PlacedBox } from "./scene";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export class NearLayer {
+  private readonly group: SVGGElement;
+  private readonly elements = new Map<number, SVGRectElement>();
+  private named: unknown;
+
+  constructor(svg: SVGSVGElement) {
+    this.group = document.createElementNS(SVG, "g");
+    svg.append(this.group);
+  }
+
+  /**
+   * Show elements for these boxes, in their order; all others go, but for one that has the focus. Names are asked for
+   * again where `stamp` (what they are made from) is another one.
+   */
+  update(boxes: readonly PlacedBox[], camera: Camera, selected: number | undefined, nameOf: (box: number) => string, stamp: unknown): void {
+    this.group.setAttribute("transform", `scale(${camera.k}) translate(${-camera.x} ${-camera.y})`);
+    const wanted = new Set(boxes.map((box) => box.box.id));
+    for (const [id, element] of this.elements) {
+      if (wanted.has(id) || element === document.activeElement) continue;
+      element.remove();
+      this.elements.delete(id);
+    }
+    const first = boxes[0]?.box.id;
+    const entry = selected !== undefined && wanted.has(selected) ? selected : first;
+    const isRenamed = stamp !== this.named;
+    this.named = stamp;
+    for (const box of [...boxes].sort((a, b) => a.box.id - b.box.id)) {
+      const known = this.elements.get(box.box.id);
+      const element = known ?? this.make(box);
+      if (!known || isRenamed) write(element, "aria-label", nameOf(box.box.id));
+      write(element, "aria-pressed", String(box.box.id === selected));
+      write(element, "tabindex", box.box.id === entry ? "0" : "-1");
+    }
+  }
+
+  /** Give a box's element the keyboard's focus; false where it is not there (yet). */
+  focus(id: number): boolean {
+    const element = this.elements.get(id);
+    element?.focus({ preventScroll: true });
+    return element !== undefined;
+  }
+
+  clear(): void {
+    this.group.replaceChildren();
+    this.elements.clear();
+  }
+
+  private make({ box, x, y, width, height }: PlacedBox): SVGRectElement {
+    const element = document.createElementNS(SVG, "rect");
+    const attributes = { role: "button", "data-id": box.id, "data-name": box.name, x, y, width, height, rx: CORNER };
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    this.group.append(element);
+    this.elements.set(box.id, element);
+    return element;
+  }
+}
+
+function write(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}

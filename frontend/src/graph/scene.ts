@@ -1,0 +1,167 @@
+// The laid-out graph, ready to be drawn: boxes with places, edges with curves, and an index that says what a rectangle shows.
+// Made once for each model; a plan never changes it.
+
+import type { Box, BuiltGraph, Edge } from "./build";
+import type { LayoutRequest, LayoutResult } from "./layout_core";
+import type { Sizes } from "./measure";
+
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface PlacedBox extends Rect {
+  box: Box;
+}
+
+export interface PlacedEdge {
+  edge: Edge;
+  /** x, y one after another; for a stub the two short ends are made by the drawing. */
+  points: Float64Array;
+  label: { x: number; y: number } | undefined;
+  bounds: Rect;
+}
+
+export interface Scene {
+  graph: BuiltGraph;
+  boxes: PlacedBox[];
+  edges: PlacedEdge[];
+  bounds: Rect;
+  /** Edges by box, in the order of the model: what it reads and who reads it. */
+  into: PlacedEdge[][];
+  out: PlacedEdge[][];
+  boxesIn: (area: Rect) => PlacedBox[];
+  edgesIn: (area: Rect) => PlacedEdge[];
+}
+
+/** What the layout needs of a graph: stubs are left out. */
+export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
+  const kept = graph.edges.map((_, i) => i).filter((i) => !graph.edges[i]?.isStub);
+  return {
+    boxes: sizes.boxes.slice(),
+    labels: Float64Array.from(kept.flatMap((i) => [sizes.labels[i * 2] ?? 0, sizes.labels[i * 2 + 1] ?? 0])),
+    edges: Int32Array.from(kept.flatMap((i) => [graph.edges[i]?.from ?? 0, graph.edges[i]?.to ?? 0])),
+    order: Int32Array.from(graph.order),
+  };
+}
+
+/** Put a layout's places to the boxes and edges; the top left corner becomes (0, 0). */
+export function placeScene(graph: BuiltGraph, sizes: Sizes, layout: LayoutResult): Scene {
+  const boxes = graph.boxes.map((box, i): PlacedBox => {
+    const [width, height] = [sizes.boxes[i * 2] ?? 0, sizes.boxes[i * 2 + 1] ?? 0];
+    return { box, x: (layout.centres[i * 2] ?? 0) - width / 2, y: (layout.centres[i * 2 + 1] ?? 0) - height / 2, width, height };
+  });
+  const edges = placeEdges(graph, boxes, layout);
+  const bounds = boundsOf([...boxes, ...edges.map((edge) => edge.bounds)]);
+  for (const box of boxes) move(box, -bounds.x, -bounds.y);
+  for (const edge of edges) moveEdge(edge, -bounds.x, -bounds.y);
+  const into: PlacedEdge[][] = boxes.map(() => []);
+  const out: PlacedEdge[][] = boxes.map(() => []);
+  for (const edge of edges) {
+    into[edge.edge.to]?.push(edge);
+    out[edge.edge.from]?.push(edge);
+  }
+  const all: Rect = { x: 0, y: 0, width: bounds.width, height: bounds.height };
+  const boxesIn = remembering(bandIndex(boxes, (box) => box));
+  const edgesIn = bandIndex(edges, (edge) => edge.bounds);
+  return { graph, boxes, edges, bounds: all, into, out, boxesIn, edgesIn };
+}
+
+const STUB_LENGTH = 18;
+
+function placeEdges(graph: BuiltGraph, boxes: PlacedBox[], layout: LayoutResult): PlacedEdge[] {
+  let laid = 0;
+  return graph.edges.map((edge) => {
+    if (edge.isStub) return { edge, points: new Float64Array(0), label: undefined, bounds: stubBounds(edge, boxes) };
+    const i = laid++;
+    const points = layout.points.slice(layout.offsets[i], layout.offsets[i + 1]);
+    const [x, y] = [layout.labels[i * 2] ?? NaN, layout.labels[i * 2 + 1] ?? NaN];
+    return { edge, points, label: Number.isNaN(x) ? undefined : { x, y }, bounds: pointBounds(points) };
+  });
+}
+
+/** A stub is seen at its reader alone: the producer says by one mark that there are more. */
+function stubBounds(edge: Edge, boxes: PlacedBox[]): Rect {
+  const to = boxes[edge.to];
+  return to ? { x: to.x, y: to.y - STUB_LENGTH, width: to.width, height: STUB_LENGTH } : { x: 0, y: 0, width: 0, height: 0 };
+}
+
+function pointBounds(points: Float64Array): Rect {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    left = Math.min(left, points[i] ?? 0);
+    right = Math.max(right, points[i] ?? 0);
+    top = Math.min(top, points[i + 1] ?? 0);
+    bottom = Math.max(bottom, points[i + 1] ?? 0);
+  }
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** The smallest rectangle around all. */
+export function boundsOf(rects: readonly Rect[]): Rect {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const rect of rects) {
+    left = Math.min(left, rect.x);
+    top = Math.min(top, rect.y);
+    right = Math.max(right, rect.x + rect.width);
+    bottom = Math.max(bottom, rect.y + rect.height);
+  }
+  return rects.length === 0 ? { x: 0, y: 0, width: 0, height: 0 } : { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+function move(rect: Rect, dx: number, dy: number): void {
+  rect.x += dx;
+  rect.y += dy;
+}
+
+function moveEdge(edge: PlacedEdge, dx: number, dy: number): void {
+  for (let i = 0; i < edge.points.length; i += 2) {
+    edge.points[i] = (edge.points[i] ?? 0) + dx;
+    edge.points[i + 1] = (edge.points[i + 1] ?? 0) + dy;
+  }
+  if (edge.label) edge.label = { x: edge.label.x + dx, y: edge.label.y + dy };
+  move(edge.bounds, dx, dy);
+}
+
+/** Whether two rectangles share a point. */
+export function touches(a: Rect, b: Rect): boolean {
+  return a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height;
+}
+
+/** Remembers the last answer: several parts of one frame ask for the same area. */
+function remembering<T>(find: (area: Rect) => T[]): (area: Rect) => T[] {
+  let known: Rect = { x: NaN, y: NaN, width: NaN, height: NaN };
+  let found: T[] = [];
+  return (area) => {
+    if (area.x === known.x && area.y === known.y && area.width === known.width && area.height === known.height) return found;
+    known = { ...area };
+    found = find(area);
+    return found;
+  };
+}
+
+const BAND = 256;
+
+/** Finds what lies in a rectangle: things are kept by bands of height, since models are tall. */
+export function bandIndex<T>(things: readonly T[], rectOf: (thing: T) => Rect): (area: Rect) => T[] {
+  const bands = new Map<number, T[]>();
+  for (const thing of things) {
+    const rect = rectOf(thing);
+    for (let band = Math.floor(rect.y / BAND); band <= Math.floor((rect.y + rect.height) / BAND); band++) {
+      const list = bands.get(band);
+      if (list) list.push(thing);
+      else bands.set(band, [thing]);
+    }
+  }
+  const [lowest, highest] = [Math.min(...bands.keys()), Math.max(...bands.keys())];
+  return (area) => {
+    const found = new Set<T>();
+    const last = Math.min(highest, Math.floor((area.y + area.height) / BAND));
+    for (let band = Math.max(lowest, Math.floor(area.y / BAND)); band <= last; band++) {
+      for (const thing of bands.get(band) ?? []) if (touches(rectOf(thing), area)) found.add(thing);
+    }
+    return [...found];
+  };
+}

@@ -1,0 +1,74 @@
+// The keyboard: one table of shortcuts, which the help lists as well. Keys typed into a field are the field's own.
+
+import { pin, runNow, veto } from "./state/actions";
+import { step } from "./state/decisions";
+import { model } from "./state/model";
+import { walk } from "./state/navigation";
+import { clearSelection, isHelpOpen, overlay, panelTab, type Overlay, type PanelTab } from "./state/selection";
+import { fit, zoomStep } from "./state/view";
+
+export interface Shortcut {
+  keys: readonly string[];
+  /** How the keys are shown. */
+  shown: string;
+  says: string;
+  run: (event: KeyboardEvent) => void;
+  /** Works without a model, too. */
+  isGeneral?: boolean;
+}
+
+const showOverlay = (next: Overlay) => (): void => void (overlay.value = next);
+const showTab = (next: PanelTab) => (): void => void (panelTab.value = next);
+
+export const SHORTCUTS: readonly Shortcut[] = [
+  { keys: ["/"], shown: "/", says: "find a node by name, operator or tensor", run: () => findAgain() },
+  { keys: ["f"], shown: "f", says: "fit the whole model; again for its width", run: () => fit() },
+  { keys: ["+", "="], shown: "+", says: "zoom in", run: () => zoomStep(1) },
+  { keys: ["-"], shown: "−", says: "zoom out", run: () => zoomStep(-1) },
+  { keys: ["ArrowUp"], shown: "↑", says: "walk to what makes the input", run: () => walk("up") },
+  { keys: ["ArrowDown"], shown: "↓", says: "walk to what reads the output", run: () => walk("down") },
+  { keys: ["ArrowLeft"], shown: "←", says: "walk to the neighbour on the left", run: () => walk("left") },
+  { keys: ["ArrowRight"], shown: "→", says: "walk to the neighbour on the right", run: () => walk("right") },
+  { keys: ["p"], shown: "p", says: "pin the selection to its target, or the chosen candidate exactly", run: () => pin() },
+  { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
+  { keys: ["u"], shown: "u", says: "undo the last pin or veto", run: () => step(-1) },
+  { keys: ["U"], shown: "U", says: "redo it", run: () => step(1) },
+  { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
+  { keys: ["c"], shown: "c", says: "colour by cost", run: showOverlay("cost") },
+  { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
+  { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
+  { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow() },
+  { keys: ["Escape"], shown: "Esc", says: "select nothing", run: () => clearSelection() },
+  { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
+];
+
+/** To the find box; what stands there is replaced by what is typed. */
+function findAgain(): void {
+  const input = document.getElementById("find");
+  if (!(input instanceof HTMLInputElement)) return;
+  input.focus();
+  input.select();
+}
+
+/** Listen to the whole page. */
+export function startKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
+    if (isHelpOpen.value) return;
+    if (event.key === "Enter" && event.target !== document.body) return;
+    const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
+    if (!shortcut || (!shortcut.isGeneral && !model.value)) return;
+    if (event.key.startsWith("Arrow") && !isOverGraph(event.target)) return;
+    event.preventDefault();
+    shortcut.run(event);
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+/** Arrow keys scroll panels and move in lists; elsewhere they walk the graph. */
+function isOverGraph(target: EventTarget | null): boolean {
+  return target === document.body || (target instanceof Element && target.closest(".stage") !== null);
+}

@@ -1,0 +1,39 @@
+// Where the page starts: style, state, then what the address names.
+
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { begin, idle, pending } from "./idle";
+import { startKeys } from "./keys";
+import { startAddress } from "./state/address";
+import { watchCandidates } from "./state/candidates";
+import { watchDecisions } from "./state/decisions";
+import { model } from "./state/model";
+import { startTheme } from "./state/painting";
+import "./style/base.css";
+import "./style/layout.css";
+import "./style/parts.css";
+import "./style/panels.css";
+import { App } from "./ui/app";
+
+declare global {
+  interface Window {
+    /** For tests: resolves when no request, layout, frame or animation is pending. */
+    __collage: { idle: () => Promise<void>; pending: () => string[] };
+  }
+}
+
+window.__collage = { idle, pending };
+
+const end = begin("start");
+const root = document.getElementById("app");
+if (!root) throw new Error("the page's shell has no element #app");
+startTheme();
+watchCandidates();
+watchDecisions();
+startKeys();
+effect(() => {
+  const name = model.value?.info.name;
+  document.title = name === undefined ? "Collage Explorer" : `${name} · Collage Explorer`;
+});
+render(<App />, root);
+void startAddress().finally(end);

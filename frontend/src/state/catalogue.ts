@@ -1,0 +1,51 @@
+// What the server offers before anything is opened: toolchains, samples, models that were opened before.
+
+import { computed, signal } from "@preact/signals";
+import { api, asApiError } from "../api";
+import type { ApiError, ModelInfo, SampleInfo, ToolchainInfo } from "../protocol";
+import { targetLook, type TargetLook } from "../targets";
+
+export const toolchains = signal<ToolchainInfo[]>([]);
+export const samples = signal<SampleInfo[]>([]);
+export const models = signal<ModelInfo[]>([]);
+/** Why the lists could not be had; null where they are there or on their way. */
+export const catalogueError = signal<ApiError | null>(null);
+
+/** Names of the toolchains that the user switched off. */
+export const switchedOff = signal<ReadonlySet<string>>(new Set());
+
+/** The targets of the next run: what is usable and switched on, in the toolchains' order. */
+export const chosenTargets = computed(() => toolchains.value.filter((one) => one.usable && !switchedOff.value.has(one.name)).map((one) => one.name));
+
+const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
+
+/** How a target looks; its letter is the toolchain's own. */
+export function look(target: string): TargetLook {
+  return targetLook(target, letters.value.get(target));
+}
+
+/** Fetch the lists. */
+export async function loadCatalogue(): Promise<void> {
+  try {
+    const [tools, bundled, opened] = await Promise.all([api.toolchains(), api.samples(), api.models()]);
+    toolchains.value = tools.toolchains;
+    samples.value = bundled.samples;
+    models.value = opened.models;
+    catalogueError.value = null;
+  } catch (error) {
+    catalogueError.value = asApiError(error);
+  }
+}
+
+/** Fetch the list of models again: one more was opened. A list that cannot be had is no reason to disturb. */
+export async function refreshModels(): Promise<void> {
+  const opened = await api.models().catch(() => null);
+  if (opened) models.value = opened.models;
+}
+
+/** Switch a toolchain on or off for the next run. */
+export function toggleTarget(name: string): void {
+  const off = new Set(switchedOff.value);
+  if (!off.delete(name)) off.add(name);
+  switchedOff.value = off;
+}

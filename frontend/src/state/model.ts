@@ -1,0 +1,102 @@
+// The open model: its facts, its graph, and the laid-out scene. Opening another one replaces it; the newest request wins.
+
+import { batch, computed, signal } from "@preact/signals";
+import { api, asApiError, type Shapes } from "../api";
+import { makeScene } from "../graph/make_scene";
+import { Superseded } from "../graph/layout";
+import type { Scene } from "../graph/scene";
+import type { ApiError, FoldedNodeJson, GraphJson, ModelInfo, RunSnapshot } from "../protocol";
+import { refreshModels, samples } from "./catalogue";
+import { adoptRun } from "./decisions";
+import { clearRun, showRun } from "./run";
+import { clearSelection, isDrawerOpen } from "./selection";
+
+export interface OpenedModel {
+  info: ModelInfo;
+  graph: GraphJson;
+  folded: FoldedNodeJson[];
+  scene: Scene;
+}
+
+/** What was asked to be opened: kept so that it can be tried again with shapes. */
+export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string };
+
+export type ModelState =
+  | { kind: "empty" }
+  | { kind: "loading"; what: string }
+  | { kind: "failed"; error: ApiError; source: Source }
+  | { kind: "ready"; model: OpenedModel };
+
+export const modelState = signal<ModelState>({ kind: "empty" });
+export const model = computed(() => (modelState.value.kind === "ready" ? modelState.value.model : null));
+
+let newest = 0;
+
+/** Open a model, with shapes for its open dimensions; `run` is the run to show with it, else a sample's recorded one. */
+export async function openSource(source: Source, shapes: Shapes = {}, run?: string): Promise<void> {
+  const mine = ++newest;
+  modelState.value = { kind: "loading", what: nameOf(source) };
+  try {
+    const info = await infoOf(source, shapes);
+    const recorded = run ?? samples.value.find((sample) => sample.name === info.sample)?.recorded ?? undefined;
+    const [graph, shown] = await Promise.all([api.graph(info.id), runOrNothing(recorded, info.id)]);
+    const scene = await makeScene(graph.graph);
+    if (mine !== newest) return;
+    batch(() => {
+      clearSelection();
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, scene } };
+      if (shown) showRun(shown);
+      else clearRun();
+      isDrawerOpen.value = shown !== undefined;
+      adoptRun(shown ?? null);
+    });
+    void refreshModels();
+  } catch (error) {
+    if (mine !== newest || error instanceof Superseded) return;
+    modelState.value = { kind: "failed", error: asApiError(error), source };
+  }
+}
+
+/** Back to the page that offers the samples. */
+export function closeModel(): void {
+  newest += 1;
+  batch(() => {
+    modelState.value = { kind: "empty" };
+    clearRun();
+    adoptRun(null);
+    clearSelection();
+  });
+}
+
+function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
+  switch (source.kind) {
+    case "sample":
+      return api.openModel({ sample: source.name, shapes });
+    case "path":
+      return api.openModel({ path: source.path, shapes });
+    case "files":
+      return api.upload(source.files, shapes);
+    case "id":
+      return api.model(source.id);
+  }
+}
+
+/** The run, where it is one of this model and can be had: a model without its run is better than none. */
+async function runOrNothing(id: string | undefined, modelId: string): Promise<RunSnapshot | undefined> {
+  if (id === undefined) return undefined;
+  const run = await api.run(id).catch(() => undefined);
+  return run?.model === modelId ? run : undefined;
+}
+
+function nameOf(source: Source): string {
+  switch (source.kind) {
+    case "sample":
+      return source.name;
+    case "path":
+      return source.path;
+    case "files":
+      return source.files.map((file) => file.name).join(", ");
+    case "id":
+      return "the model";
+  }
+}

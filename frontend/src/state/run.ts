@@ -1,0 +1,133 @@
+// The run on the page: followed while it goes on, with the history of its best total; what the last decision changed.
+
+import { batch, computed, signal } from "@preact/signals";
+import { api, asApiError } from "../api";
+import type { ApiError, PlanPartition, RunSnapshot } from "../protocol";
+import { hasEnded } from "../run_reducer";
+import { follow } from "../stream";
+import { chosenTargets } from "./catalogue";
+
+/** The run that is shown, or null. */
+export const run = signal<RunSnapshot | null>(null);
+/** A request that failed (start, cancel, export): shown until it is put away. */
+export const runError = signal<ApiError | null>(null);
+/** Largest relative error of the next run as the user typed it; empty for the model's default. */
+export const accuracyText = signal("");
+/** A run was asked for and the server has not answered yet. */
+export const isStarting = signal(false);
+
+export const isActive = computed(() => isStarting.value || (run.value !== null && !hasEnded(run.value)));
+
+const NO_PARTITIONS: readonly PlanPartition[] = [];
+
+/** The partitions of the shown plan: the same array as long as the plan is the same, however often the run is updated. */
+export const partitions = computed(() => run.value?.plan?.partitions ?? NO_PARTITIONS);
+
+/** Node → its partition in the shown plan. */
+export const partitionOf = computed(() => {
+  const found = new Map<number, PlanPartition>();
+  for (const partition of partitions.value) for (const node of partition.nodes) found.set(node, partition);
+  return found;
+});
+
+export interface Progress {
+  seconds: number;
+  bestS: number | null;
+  boundS: number | null;
+}
+
+/** How the best total and the bound went while the page looked on. */
+export const history = signal<readonly Progress[]>([]);
+
+let unfollow: (() => void) | undefined;
+let since = 0;
+
+/** Show a run; one that goes on is followed. */
+export function showRun(snapshot: RunSnapshot): void {
+  unfollow?.();
+  unfollow = undefined;
+  since = performance.now();
+  batch(() => {
+    run.value = snapshot;
+    runError.value = null;
+    history.value = [];
+  });
+  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, updated, (error) => (runError.value = error));
+}
+
+export function clearRun(): void {
+  unfollow?.();
+  unfollow = undefined;
+  batch(() => {
+    run.value = null;
+    runError.value = null;
+    history.value = [];
+  });
+}
+
+const HISTORY_KEPT = 400;
+
+function updated(snapshot: RunSnapshot): void {
+  const before = run.value;
+  const seconds = (performance.now() - since) / 1000;
+  batch(() => {
+    run.value = snapshot;
+    if (before?.best_s === snapshot.best_s && before?.lower_bound_s === snapshot.lower_bound_s) return;
+    const next = [...history.value, { seconds, bestS: snapshot.best_s, boundS: snapshot.lower_bound_s }];
+    history.value = next.length > HISTORY_KEPT ? next.filter((_, i) => i % 2 === 1 || i === next.length - 1) : next;
+  });
+}
+
+/** The accuracy as a number; null for the default; undefined where the text is no such number. */
+export function parseAccuracy(text: string): number | null | undefined {
+  if (text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) && value > 0 && value < 1 ? value : undefined;
+}
+
+/** Start a run of the model on the chosen targets; measured costs are found again by the server. */
+export async function startRun(model: string, constraints: Record<string, unknown>[]): Promise<RunSnapshot | null> {
+  const accuracy = parseAccuracy(accuracyText.value);
+  if (accuracy === undefined) {
+    runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.value} is not a number between 0 and 1`, hint: "write it like 1e-3" };
+    return null;
+  }
+  isStarting.value = true;
+  try {
+    const snapshot = await api.startRun({ model, targets: chosenTargets.value, constraints, accuracy });
+    showRun(snapshot);
+    return snapshot;
+  } catch (error) {
+    runError.value = asApiError(error);
+    return null;
+  } finally {
+    isStarting.value = false;
+  }
+}
+
+/** Stop the shown run; what it measured is kept. */
+export async function cancelRun(): Promise<void> {
+  const current = run.value;
+  if (!current || hasEnded(current)) return;
+  try {
+    await api.cancelRun(current.id);
+  } catch (error) {
+    runError.value = asApiError(error);
+  }
+}
+
+/** Wait for a run to end, following it beside the shown one. Rejects with an `ApiFailure`'s facts where it cannot be followed. */
+export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) => void): Promise<RunSnapshot> {
+  if (hasEnded(snapshot)) return Promise.resolve(snapshot);
+  return new Promise((resolve, reject) => {
+    follow(
+      snapshot.id,
+      snapshot,
+      (next) => {
+        watched?.(next);
+        if (hasEnded(next)) resolve(next);
+      },
+      (error) => reject(Object.assign(new Error(error.message), error)),
+    );
+  });
+}

@@ -1,0 +1,49 @@
+// What the user points at and looks at: the selected box or partition, the candidate in focus, overlay, tabs, what was found.
+
+import { batch, signal } from "@preact/signals";
+import type { NodeCandidate } from "../protocol";
+
+export type Selection = { kind: "none" } | { kind: "box"; box: number } | { kind: "partition"; id: string };
+export type Overlay = "target" | "cost";
+export type PanelTab = "why" | "node" | "pins";
+export type DrawerTab = "search" | "partitions" | "totals" | "log";
+
+export const OVERLAYS: readonly Overlay[] = ["target", "cost"];
+
+export const selection = signal<Selection>({ kind: "none" });
+/** The candidate that `p` and `v` are about; null where they are about the selection itself. */
+export const focused = signal<NodeCandidate | null>(null);
+export const overlay = signal<Overlay>("target");
+export const panelTab = signal<PanelTab>("why");
+export const drawerTab = signal<DrawerTab>("search");
+export const isDrawerOpen = signal(true);
+export const isHelpOpen = signal(false);
+/** Boxes to outline while the pointer is over something that names them. */
+export const hovered = signal<ReadonlySet<number>>(new Set());
+export const hits = signal<ReadonlySet<number>>(new Set());
+
+const NOTHING: ReadonlySet<number> = new Set();
+
+/** Select a box, a partition or nothing. */
+export function select(next: Selection): void {
+  batch(() => {
+    selection.value = next;
+    focused.value = null;
+    hovered.value = NOTHING;
+    if (next.kind !== "none" && panelTab.value === "pins") panelTab.value = "why";
+  });
+}
+
+export function clearSelection(): void {
+  select({ kind: "none" });
+  hits.value = NOTHING;
+}
+
+/** Open a tab of the drawer; asking for the open one closes the drawer. */
+export function openDrawer(tab: DrawerTab): void {
+  const isSame = drawerTab.value === tab && isDrawerOpen.value;
+  batch(() => {
+    drawerTab.value = tab;
+    isDrawerOpen.value = !isSame;
+  });
+}

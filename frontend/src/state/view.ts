@@ -1,0 +1,85 @@
+// Where the graph is looked at from: the camera, the screen's size, and the moves that keys, buttons and the strip make.
+
+import { signal } from "@preact/signals";
+import * as cameras from "../graph/camera";
+import type { Camera, Size } from "../graph/camera";
+import type { Rect } from "../graph/scene";
+import { cancelFrame, requestFrame } from "../raf";
+import { model } from "./model";
+
+export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
+export const screenSize = signal<Size>({ width: 0, height: 0 });
+
+const MOVE_MS = 180;
+const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
+let moving: ((nowMs: number) => boolean) | undefined;
+
+/** Look from here at once; a move that goes on is ended. */
+export function look(next: Camera): void {
+  halt();
+  const bounds = model.peek()?.scene.bounds;
+  camera.value = bounds ? cameras.keptNear(next, bounds, screenSize.peek()) : next;
+}
+
+/** Glide to a view, or jump where motion is not wanted. */
+export function glide(to: Camera): void {
+  halt();
+  if (stillness?.matches) {
+    camera.value = to;
+    return;
+  }
+  const from = camera.peek();
+  let start: number | undefined;
+  const job = (nowMs: number): boolean => {
+    start ??= nowMs;
+    const t = Math.min(1, (nowMs - start) / MOVE_MS);
+    camera.value = t >= 1 ? to : cameras.between(from, to, 1 - (1 - t) ** 3, screenSize.peek());
+    return t < 1;
+  };
+  moving = job;
+  requestFrame(job);
+}
+
+function halt(): void {
+  if (moving) cancelFrame(moving);
+  moving = undefined;
+}
+
+export function pan(dx: number, dy: number): void {
+  look(cameras.panned(camera.peek(), dx, dy));
+}
+
+/** Zoom about a point of the screen, its middle where none is given. */
+export function zoom(factor: number, sx?: number, sy?: number): void {
+  const { width, height } = screenSize.peek();
+  look(cameras.zoomedAbout(camera.peek(), factor, sx ?? width / 2, sy ?? height / 2));
+}
+
+/** One step of the zoom buttons. */
+export function zoomStep(direction: 1 | -1): void {
+  const { width, height } = screenSize.peek();
+  glide(cameras.zoomedAbout(camera.peek(), 1.5 ** direction, width / 2, height / 2));
+}
+
+const RIBBON = 0.12;
+
+/** Show the whole model; a second time, or where the whole is only a thread, its width. */
+export function fit(): void {
+  const bounds = model.peek()?.scene.bounds;
+  if (!bounds) return;
+  const whole = cameras.fitted(bounds, screenSize.peek());
+  const width = cameras.fittedWidth(bounds, screenSize.peek(), camera.peek());
+  const isThere = Math.abs(camera.peek().k / whole.k - 1) < 0.01;
+  glide(isThere && whole.k < RIBBON * 4 ? width : whole);
+}
+
+/** Bring a part of the graph into view. */
+export function reveal(rect: Rect, minScale?: number): void {
+  glide(cameras.revealing(camera.peek(), rect, screenSize.peek(), minScale));
+}
+
+/** The view with which a model opens. */
+export function openView(): void {
+  const bounds = model.peek()?.scene.bounds;
+  if (bounds && screenSize.peek().width > 0) look(cameras.opening(bounds, screenSize.peek()));
+}

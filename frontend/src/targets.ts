@@ -1,0 +1,64 @@
+// The colour and the letter of a target: stable by its name, whatever else is on the page.
+// The hues are Okabe and Ito's, which colour-blind eyes tell apart; `strong` is the same hue, dark enough for white text.
+
+export interface TargetLook {
+  name: string;
+  letter: string;
+  /** Tints, lines and bars. */
+  base: string;
+  /** Badges: white text on it reads with a contrast of at least 4.5. */
+  strong: string;
+}
+
+interface Hue {
+  base: string;
+  strong: string;
+}
+
+const BLUE: Hue = { base: "#0072b2", strong: "#006ba6" };
+const VERMILLION: Hue = { base: "#d55e00", strong: "#b34f00" };
+const GREEN: Hue = { base: "#009e73", strong: "#007a59" };
+const PURPLE: Hue = { base: "#b8639a", strong: "#9c4a80" };
+const ORANGE: Hue = { base: "#e69f00", strong: "#8f6200" };
+const SKY: Hue = { base: "#56b4e9", strong: "#22709c" };
+const YELLOW: Hue = { base: "#c9b800", strong: "#6f6600" };
+const GREY: Hue = { base: "#868e99", strong: "#5f6672" };
+
+const KNOWN: Record<string, [string, Hue]> = {
+  onnxruntime: ["O", VERMILLION],
+  openvino: ["V", GREEN],
+  tvm: ["T", PURPLE],
+  ncnn: ["N", BLUE],
+  tensorrt: ["R", SKY],
+  host: ["H", GREY],
+};
+const OTHERS = [ORANGE, YELLOW, SKY, BLUE];
+
+/** How `name` looks; `letter` is the toolchain's own, where it is known. */
+export function targetLook(name: string, letter?: string): TargetLook {
+  const known = KNOWN[name];
+  if (known) return { name, letter: known[0], ...known[1] };
+  const hue = OTHERS[hash(name) % OTHERS.length] ?? GREY;
+  const own = letter && letter !== "?" ? letter : name.slice(0, 1).toUpperCase();
+  return { name, letter: own, ...hue };
+}
+
+function hash(text: string): number {
+  let value = 5381;
+  for (const char of text) value = (value * 33 + (char.codePointAt(0) ?? 0)) >>> 0;
+  return value;
+}
+
+/** A ramp from pale to dark by share of the total (0 to 1): its lightness alone orders it, so that every eye reads it. */
+export function heat(share: number, isDark: boolean): string {
+  const t = Math.sqrt(Math.max(0, Math.min(1, share)));
+  const stops: [number, number, number][] = isDark
+    ? [[38, 44, 66], [86, 76, 130], [190, 96, 110], [250, 200, 90]]
+    : [[255, 247, 219], [250, 196, 110], [206, 92, 78], [92, 24, 84]];
+  const place = t * (stops.length - 1);
+  const low = Math.min(Math.floor(place), stops.length - 2);
+  const [from, to] = [stops[low], stops[low + 1]];
+  if (!from || !to) return "transparent";
+  const mixed = from.map((value, i) => Math.round(value + (place - low) * ((to[i] ?? value) - value)));
+  return `rgb(${mixed.join(",")})`;
+}

@@ -1,0 +1,45 @@
+// The drawer at the bottom: the search as it goes on, the partitions by cost, the totals side by side, the log.
+
+import type { JSX } from "preact";
+import { run } from "../state/run";
+import { drawerTab, isDrawerOpen, openDrawer, type DrawerTab } from "../state/selection";
+import { LogTab } from "./log_tab";
+import { PartitionsTab } from "./partitions_tab";
+import { Tabs, type TabItem } from "./parts";
+import { SearchTab, SearchWords } from "./search_tab";
+import { TotalsTab } from "./totals_tab";
+
+const BODY: Record<DrawerTab, () => JSX.Element> = { search: SearchTab, partitions: PartitionsTab, totals: TotalsTab, log: LogTab };
+
+function tabItems(): TabItem<DrawerTab>[] {
+  const partitions = run.value?.plan?.partitions.length ?? 0;
+  const notes = (run.value?.notes.length ?? 0) + (run.value?.error ? 1 : 0);
+  return [
+    { id: "search", label: "Search" },
+    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
+    { id: "totals", label: "Totals" },
+    { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
+  ];
+}
+
+export function Drawer(): JSX.Element {
+  const Body = BODY[drawerTab.value];
+  const isOpen = isDrawerOpen.value;
+  return (
+    <section class={isOpen ? "drawer" : "drawer closed"} aria-label="Run">
+      <div class="drawer-head">
+        <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? drawerTab.value : null} controls="drawer-body" choose={openDrawer} />
+        <span class="spacer" />
+        <SearchWords />
+        <button type="button" class="plain" aria-expanded={isOpen} aria-controls="drawer-body" aria-label={isOpen ? "Close the drawer" : "Open the drawer"} onClick={() => openDrawer(drawerTab.value)}>
+          {isOpen ? "▾" : "▴"}
+        </button>
+      </div>
+      {isOpen && (
+        <div class="drawer-body" id="drawer-body" role="tabpanel" tabIndex={0} aria-label={drawerTab.value}>
+          <Body />
+        </div>
+      )}
+    </section>
+  );
+}

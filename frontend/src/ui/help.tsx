@@ -1,0 +1,39 @@
+// The list of all keys, as a dialog.
+
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { SHORTCUTS } from "../keys";
+import { isHelpOpen } from "../state/selection";
+import { config } from "../config";
+import { Key } from "./parts";
+
+export function Help(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isOpen = isHelpOpen.value;
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  return (
+    <dialog ref={dialog} aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
+      <h2 id="help-title">Keyboard</h2>
+      <dl class="keys">
+        {SHORTCUTS.map((one) => (
+          <div key={one.shown}>
+            <dt>
+              <Key>{one.shown}</Key>
+            </dt>
+            <dd>{one.says}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom.</p>
+      <form method="dialog">
+        <span class="muted">{config.version !== "" && `Collage Explorer ${config.version}`}</span>
+        <button type="submit" class="primary">
+          Close
+        </button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,128 @@
+// The selected node itself: inputs, outputs, weights, attributes, and what was folded into it.
+
+import type { ComponentChildren, JSX } from "preact";
+import { attribute, shape } from "../format";
+import { formalInput } from "../graph/categories";
+import type { NodeJson, TensorJson } from "../protocol";
+import { model, type OpenedModel } from "../state/model";
+import { goTo } from "../state/navigation";
+import { partitionOf, run } from "../state/run";
+import { selection } from "../state/selection";
+import { SelectionTitle } from "./selection_title";
+
+export function NodePanel(): JSX.Element {
+  const opened = model.value;
+  const chosen = selection.value;
+  if (!opened || chosen.kind === "none") return <p class="muted">Select a node to see its attributes, inputs, outputs and weights.</p>;
+  const node = opened.graph.nodes[chosen.kind === "box" ? chosen.box : firstOf(chosen.id)];
+  return (
+    <>
+      <SelectionTitle />
+      {chosen.kind === "box" && !node && <Terminal opened={opened} box={chosen.box} />}
+      {chosen.kind === "box" && node && <Facts node={node} opened={opened} />}
+      {chosen.kind === "partition" && <p class="muted">Select one of its nodes for attributes and weights.</p>}
+    </>
+  );
+}
+
+function firstOf(id: string): number {
+  return run.value?.plan?.partitions.find((one) => one.id === id)?.nodes[0] ?? -1;
+}
+
+/** An input or output of the model. */
+function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.Element {
+  const placed = opened.scene.boxes[box];
+  return (
+    <Section title="Type">
+      <Line name={placed?.box.name ?? ""}>{placed?.box.rows[0]?.text ?? ""}</Line>
+    </Section>
+  );
+}
+
+function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.Element {
+  const { constants, nodes } = opened.graph;
+  const weights = node.inputs.map((name, place) => ({ name, place })).filter(({ name }) => constants[name]);
+  const inputs = node.inputs.map((name, place) => ({ name, place })).filter(({ name }) => name !== "" && !constants[name]);
+  const types = new Map<string, TensorJson>([...opened.graph.inputs, ...nodes.flatMap((one) => one.outputs)].map((tensor) => [tensor.name, tensor]));
+  const attributes = Object.entries(node.attributes);
+  return (
+    <>
+      <Section title="Inputs">
+        {inputs.map(({ name, place }) => (
+          <Line key={name} name={formalInput(node.op, place, name)} title={name}>
+            <TensorLink name={name} /> <span class="muted">{typeWords(types.get(name))}</span>
+          </Line>
+        ))}
+      </Section>
+      <Section title="Weights">
+        {weights.map(({ name, place }) => (
+          <Line key={name} name={formalInput(node.op, place, name)} title={name}>
+            {shape(constants[name]?.shape ?? [])} <span class="muted">{constants[name]?.dtype}</span>
+            {constants[name]?.value && <code> {attribute(constants[name].value)}</code>}
+          </Line>
+        ))}
+      </Section>
+      <Section title="Outputs">
+        {node.outputs.map((tensor) => (
+          <Line key={tensor.name} name={tensor.name}>
+            {typeWords(tensor)}
+          </Line>
+        ))}
+      </Section>
+      <Section title="Attributes">
+        {attributes.map(([name, value]) => (
+          <Line key={name} name={name}>
+            <code>{attribute(value)}</code>
+          </Line>
+        ))}
+      </Section>
+      <Section title="Folded into it">
+        {node.absorbed.map((name) => (
+          <Line key={name} name={name}>
+            {opened.folded.find((one) => one.name === name)?.op}
+          </Line>
+        ))}
+      </Section>
+      <p class="muted">
+        Node {node.id}, kind {node.kind}
+        {partitionOf.value.get(node.id) && `, on ${partitionOf.value.get(node.id)?.target ?? ""}`}
+      </p>
+    </>
+  );
+}
+
+function typeWords(tensor: TensorJson | undefined): string {
+  return tensor ? `${shape(tensor.shape)} ${tensor.dtype}` : "";
+}
+
+/** A tensor's name, as a way to the node that makes it. */
+function TensorLink({ name }: { name: string }): JSX.Element {
+  const scene = model.value?.scene;
+  const edge = scene?.edges.find((one) => one.edge.tensors.includes(name));
+  if (!edge) return <>{name}</>;
+  return (
+    <button type="button" class="link" onClick={() => goTo(edge.edge.from)}>
+      {name}
+    </button>
+  );
+}
+
+/** A titled list; nothing where it is empty. */
+function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element | null {
+  const isEmpty = Array.isArray(children) && children.length === 0;
+  return isEmpty ? null : (
+    <section class="facts">
+      <h3>{title}</h3>
+      <dl>{children}</dl>
+    </section>
+  );
+}
+
+function Line({ name, title, children }: { name: string; title?: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt title={title}>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+// The head of the panel: what is selected, where it stands in the plan, and a way to its partition or its nodes.
+
+import type { JSX } from "preact";
+import { duration, plural, shape, spread } from "../format";
+import type { PlanPartition } from "../protocol";
+import { model } from "../state/model";
+import { goTo, goToPartition } from "../state/navigation";
+import { partitionOf, run } from "../state/run";
+import { selection } from "../state/selection";
+import { Badge } from "./parts";
+
+export function SelectionTitle(): JSX.Element | null {
+  const chosen = selection.value;
+  if (chosen.kind === "box") return <BoxTitle box={chosen.box} />;
+  if (chosen.kind === "none") return null;
+  const partition = run.value?.plan?.partitions.find((one) => one.id === chosen.id);
+  return partition ? <PartitionTitle partition={partition} /> : <p class="muted">This partition is not in the plan that is shown.</p>;
+}
+
+function BoxTitle({ box }: { box: number }): JSX.Element | null {
+  const node = model.value?.graph.nodes[box];
+  const placed = model.value?.scene.boxes[box]?.box;
+  if (!placed) return null;
+  const partition = partitionOf.value.get(box);
+  return (
+    <div class="title">
+      <h2>
+        {placed.kind === "node" ? placed.title : placed.kind} <span class="muted">{placed.name}</span>
+      </h2>
+      {node && <p class="muted">{node.outputs.map((tensor) => `${shape(tensor.shape)} ${tensor.dtype}`).join(", ")}</p>}
+      {node?.host && <p class="muted">Left to the host: it only passes references on.</p>}
+      {partition && partition.nodes.length > 1 && (
+        <button type="button" class="link" onClick={() => goToPartition(partition)}>
+          <Badge target={partition.target} /> in a partition of {plural(partition.nodes.length, "node")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Element {
+  const nodes = model.value?.graph.nodes;
+  const stability = partition.stability === null ? "" : ` · chosen in ${Math.round(partition.stability * 100)} % of resamplings`;
+  return (
+    <div class="title">
+      <h2>
+        <Badge target={partition.target} /> {plural(partition.nodes.length, "node")} on {partition.target}
+      </h2>
+      {partition.cost_s !== null && (
+        <p>
+          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${spread(partition.cost_s, partition.spread_s)} ${sampleWords(partition)}${stability}`}</span>
+        </p>
+      )}
+      <p class="members">
+        {partition.nodes.slice(0, 24).map((node) => (
+          <button key={node} type="button" class="link" onClick={() => goTo(node)} title={nodes?.[node]?.name}>
+            {nodes?.[node]?.op ?? node}
+          </button>
+        ))}
+        {partition.nodes.length > 24 && <span class="muted"> and {partition.nodes.length - 24} more</span>}
+      </p>
+    </div>
+  );
+}
+
+function sampleWords(partition: PlanPartition): string {
+  return partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source;
+}

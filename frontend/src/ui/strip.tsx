@@ -1,0 +1,137 @@
+// The strip on the left: the whole model at once. It is the minimap and the scroll bar of the graph.
+
+import { effect, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { seen } from "../graph/camera";
+import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
+import { cancelFrame, requestFrame } from "../raf";
+import type { GraphJson } from "../protocol";
+import { model } from "../state/model";
+import { nodeColours, theme } from "../state/painting";
+import { partitionOf } from "../state/run";
+import { hits, hovered, selection } from "../state/selection";
+import { camera, look, pan, screenSize } from "../state/view";
+
+export function Strip(): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => (canvas.current ? startStrip(canvas.current) : undefined), []);
+  return (
+    <nav class="strip" aria-label="Model">
+    <div
+      class="strip-track"
+      role="scrollbar"
+      tabIndex={0}
+      aria-label="Whole model"
+      aria-orientation="vertical"
+      aria-controls="stage"
+      aria-valuemin={0}
+      aria-valuemax={Math.max(0, (model.value?.graph.nodes.length ?? 1) - 1)}
+      {...position()}
+      onPointerDown={(event) => (event.currentTarget.setPointerCapture(event.pointerId), jump(event))}
+      onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && jump(event)}
+      onKeyDown={step}
+      onWheel={(event) => (event.preventDefault(), pan(0, -event.deltaY))}
+    >
+      <canvas ref={canvas} aria-hidden="true" />
+      <Frame />
+    </div>
+    </nav>
+  );
+}
+
+/** Where the scroll bar stands, for a screen reader. */
+function position(): { "aria-valuenow": number; "aria-valuetext": string } {
+  const range = shown();
+  return { "aria-valuenow": range?.first ?? 0, "aria-valuetext": range ? `nodes ${range.first} to ${range.last}` : "nothing in view" };
+}
+
+/** The frame around what the graph shows; it moves without the lines being drawn again. */
+function Frame(): JSX.Element | null {
+  const range = shown();
+  const count = model.value?.graph.nodes.length ?? 0;
+  if (!range) return null;
+  const { top, height } = frameOf(range, count, stripHeight.value);
+  return <span class="strip-frame" style={{ transform: `translateY(${top}px)`, height: `${height}px` }} />;
+}
+
+const stripHeight = signal(0);
+const STRIP_PAD = 6;
+
+/** The nodes that the graph shows now. */
+function shown(): { first: number; last: number } | undefined {
+  const scene = model.value?.scene;
+  return scene ? seenNodes(scene, seen(camera.value, screenSize.value)) : undefined;
+}
+
+function startStrip(canvas: HTMLCanvasElement): () => void {
+  const context = canvas.getContext("2d");
+  let known: GraphJson | undefined;
+  let lengths: Float32Array = new Float32Array();
+  const draw = (): boolean => {
+    const opened = model.peek();
+    const colours = theme.peek();
+    if (!context || !opened || !colours) return false;
+    if (opened.graph !== known) lengths = lengthsOf(opened.graph);
+    known = opened.graph;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    stripHeight.value = height;
+    fitPixels(canvas, context, width, height);
+    const view = { count: known.nodes.length, colours: nodeColours.peek(), lengths, selected: marked(), selectColour: colours.select };
+    drawLines(context, width, height, view);
+    return false;
+  };
+  const stop = effect(() => {
+    void [model.value, screenSize.value, nodeColours.value, theme.value, selection.value, hits.value, hovered.value];
+    requestFrame(draw);
+  });
+  return () => {
+    stop();
+    cancelFrame(draw);
+  };
+}
+
+function fitPixels(canvas: HTMLCanvasElement, context: CanvasRenderingContext2D, width: number, height: number): void {
+  const ratio = window.devicePixelRatio;
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+  }
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+}
+
+/** Nodes that are drawn in the colour of the selection. */
+function marked(): ReadonlySet<number> {
+  const chosen = selection.peek();
+  if (hits.peek().size > 0) return hits.peek();
+  if (chosen.kind === "box") return new Set([chosen.box]);
+  if (chosen.kind === "none") return hovered.peek();
+  return new Set([...partitionOf.peek()].filter(([, partition]) => partition.id === chosen.id).map(([node]) => node));
+}
+
+/** Centre the graph on the node at the pointer. */
+function jump(event: PointerEvent & { currentTarget: HTMLElement }): void {
+  const count = model.peek()?.graph.nodes.length ?? 0;
+  const top = event.currentTarget.getBoundingClientRect().top + STRIP_PAD;
+  centre(Math.floor((event.clientY - top) / lineHeight(count, stripHeight.peek())));
+}
+
+function centre(node: number): void {
+  const opened = model.peek();
+  const box = opened?.scene.boxes[Math.max(0, Math.min(opened.graph.nodes.length - 1, node))];
+  if (!box) return;
+  const { k } = camera.peek();
+  const { width, height } = screenSize.peek();
+  look({ k, x: box.x + box.width / 2 - width / k / 2, y: box.y + box.height / 2 - height / k / 2 });
+}
+
+const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity };
+
+function step(event: KeyboardEvent): void {
+  const by = STEP[event.key];
+  const range = shown();
+  if (by === undefined || !range) return;
+  event.preventDefault();
+  event.stopPropagation();
+  centre(Math.round((range.first + range.last) / 2) + by);
+}

@@ -1,0 +1,55 @@
+// The toolchains as chips: on or off for the next run; one that cannot be used says why, and what to do about it.
+
+import type { JSX } from "preact";
+import type { ToolchainInfo } from "../protocol";
+import { switchedOff, toggleTarget, toolchains } from "../state/catalogue";
+import { Badge, Popover } from "./parts";
+
+export function TargetChips(): JSX.Element {
+  const usable = toolchains.value.filter((one) => one.usable);
+  const missing = toolchains.value.filter((one) => !one.usable);
+  return (
+    <div class="chips" role="group" aria-label="Targets">
+      {usable.map((one) => (
+        <Chip key={one.name} toolchain={one} />
+      ))}
+      {missing.map((one) => (
+        <MissingChip key={one.name} toolchain={one} />
+      ))}
+    </div>
+  );
+}
+
+function Chip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
+  const isOn = !switchedOff.value.has(toolchain.name);
+  const { name, version, device, precision } = toolchain;
+  return (
+    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={`${name} ${version} · ${device} · ${precision}`} onClick={() => toggleTarget(name)}>
+      <Badge target={name} isOff={!isOn} />
+      {name}
+    </button>
+  );
+}
+
+function MissingChip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
+  const face = (
+    <>
+      <Badge target={toolchain.name} isOff />
+      <u>{toolchain.name}</u>
+    </>
+  );
+  return (
+    <Popover face={face} label={`Why ${toolchain.name} cannot be used`} class="chip missing">
+      {() => (
+        <>
+          <p>{toolchain.reason}</p>
+          {toolchain.hint !== "" && (
+            <p>
+              <code>{toolchain.hint}</code>
+            </p>
+          )}
+        </>
+      )}
+    </Popover>
+  );
+}

@@ -1,0 +1,87 @@
+// The totals side by side: this plan, every single target alone, greedy; as the sum of the parts and measured end to end.
+
+import type { JSX } from "preact";
+import { difference, duration, relativeError } from "../format";
+import type { Baseline, RunSnapshot } from "../protocol";
+import { look } from "../state/catalogue";
+import { run } from "../state/run";
+import { Badge, Bar } from "./parts";
+
+interface Line {
+  name: string;
+  sumS: number | null;
+  measuredS: number | null;
+  reason: string;
+  isPlan: boolean;
+}
+
+export function TotalsTab(): JSX.Element {
+  const current = run.value;
+  if (!current?.plan) return <p class="muted">No plan yet.</p>;
+  const lines = linesOf(current);
+  const widest = Math.max(...lines.map((line) => Math.max(line.sumS ?? 0, line.measuredS ?? 0)));
+  return (
+    <>
+      <table class="totals">
+        <thead>
+          <tr>
+            <th scope="col">plan</th>
+            <th scope="col">sum of its parts</th>
+            <th scope="col">measured end to end</th>
+            <td class="wide" />
+            <th scope="col">against this plan</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <Row key={line.name} line={line} widest={widest} plan={lines[0]} />
+          ))}
+        </tbody>
+      </table>
+      <Verification run={current} />
+    </>
+  );
+}
+
+function linesOf(current: RunSnapshot): Line[] {
+  const plan: Line = { name: "this plan", sumS: current.plan?.total_s ?? null, measuredS: current.verify?.measured_s ?? null, reason: "", isPlan: true };
+  const line = (one: Baseline): Line => ({ name: one.name, sumS: one.total_s, measuredS: one.measured_s, reason: one.reason, isPlan: false });
+  const others = current.baselines.map(line).sort((a, b) => (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity));
+  return [plan, ...others];
+}
+
+/** How much slower a line is than the plan: end to end where both were measured, else by the sums. */
+function against(line: Line, plan: Line | undefined): string {
+  if (!plan || line.isPlan) return "";
+  const isMeasured = line.measuredS !== null && plan.measuredS !== null;
+  const [own, base] = isMeasured ? [line.measuredS, plan.measuredS] : [line.sumS, plan.sumS];
+  return own === null || base === null ? "" : difference(own - base);
+}
+
+function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | undefined }): JSX.Element {
+  const isSingle = !line.isPlan && line.name !== "greedy";
+  const colour = isSingle ? look(line.name).base : line.isPlan ? "var(--accent)" : "var(--grey)";
+  const value = line.measuredS ?? line.sumS;
+  return (
+    <tr>
+      <th scope="row">
+        {isSingle && <Badge target={line.name} />} {line.name}
+        {isSingle && <span class="muted"> alone</span>}
+      </th>
+      <td>{line.sumS === null ? "" : duration(line.sumS)}</td>
+      <td>{line.measuredS === null ? "" : duration(line.measuredS)}</td>
+      <td class="wide">{value === null ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
+      <td>{against(line, plan)}</td>
+    </tr>
+  );
+}
+
+function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
+  const { verify } = current;
+  if (!verify) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
+  const parts: string[] = [];
+  if (verify.max_rel_error !== null) parts.push(`Largest relative error ${relativeError(verify.max_rel_error)} against ${verify.reference ?? "the reference"}`);
+  if (verify.accuracy !== null) parts.push(`${relativeError(verify.accuracy)} is accepted`);
+  if (verify.additive_error_s !== null) parts.push(`measured end to end: ${difference(verify.additive_error_s)} against the sum of the parts`);
+  return <p class="muted">{parts.join("; ")}.</p>;
+}

@@ -1,0 +1,175 @@
+// "Why this and not that?": for the selected node or partition every candidate of every target, with its cost or the reason.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { difference, duration, plural, spread } from "../format";
+import type { NodeCandidate } from "../protocol";
+import { hasEnded } from "../run_reducer";
+import { pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
+import { candidates } from "../state/candidates";
+import { look } from "../state/catalogue";
+import { isDeciding } from "../state/decisions";
+import { model } from "../state/model";
+import { point } from "../state/navigation";
+import { partitionOf, run } from "../state/run";
+import { focused, selection } from "../state/selection";
+import { byTarget, sentence, type TargetGroup } from "../why";
+import { Badge, Bar, ErrorCard, Key } from "./parts";
+import { SelectionTitle } from "./selection_title";
+
+export function WhyPanel(): JSX.Element {
+  if (selection.value.kind === "none") return <Advice />;
+  return (
+    <>
+      <SelectionTitle />
+      <Answer />
+    </>
+  );
+}
+
+function Advice(): JSX.Element {
+  const hasPlan = run.value?.plan !== null && run.value !== null;
+  return (
+    <div class="advice">
+      {hasPlan ? (
+        <p>
+          Select a node or a partition to see every way to run it, and why this one was chosen. <Key>/</Key> finds, arrows walk the edges, <Key>?</Key> lists all keys.
+        </p>
+      ) : (
+        <p>
+          This is the model's graph. Choose targets above and press <b>Run</b>: each part is measured on each of them, and the fastest way to cover the whole model is found.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Answer(): JSX.Element | null {
+  const state = candidates.value;
+  if (!run.value) return <p class="muted">No run yet: nobody has measured this node.</p>;
+  if (!hasEnded(run.value)) return <p class="muted">The run goes on; the candidates are listed when it ends.</p>;
+  if (state.kind === "loading") return <p class="muted">Looking up the candidates…</p>;
+  if (state.kind === "failed") return <ErrorCard error={state.error} />;
+  if (state.kind === "none") return null;
+  const chosen = selection.value;
+  const partition = chosen.kind === "partition" ? run.value.plan?.partitions.find((one) => one.id === chosen.id) : undefined;
+  const groups = byTarget(state.data, partition?.nodes);
+  const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_s ?? 0)));
+  return (
+    <>
+      {sentence(state.data).map((line) => (
+        <p key={line}>{line}.</p>
+      ))}
+      <Buttons />
+      {groups.map((group) => (
+        <Group key={group.target} group={group} widest={widest} />
+      ))}
+      {groups.length === 0 && <p class="muted">No target has a candidate for it, and none was rejected.</p>}
+    </>
+  );
+}
+
+/** Pin and veto for what is selected, or for the candidate in focus. */
+function Buttons(): JSX.Element {
+  const candidate = focused.value;
+  const chosen = selection.value;
+  const target = candidate?.target ?? (chosen.kind === "box" ? partitionOf.value.get(chosen.box)?.target : undefined);
+  const what = candidate ? `this ${candidate.label}` : chosen.kind === "partition" ? "this partition" : "this node";
+  return (
+    <div class="buttons">
+      <button type="button" disabled={isDeciding.value} onClick={pin} title={`Pin ${what}${target ? ` to ${target}` : ""}`}>
+        Pin <Key>p</Key>
+      </button>
+      <button type="button" disabled={isDeciding.value} onClick={veto} title={`Veto ${target ?? "its target"} for ${what}`}>
+        Veto <Key>v</Key>
+      </button>
+    </div>
+  );
+}
+
+const FEW = 4;
+
+function Group({ group, widest }: { group: TargetGroup; widest: number }): JSX.Element {
+  const isLong = useSignal(false);
+  const { target, candidates: all, rejections } = group;
+  const shown = isLong.value ? all : all.slice(0, FEW);
+  return (
+    <section class="target-group">
+      <h3>
+        <Badge target={target} /> {target} {all.length > 0 && <span class="muted">{plural(all.length, "candidate")}</span>}
+      </h3>
+      <ul>
+        {shown.map((candidate) => (
+          <Row key={candidate.id} candidate={candidate} widest={widest} />
+        ))}
+      </ul>
+      {all.length > FEW && (
+        <button type="button" class="link" onClick={() => (isLong.value = !isLong.value)}>
+          {isLong.value ? "fewer" : `${all.length - FEW} more`}
+        </button>
+      )}
+      {rejections.slice(0, isLong.value ? undefined : FEW).map((one) => (
+        <p key={`${one.stage}${one.reason}`} class="rejection">
+          <b>{one.stage}</b> {one.reason}
+          {one.count > 1 && <span class="muted"> ({one.count}×)</span>}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }): JSX.Element {
+  const isFocused = focused.value?.id === candidate.id;
+  const { cost } = candidate;
+  const names = candidate.nodes.map((node) => model.value?.graph.nodes[node]?.name ?? String(node)).join(", ");
+  return (
+    <li class={candidate.chosen ? "candidate chosen" : "candidate"} onPointerEnter={() => point(candidate.nodes)} onPointerLeave={() => point([])}>
+      <button type="button" class="row" aria-pressed={isFocused} title={[candidate.label, names, candidate.rule, totalWords(candidate)].filter(Boolean).join("\n")} onClick={() => (focused.value = isFocused ? null : candidate)}>
+        <span class="label">
+          {candidate.chosen && <span class="good" aria-label="chosen">✓ </span>}
+          {labelOf(candidate)}
+        </span>
+        <span class="regret">{regretWords(candidate)}</span>
+        {cost.seconds !== null && (
+          <>
+            {candidate.regret_s !== null && widest > 0 ? <Bar share={candidate.regret_s / widest} colour={look(candidate.target).base} /> : <span />}
+            <span class="numbers">
+              {duration(cost.seconds)} <span class="muted">{spread(cost.seconds, cost.spread_s)}</span>
+            </span>
+          </>
+        )}
+      </button>
+      <span class="row-buttons">
+        <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Pin exactly ${candidate.label} to ${candidate.target}`} title="Pin exactly this" onClick={() => pinCandidate(candidate)}>
+          ◆
+        </button>
+        <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Veto ${candidate.label} of ${candidate.target}`} title="Never this one" onClick={() => vetoThisCandidate(candidate)}>
+          ⊘
+        </button>
+      </span>
+      {cost.seconds === null && (
+        <p class="rejection">
+          <b>{cost.stage || cost.source}</b> {cost.reason}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** What it holds in few words: its operators, first and last where there are many. */
+function labelOf(candidate: NodeCandidate): string {
+  const ops = candidate.nodes.map((node) => model.value?.graph.nodes[node]?.op ?? "");
+  if (ops.length === 1) return `${ops[0] ?? ""} alone`;
+  return ops.length <= 3 ? ops.join(" + ") : `${ops[0] ?? ""} … ${ops[ops.length - 1] ?? ""}, ${ops.length} nodes`;
+}
+
+/** What the regret is over: the least total of a plan that holds the candidate. */
+function totalWords({ regret_s: regret }: NodeCandidate): string {
+  const total = run.value?.plan?.total_s;
+  return regret === null || total === undefined ? "" : `cheapest plan that holds it: ${duration(total + regret)}`;
+}
+
+function regretWords(candidate: NodeCandidate): string {
+  if (candidate.chosen || candidate.regret_s === null) return candidate.chosen ? "–" : "";
+  return difference(candidate.regret_s);
+}

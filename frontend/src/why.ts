@@ -1,0 +1,78 @@
+// What the panel "Why" says of a node: its candidates by target, best first, and one sentence for the choice. Pure.
+
+import { duration, spread } from "./format";
+import type { NodeCandidate, NodeCandidates, NodeRejection } from "./protocol";
+
+export interface TargetGroup {
+  target: string;
+  candidates: NodeCandidate[];
+  rejections: GroupedRejection[];
+}
+
+/** Rejections with the same stage and reason, and how many there are. */
+export interface GroupedRejection extends NodeRejection {
+  count: number;
+}
+
+/** Candidates and rejections by target: the target of the chosen one first, then by the least regret, then by the least cost. */
+export function byTarget(data: NodeCandidates, holding?: readonly number[]): TargetGroup[] {
+  const groups = new Map<string, TargetGroup>();
+  const of = (target: string): TargetGroup => {
+    const known = groups.get(target) ?? { target, candidates: [], rejections: [] };
+    groups.set(target, known);
+    return known;
+  };
+  const wanted = holding ? data.candidates.filter((one) => holding.every((node) => one.nodes.includes(node))) : data.candidates;
+  for (const candidate of [...wanted].sort(better)) of(candidate.target).candidates.push(candidate);
+  for (const rejection of data.rejections) {
+    const group = of(rejection.target);
+    const same = group.rejections.find((one) => one.stage === rejection.stage && one.reason === rejection.reason);
+    if (same) same.count += 1;
+    else group.rejections.push({ ...rejection, count: 1 });
+  }
+  const rank = (group: TargetGroup): number => (group.candidates[0] ? 0 : 1);
+  return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
+}
+
+/** The order of candidates: chosen first, then by regret, then those with a cost by nodes and cost, then those without. */
+function better(a: NodeCandidate, b: NodeCandidate): number {
+  const keys = (one: NodeCandidate): number[] => [
+    one.chosen ? 0 : 1,
+    one.cost.seconds === null ? 1 : 0,
+    one.regret_s ?? Infinity,
+    one.nodes.length,
+    one.cost.seconds ?? Infinity,
+  ];
+  const [left, right] = [keys(a), keys(b)];
+  for (const [i, value] of left.entries()) {
+    const other = right[i] ?? 0;
+    if (value !== other) return value < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** How the choice reads: who runs it, in what time, and how far the best other target is from winning. */
+export function sentence(data: NodeCandidates): string[] {
+  const chosen = data.candidates.find((one) => one.chosen);
+  if (!chosen) return [];
+  const { seconds, spread_s: spreadS, samples, source } = chosen.cost;
+  const lines = [`${chosen.target} runs it in ${seconds === null ? "a time that is not known" : [duration(seconds), spread(seconds, spreadS)].filter(Boolean).join(" ")}`];
+  if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
+  const rival = data.candidates
+    .filter((one) => one.target !== chosen.target && one.regret_s !== null && one.cost.seconds !== null)
+    .sort((a, b) => (a.regret_s ?? 0) - (b.regret_s ?? 0))[0];
+  const needed = rival && threshold(rival);
+  if (rival && needed !== undefined && rival.cost.seconds !== null) {
+    const isClose = (rival.regret_s ?? 0) <= (chosen.cost.spread_s ?? 0) + (rival.cost.spread_s ?? 0);
+    if (isClose) lines.push(`${rival.target} is too close to call: the difference is within the spread`);
+    else if (needed > 0) lines.push(`${rival.target} would win here below ${duration(needed)}; it takes ${duration(rival.cost.seconds)}`);
+    else lines.push(`${rival.target} would not win here even if it took no time`);
+  }
+  return lines;
+}
+
+/** The cost at which a candidate would enter the best plan, all else as it is. */
+export function threshold(candidate: NodeCandidate): number | undefined {
+  const { regret_s: regret, cost } = candidate;
+  return regret === null || cost.seconds === null ? undefined : cost.seconds - regret;
+}

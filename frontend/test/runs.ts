@@ -1,0 +1,39 @@
+// Runs for the page's tests.
+
+import type { PlanPartition, RunSnapshot } from "../src/protocol";
+
+export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
+  const id = `${target}-${nodes.join("-")}`;
+  return { id, target, nodes, names: nodes.map((n) => `n${n}`), ops: [], cost_s: costS, spread_s: costS / 50, samples: 12, source: "measured", stability: 1 };
+}
+
+export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
+  return {
+    id: "r1",
+    state: "running",
+    seq: 0,
+    model: "m1",
+    model_name: "chain",
+    targets: ["tvm", "onnxruntime"],
+    constraints: [],
+    created: "2026-01-01T00:00:00Z",
+    base: null,
+    machine: "a laptop",
+    phase: null,
+    done: 0,
+    total: 0,
+    counts: [],
+    lower_bound_s: null,
+    best_s: null,
+    optimal: null,
+    plan: { total_s: 2e-3, partitions: [partition("tvm", [0]), partition("onnxruntime", [1, 2])], transitions: [] },
+    baselines: [],
+    verify: null,
+    notes: [],
+    error: null,
+    conflict: [],
+    uncovered: [],
+    artifact: false,
+    ...changes,
+  };
+}

@@ -1,0 +1,50 @@
+"""One explorer and one browser for all browser tests; each test has a page of its own, which is checked when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from .explorer import Explorer, Watched, launch, running
+
+PATIENCE_MS = 20_000
+"""How long a page may take for anything but a measurement: generous, since other work may share the machine."""
+
+
+@pytest.fixture(scope="session")
+def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    with running(tmp_path_factory.mktemp("explorer")) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = launch(playwright)
+        yield opened
+        opened.close()
+
+
+OpenPage = Callable[..., Watched]
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
+    """Opens pages: ``open_page(address, width=…, height=…, scheme=…)``."""
+    pages: list[Watched] = []
+
+    def make(address: str, width: int = 1440, height: int = 900, scheme: str = "light", **options: object) -> Watched:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)  # type: ignore[arg-type]
+        context.set_default_timeout(PATIENCE_MS)
+        watched = Watched(context.new_page())
+        pages.append(watched)
+        watched.open(address)
+        return watched
+
+    yield make
+    for watched in pages:
+        watched.page.context.close()
+        watched.check()

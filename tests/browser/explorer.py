@@ -1,0 +1,117 @@
+"""What the browser tests and the pictures work with: a running explorer, and Debian's Chromium with a page that is watched."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Locator, Page, Playwright, Request
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOCAL = {"127.0.0.1", "localhost"}
+START_S = 60.0
+
+
+@dataclass
+class Explorer:
+    """A running `collage explore`. `address` ends with a slash."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@contextmanager
+def running(home: Path, *arguments: str) -> Iterator[Explorer]:
+    """`collage explore` with these arguments on a free port, which keeps its things in `home`."""
+    command = [str(Path(sys.executable).with_name("collage")), "explore", *arguments, "--no-browser"]
+    environment = {**os.environ, "COLLAGE_HOME": str(home)}
+    with (home / "explore.log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        found = re.search(r"http://\S+/", line)
+        if found:
+            explorer = Explorer(found[0], process)
+            try:
+                yield explorer
+            finally:
+                explorer.stop()
+            return
+    raise AssertionError(f"collage explore said {''.join(lines)!r} and ended: {(home / 'explore.log').read_text()}")
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Debian's Chromium, which asks nobody for anything."""
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+
+
+@dataclass
+class Watched:
+    """A page, with everything that it must not do."""
+
+    page: Page
+    foreign: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", self._request)
+        self.page.on("websocket", lambda socket: self._address(socket.url))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+
+    def _request(self, request: Request) -> None:
+        self._address(request.url)
+
+    def _address(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname not in LOCAL:
+            self.foreign.append(url)
+
+    def check(self) -> None:
+        """No request left the machine, and no script failed."""
+        assert self.foreign == []
+        assert self.faults == []
+
+    def open(self, address: str) -> None:
+        self.page.goto(address)
+        self.idle()
+
+    def idle(self) -> None:
+        """Wait for the page's own signal: no request, layout, frame or animation is pending."""
+        self.page.evaluate("() => window.__collage.idle()")
+
+    def node(self, name: str) -> Locator:
+        """The element of a node of the graph, by the model's name for it."""
+        return self.page.locator(f'.stage [data-name="{name}"]')
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other, each when the page is idle."""
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.idle()

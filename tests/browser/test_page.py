@@ -1,0 +1,270 @@
+"""The page as a person uses it, on a real explorer: a sample, its graph, its recorded run, a pin; by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched, running
+
+NODES = ["add1", "relu1", "pool1"]
+"""Some nodes of mini-MNIST, by the names that the model gives them."""
+
+
+@pytest.fixture
+def sample(explorer: Explorer, open_page: OpenPage) -> Watched:
+    """mini-MNIST with its recorded run."""
+    return open_page(f"{explorer.address}?sample=mini_mnist")
+
+
+def target_of(page: Watched, node: str) -> str:
+    """The target on which the graph says that a node runs."""
+    name = page.node(node).get_attribute("aria-label") or ""
+    found = re.search(r", on (\w+)", name)
+    assert found, f"{name!r} names no target"
+    return found[1]
+
+
+def pin_elsewhere(page: Watched, node: str) -> str:
+    """Select a node and pin it, exactly as one candidate of another target says; that target."""
+    before = target_of(page, node)
+    page.node(node).click()
+    page.idle()
+    buttons = page.page.get_by_role("button", name=re.compile(r"^Pin exactly .* to (?!" + before + r"\b)\w+$"))
+    words = buttons.first.get_attribute("aria-label") or ""
+    buttons.first.click()
+    page.idle()
+    return words.rsplit(" ", 1)[1]
+
+
+def test_from_the_samples_to_a_pin_that_holds(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(explorer.address)
+    page = watched.page
+    page.get_by_role("button", name="mini-MNIST").click()
+    watched.idle()
+    expect(page.get_by_text("recorded", exact=True)).to_be_visible()
+    for node in NODES:
+        expect(watched.node(node)).to_have_attribute("aria-label", re.compile(r", on \w+"))
+    recorded = page.url
+    target = pin_elsewhere(watched, "relu1")
+    assert target_of(watched, "relu1") == target
+    expect(page.locator(".decision")).to_contain_text(re.compile(r"[+±−].* partitions? change"))
+    page.get_by_role("tab", name="Pins 1").click()
+    expect(page.locator(".pins")).to_contain_text(f"to {target}")
+    assert page.url != recorded
+    page.reload()
+    watched.idle()
+    assert target_of(watched, "relu1") == target
+    page.get_by_role("tab", name="Pins 1").click()
+    page.get_by_role("button", name=re.compile("^Remove: pin")).click()
+    watched.idle()
+    expect(page.get_by_role("tab", name="Pins", exact=True)).to_be_visible()
+
+
+def test_undo_and_redo_bring_back_the_same_plans(sample: Watched) -> None:
+    before = target_of(sample, "relu1")
+    after = pin_elsewhere(sample, "relu1")
+    sample.press("u")
+    assert target_of(sample, "relu1") == before
+    sample.press("U")
+    assert target_of(sample, "relu1") == after
+
+
+def test_a_veto_moves_the_node_and_one_that_leaves_nothing_is_refused(sample: Watched) -> None:
+    sample.node("relu1").click()
+    sample.idle()
+    refused = sample.page.get_by_text("The plan is as it was.")
+    left = set()
+    for _ in range(4):
+        target = target_of(sample, "relu1")
+        sample.press("v")
+        if refused.is_visible():
+            assert target_of(sample, "relu1") == target
+            break
+        left.add(target)
+        assert target_of(sample, "relu1") not in left
+    expect(refused).to_be_visible()
+    expect(sample.page.get_by_role("alert")).to_contain_text(f"veto {target} for relu1")
+
+
+def test_why_lists_every_target_with_its_costs(sample: Watched) -> None:
+    sample.node("relu1").click()
+    sample.idle()
+    panel = sample.page.get_by_role("complementary", name="Details")
+    for target in ("onnxruntime", "openvino", "tvm"):
+        expect(panel.get_by_role("heading", name=re.compile(target))).to_be_visible()
+    expect(panel.get_by_label("chosen")).to_have_count(1)
+    expect(panel).to_contain_text(re.compile(r"runs it in [\d.]+ (µs|ms)"))
+    sample.page.get_by_role("tab", name="Node").click()
+    expect(panel).to_contain_text("1×8×28×28 float32")
+
+
+def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenPage) -> None:
+    """The one test that measures: counts rise, the run ends, the plan is verified and honours the pin."""
+    watched = open_page(f"{explorer.address}?sample=mini_mnist")
+    page = watched.page
+    target = pin_elsewhere(watched, "relu1")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.locator(".search-words")).to_contain_text("measuring candidates", timeout=120_000)
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=300_000)
+    watched.idle()
+    assert target_of(watched, "relu1") == target
+    expect(page.locator(".readout")).to_contain_text("verified")
+    expect(page.get_by_text("recorded", exact=True)).to_have_count(0)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    names = zipfile.ZipFile(Path(download.value.path())).namelist()
+    assert "plan.json" in names
+    assert any(name.startswith("artifact/") for name in names)
+
+
+def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=squeezenet")
+    watched.page.get_by_role("button", name="Run", exact=True).click()
+    watched.page.get_by_role("button", name="Cancel").click()
+    expect(watched.page.locator(".search-words")).to_have_text("cancelled")
+    expect(watched.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+
+
+def test_everything_by_keyboard(sample: Watched) -> None:
+    page = sample.page
+    sample.press("/")
+    page.keyboard.type("relu")
+    expect(page.get_by_role("option").first).to_contain_text("Relu")
+    sample.press("Enter")
+    selected = page.locator('.stage [aria-pressed="true"]')
+    expect(selected).to_have_attribute("data-name", "relu1")
+    sample.press("ArrowDown")
+    expect(selected).to_have_attribute("data-name", "pool1")
+    expect(selected).to_be_focused()
+    sample.press("ArrowUp", "p")
+    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    sample.press("u")
+    expect(page.get_by_role("tab", name="Pins", exact=True)).to_be_visible()
+    sample.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    sample.press("Escape", "Escape")
+    expect(selected).to_have_count(0)
+
+
+def test_finding_from_afar_brings_the_node_near_and_gives_it_the_focus(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=resnet50")
+    watched.press("f")
+    expect(watched.page.locator(".stage [data-id]")).to_have_count(0)
+    watched.press("/")
+    watched.page.keyboard.type("gemm")
+    watched.press("Enter")
+    expect(watched.page.locator(".stage :focus")).to_have_attribute("aria-label", re.compile("^Gemm"))
+    expect(watched.page.locator(".stage :focus")).to_be_in_viewport()
+
+
+def test_tab_reaches_the_graph_and_enter_selects(sample: Watched) -> None:
+    sample.page.get_by_role("scrollbar", name="Whole model").focus()
+    sample.press("Tab")
+    focused = sample.page.locator(".stage :focus")
+    expect(focused).to_have_count(1)
+    sample.press("Enter")
+    expect(focused).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_is_selected_is_in_the_address(sample: Watched, open_page: OpenPage) -> None:
+    page = sample.page
+    first = page.url
+    sample.node("relu1").click()
+    sample.idle()
+    page.get_by_role("radio", name="Cost").click()
+    assert "node=" in page.url
+    assert "overlay=cost" in page.url
+    other = open_page(page.url)
+    expect(other.node("relu1")).to_have_attribute("aria-pressed", "true")
+    expect(other.page.get_by_role("radio", name="Cost")).to_have_attribute("aria-checked", "true")
+    page.go_back()
+    page.go_back()
+    sample.idle()
+    assert page.url == first
+    expect(sample.node("relu1")).to_have_attribute("aria-pressed", "false")
+    page.go_forward()
+    sample.idle()
+    expect(sample.node("relu1")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_plan_never_moves_a_node(sample: Watched) -> None:
+    places = [sample.node(node).bounding_box() for node in NODES]
+    pin_elsewhere(sample, "relu1")
+    assert [sample.node(node).bounding_box() for node in NODES] == places
+
+
+def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched) -> None:
+    page = sample.page
+    before = sample.node("pool1").bounding_box()
+    assert before
+    page.mouse.move(before["x"] + 1, before["y"] + 1)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    sample.idle()
+    width = "(width) => document.querySelector('[data-name=pool1]').getBoundingClientRect().width > width"
+    page.wait_for_function(width, arg=1.5 * before["width"])
+    after = sample.node("pool1").bounding_box()
+    assert after
+    assert abs(after["x"] - before["x"]) < 2
+    assert abs(after["y"] - before["y"]) < 2
+    page.get_by_role("button", name="Fit").click()
+    sample.idle()
+    for name in ("x", "logits"):
+        expect(sample.node(name)).to_be_in_viewport()
+
+
+def test_selecting_does_not_move_the_view(sample: Watched) -> None:
+    sample.press("+", "+")
+    before = sample.node("relu1").bounding_box()
+    sample.node("relu1").click()
+    sample.idle()
+    assert sample.node("relu1").bounding_box() == before
+
+
+def test_the_drawer_names_partitions_and_totals(sample: Watched) -> None:
+    page = sample.page
+    page.get_by_role("tab", name="Partitions").click()
+    page.get_by_role("row").nth(1).get_by_role("button").click()
+    sample.idle()
+    assert "part=" in page.url
+    page.get_by_role("tab", name="Totals").click()
+    for name in ("this plan", "greedy", "onnxruntime alone"):
+        expect(page.get_by_role("rowheader", name=name)).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_follow_the_system(explorer: Explorer, open_page: OpenPage, scheme: str) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist", scheme=scheme)
+    sum_of = "reduce((sum, value) => sum + Number(value), 0)"
+    page_colour = f"() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).{sum_of}"
+    corner = f"""() => {{ const canvas = document.querySelector('.stage canvas');
+        return [...canvas.getContext('2d').getImageData(4, canvas.height - 4, 1, 1).data.slice(0, 3)].{sum_of}; }}"""
+    for probe in (page_colour, corner):
+        value = watched.page.evaluate(probe)
+        assert value > 700 if scheme == "light" else value < 120
+
+
+def test_at_200_percent_everything_can_be_reached(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist", width=640, height=360, device_scale_factor=2)
+    assert watched.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    for name in ("Why", "Partitions", "Log"):
+        watched.page.get_by_role("tab", name=name).scroll_into_view_if_needed()
+        expect(watched.page.get_by_role("tab", name=name)).to_be_in_viewport()
+
+
+def test_a_server_that_goes_away_is_said(tmp_path: Path, open_page: OpenPage) -> None:
+    with running(tmp_path, "squeezenet") as own:
+        watched = open_page(own.address)
+        watched.page.get_by_role("button", name="Run", exact=True).click()
+        expect(watched.page.locator(".search-words")).to_contain_text("candidates", timeout=120_000)
+        own.stop()
+        expect(watched.page.locator(".readout")).to_contain_text("disconnected")
+        expect(watched.page.get_by_role("group", name="Graph of squeezenet")).to_be_visible()
