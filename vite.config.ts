@@ -2,9 +2,7 @@
 // Addresses in the built files are relative, so that the page works under any path prefix.
 import { defineConfig } from "vitest/config";
 
-// `npm run dev` serves the sources as they are edited; requests go to an explorer that runs beside it (`make run`).
-const SERVER = "http://127.0.0.1:8765";
-
+// `npm run dev` builds again on every change; `make run` beside it serves the page.
 export default defineConfig({
   base: "./",
   publicDir: false,
@@ -18,9 +16,5 @@ export default defineConfig({
     rolldownOptions: { input: "frontend/src/main.tsx" },
   },
   worker: { format: "es" },
-  server: {
-    proxy: { "/api": SERVER, "/socket.io": { target: SERVER, ws: true } },
-    watch: { ignored: ["**/.venv/**", "**/collage_core/**", "**/server/**", "**/tests/**"] },
-  },
   test: { include: ["frontend/**/*.test.ts"], environment: "node" },
 });

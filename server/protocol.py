@@ -398,6 +398,7 @@ class RunSnapshot:
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
+        recorded: Its costs come with the product and were not measured by this installation.
     """
 
     id: str
@@ -425,6 +426,7 @@ class RunSnapshot:
     conflict: list[int] = field(default_factory=list)
     uncovered: list[int] = field(default_factory=list)
     artifact: bool = False
+    recorded: bool = False
 
 
 @dataclass(frozen=True)

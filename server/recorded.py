@@ -95,5 +95,6 @@ def _snapshot(run: str, outcome: job.Outcome) -> RunSnapshot:
         baselines=[],
         verify=None,
         notes=[],
+        recorded=True,
     )
     return finish(bare, outcome["document"])

@@ -228,7 +228,7 @@ class RunService:
             message = "accuracy and time_limit_s cannot be set for a search on known costs"
             raise Problem(400, "invalid", message, "leave them out, or start a run without a base")
         off = [{"kind": "veto", "target": target} for target in known if target not in request.targets]
-        session = self._new_session(request, base.model_name, base.machine, ())
+        session = self._new_session(request, base.model_name, base.machine, (), recorded=base.recorded)
         args = (str(base_folder), [*request.constraints, *off], str(session.folder))
         return Work(session, job.search, args, is_search=True)
 
@@ -256,7 +256,7 @@ class RunService:
                 raise
             raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
 
-    def _new_session(self, request: RunRequest, model_name: str, machine: str, nodes: Nodes) -> Session:
+    def _new_session(self, request: RunRequest, model_name: str, machine: str, nodes: Nodes, *, recorded: bool = False) -> Session:
         snapshot = RunSnapshot(
             id=run_store.new_run_id(),
             state="queued",
@@ -279,6 +279,7 @@ class RunService:
             baselines=[],
             verify=None,
             notes=[],
+            recorded=recorded,
         )
         folder = run_store.runs_folder() / snapshot.id
         folder.mkdir()

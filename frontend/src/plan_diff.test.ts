@@ -26,6 +26,7 @@ describe("a change of the plan", () => {
   test("a run over recorded costs stays labelled", () => {
     expect(isRecorded(runSnapshot({ state: "recorded" }))).toBe(true);
     expect(isRecorded(runSnapshot({ state: "done", plan: { ...before, partitions: [{ ...partition("tvm", [0]), source: "recorded" }] } }))).toBe(true);
+    expect(isRecorded(runSnapshot({ state: "done", base: "recorded-mnist", recorded: true }))).toBe(true);
     expect(isRecorded(runSnapshot({ state: "done" }))).toBe(false);
   });
 });

@@ -61,5 +61,5 @@ export function shares(plan: PlanInfo): Share[] {
 
 /** Whether the costs of a run come from a recording, and were not measured on this machine just now. */
 export function isRecorded(run: RunSnapshot): boolean {
-  return run.state === "recorded" || (run.plan?.partitions.some((partition) => partition.source === "recorded") ?? false);
+  return run.recorded || run.state === "recorded" || (run.plan?.partitions.some((partition) => partition.source === "recorded") ?? false);
 }

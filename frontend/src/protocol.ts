@@ -315,6 +315,7 @@ export interface VerifyInfo {
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
+ *     recorded: Its costs come with the product and were not measured by this installation.
  */
 export interface RunSnapshot {
   id: string;
@@ -342,6 +343,7 @@ export interface RunSnapshot {
   conflict: number[];
   uncovered: number[];
   artifact: boolean;
+  recorded: boolean;
 }
 
 /**

@@ -34,6 +34,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     conflict: [],
     uncovered: [],
     artifact: false,
+    recorded: false,
     ...changes,
   };
 }

@@ -57,6 +57,7 @@ def test_from_the_samples_to_a_pin_that_holds(explorer: Explorer, open_page: Ope
     page.get_by_role("tab", name="Pins 1").click()
     expect(page.locator(".pins")).to_contain_text(f"to {target}")
     assert page.url != recorded
+    expect(page.get_by_text("searched again over costs recorded on")).to_be_visible()
     page.reload()
     watched.idle()
     assert target_of(watched, "relu1") == target

@@ -37,6 +37,7 @@ function words(current: RunSnapshot): string {
   const proof = current.optimal === true ? "optimal · " : "";
   if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
   if (current.state !== "done") return current.state;
+  if (current.recorded) return `${proof}searched again over costs recorded on ${current.machine || "another machine"}`;
   return current.base === null ? `${proof}${count(measured)} distinct candidates measured` : `${proof}searched again over known costs`;
 }
 
