@@ -68,7 +68,7 @@ def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
         CollageError: one is malformed, or names a node, candidate or target that there is not.
     """
     if not isinstance(items, list):
-        raise CollageError(f"constraints are {items!r}, they must be a list", "see the constraints file in the docs", "bad_constraint")
+        raise CollageError(f"constraints are {items!r}, they must be a list", "docs/files.md shows the constraints file", "bad_constraint")
     return [_parse(item, f"constraints[{index}]", problem) for index, item in enumerate(items)]
 
 
@@ -97,11 +97,14 @@ def _parse(item: Any, where: str, problem: SearchProblem) -> Constraint:
 
 
 def _for_candidate(kind: str, item: dict[str, Any], where: str, problem: SearchProblem) -> Constraint:
-    wanted = str(item["candidate"])
-    found = next((candidate for candidate in problem.candidates if candidate.id == wanted), None)
+    wanted, listed = item["candidate"], problem.candidates
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        found = listed[wanted] if 0 <= wanted < len(listed) else None
+    else:
+        found = next((candidate for candidate in listed if candidate.id == wanted), None)
     if found is None:
         raise _mistake(f"{where}.candidate", item["candidate"], "the id of a candidate (or, in `collage search`, its index)")
-    return Constraint(kind, found.bits, found.target, wanted)
+    return Constraint(kind, found.bits, found.target, found.id)
 
 
 def _between(item: dict[str, Any], where: str, problem: SearchProblem) -> int:
@@ -154,7 +157,7 @@ def _flag(item: dict[str, Any], key: str, where: str) -> bool:
 
 
 def _mistake(where: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where} is {found!r}, it must be {wanted}", "see the constraints file in the docs", "bad_constraint")
+    return CollageError(f"{where} is {found!r}, it must be {wanted}", "docs/files.md shows the constraints file", "bad_constraint")
 
 
 def minimal_conflict(constraints: Sequence[Constraint], is_feasible: Callable[[Sequence[Constraint]], bool]) -> list[int]:

@@ -127,7 +127,12 @@ class Cover:
             covered = rel | move.rel
             run = ((covered + 1) & ~covered).bit_length() - 1
             weight, kept = (move.weight, live) if not (live or move.reads or move.makes) else self._hand_over(move, live, first, covered)
-            yield move, weight, (first + run, covered >> run, kept, used | move.uses, self._retired(after, first + run))
+            reached = first + run
+            if reached >= self.problem.nodes:
+                # One end only, whatever was used on the way, so that equal plans meet there and are compared.
+                yield move, weight, (reached, 0, (), 0, ())
+            else:
+                yield move, weight, (reached, covered >> run, kept, used | move.uses, self._retired(after, reached))
 
     def _hand_over(
         self, move: Move, live: tuple[tuple[int, int], ...], first: int, covered: int

@@ -169,9 +169,7 @@ def problem_from_json(data: Any) -> SearchProblem:
 
 
 def _mistake(where: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(
-        f"{where} is {found!r}, it must be {wanted}", "the design's `collage search` contract shows the form", "bad_problem"
-    )
+    return CollageError(f"{where} is {found!r}, it must be {wanted}", "docs/files.md shows a problem", "bad_problem")
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Any]:

@@ -65,7 +65,7 @@ def read_description(path: Path) -> DescribedToolchain:
     except OSError as error:
         raise CollageError(f"cannot read the toolchain {str(path)!r}: {error.strerror}", "give a TOML file", "no_file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CollageError(f"{str(path)!r} is not TOML: {error}", "see the docs on described toolchains", "bad_rule") from error
+        raise CollageError(f"{str(path)!r} is not TOML: {error}", "docs/files.md shows a described toolchain", "bad_rule") from error
     where = str(path)
     for key, value in data.items():
         if key not in _KEYS:
@@ -103,4 +103,4 @@ def _pattern(item: Any, where: str) -> PartitionRule:
 
 
 def _mistake(where: str, key: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where}: {key} is {found!r}, it must be {wanted}", "see the docs on described toolchains", "bad_rule")
+    return CollageError(f"{where}: {key} is {found!r}, it must be {wanted}", "docs/files.md shows a described toolchain", "bad_rule")

@@ -27,7 +27,7 @@ from .problems import every_plan, order_of, problems
 
 @pytest.mark.parametrize("search", ["astar", "dijkstra"])
 @given(problem=problems())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_exact_search_finds_the_first_of_the_best_plans(search: str, problem: SearchProblem) -> None:
     plans = list(every_plan(problem))
     if not plans:
