@@ -98,7 +98,7 @@ def _build(
     module = joined(parts, inputs, outputs, constants)
     (folder / LISTING).write_text(module.script(show_meta=False))
     try:
-        library = compile_library(module, threads, in_place=False)
+        library = compile_library(module, threads)
     except ToolchainError as error:
         raise CollageError(f"TVM cannot compile the assembled module: {error.message}", "", "toolchain") from error
     (folder / LIBRARY).write_bytes(library)

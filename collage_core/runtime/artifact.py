@@ -27,22 +27,31 @@ LONGEST_TIMING_S = 1.0
 
 
 class Artifact:
-    """A model that is ready to run in this process.
+    """A model that is ready to run in this process, by one thread at a time.
 
     Attributes:
         inputs, outputs: The model's, in order.
         notes: What the user should know, such as a toolchain that has another version now.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, partitions: list[PackedPartition], machine: Any, notes: tuple[str, ...]):
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        partitions: list[PackedPartition],
+        entry: tuple[Any, tuple[Any, ...]],
+        notes: tuple[str, ...],
+    ):
         self.folder = folder
         self.manifest = manifest
         self.inputs = manifest.inputs
         self.outputs = manifest.outputs
         self.notes = notes
         self._partitions = partitions
-        self._main = machine["main"]
-        self._arguments = [_empty(tensor) for tensor in self.inputs]
+        self._main, scratch = entry
+        self._given = [_empty(tensor) for tensor in self.inputs]
+        self._made = [_empty(tensor) for tensor in self.outputs]
+        self._arguments = (*self._given, *self._made, *scratch)
 
     @classmethod
     def open(cls, folder: str | Path) -> Artifact:
@@ -68,8 +77,8 @@ class Artifact:
             CollageError: the inputs do not fit, or a partition failed.
         """
         self._give(arrays)
-        made = self._call()
-        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, made, strict=True)}
+        self._call()
+        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, self._made, strict=True)}
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None, warm_up: int = 3) -> list[float]:
         """Seconds of each of `repeat` inferences, with nothing copied in or out.
@@ -106,12 +115,12 @@ class Artifact:
 
     def _give(self, arrays: Mapping[str, np.ndarray]) -> None:
         check_inputs(self.inputs, arrays)
-        for tensor, argument in zip(self.inputs, self._arguments, strict=True):
+        for tensor, argument in zip(self.inputs, self._given, strict=True):
             _values(tensor, argument)[...] = arrays[tensor.name]
 
-    def _call(self) -> Any:
+    def _call(self) -> None:
         try:
-            return self._main(*self._arguments)
+            self._main(*self._arguments)
         except Exception as error:
             raise self._explained(error) from error
 
@@ -171,20 +180,20 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int) -> PackedPartitio
     return PackedPartition(entry, kernel)
 
 
-def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> Any:
-    """The virtual machine over the module, its calls bound to `partitions`.
+def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:
+    """The module's entry, its calls bound to `partitions`.
 
-    It looks the functions up by name as it is made, and keeps them; then the names are free for another artifact.
+    The virtual machine looks functions up by name as it is made, and keeps them; then the names are free for another artifact.
     """
     from tvm_ffi.registry import register_global_func, remove_global_func
 
-    from ..toolchains.tvm import use_threads, virtual_machine
+    from ..toolchains.tvm import entry, use_threads
 
     use_threads(threads)
     for partition in partitions:
         register_global_func(partition.entry.symbol, partition, override=True)
     try:
-        return virtual_machine((folder / LIBRARY).read_bytes())
+        return entry((folder / LIBRARY).read_bytes())
     except Exception as error:
         raise CollageError(f"TVM cannot load {str(folder / LIBRARY)!r}: {one_line(error)}", REBUILD, "damaged") from error
     finally:

@@ -22,6 +22,9 @@ from .tvm_import import import_onnx, output_types
 from .tvm_packing import PackWeights
 from .tvm_schedule import ScheduleCpu, scheduled
 
+BUFFERS = "buffers"
+"""The function of a library that makes the buffers for ``main``."""
+
 
 def cpu_target(threads: int) -> tvm.target.Target:
     """This machine's processor."""
@@ -68,13 +71,15 @@ class DestinationPassing:
 
     def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
         main, builder = mod["main"], relax.BlockBuilder(mod)
-        bound = {binding.var: binding.value for block in main.body.blocks for binding in block.bindings}
+        bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        bound = {binding.var: binding.value for binding in bindings}
+        allocated = {binding.var for binding in bindings if _is_call(binding, "relax.builtin.alloc_tensor")}
         outputs = [relax.Var(f"out{place}", kind) for place, kind in enumerate(output_types(main))]
         placed: dict[relax.Var, relax.Var] = {}
         copies = []
         for place, output in enumerate(outputs):
             origin = _origin(main.body.body, place if isinstance(main.ret_ty, relax.TupleType) else None, bound)
-            if _is_allocation(bound.get(origin)) and origin not in placed:
+            if origin in allocated and origin not in placed:
                 placed[origin] = output
             else:
                 copies.append(_copy(builder, origin, output))
@@ -98,10 +103,6 @@ def _origin(expr: Any, field: int | None, bound: dict[Any, Any]) -> Any:
             return expr if field is None else relax.TupleGetItem(expr, field)
 
 
-def _is_allocation(value: Any) -> bool:
-    return isinstance(value, relax.Call) and getattr(value.op, "name", "") == "relax.builtin.alloc_tensor"
-
-
 def _moved(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:
     return relax.VarBinding(binding.var, placed[binding.var]) if binding.var in placed else binding
 
@@ -115,8 +116,49 @@ def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var) -> Any:
     return relax.VarBinding(relax.Var("_", relax.TupleType([])), relax.Call(name, [source, target]))
 
 
-def compile_library(module: IRModule, threads: int, *, in_place: bool) -> bytes:
-    """The shared library of what `lowered` made, or of such modules joined; `in_place` for a ``main`` that returns nothing.
+@tvm.transform.module_pass(opt_level=0, name="CollageHoistBuffers")
+class HoistBuffers:
+    """Gives ``main`` its intermediate buffers as further parameters, and makes the function `BUFFERS` that allocates them.
+
+    So they are allocated once, not at every call, and the functions that are called with them see the same addresses again.
+    Works on what TVM's `StaticPlanBlockMemory` and `LowerAllocTensor` leave.
+    """
+
+    def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
+        main, builder = mod["main"], relax.BlockBuilder(mod)
+        bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        tensors = [binding for binding in bindings if _is_call(binding, "relax.memory.alloc_tensor")]
+        fixed = {
+            binding.var for binding in bindings if _is_call(binding, "relax.memory.alloc_storage") and _is_static(binding.value.args[0])
+        }
+        fixed -= {binding.value.args[0] for binding in tensors if not _is_static(binding.value.args[2])}
+        tensors = [binding for binding in tensors if binding.value.args[0] in fixed]
+        hoisted = fixed | {binding.var for binding in tensors}
+        blocks = [relax.BindingBlock([b for b in block.bindings if b.var not in hoisted]) for block in main.body.blocks]
+        parameters = [*main.params, *(binding.var for binding in tensors)]
+        function = relax.Function(parameters, relax.SeqExpr(blocks, main.body.body), main.ret_ty, False, main.attrs)
+        builder.update_func(mod.get_global_var("main"), function)
+        builder.add_func(_allocating([b for b in bindings if b.var in hoisted], [b.var for b in tensors]), BUFFERS)
+        return builder.get()
+
+
+def _allocating(bindings: list[Any], tensors: list[relax.Var]) -> relax.Function:
+    body = relax.SeqExpr([relax.BindingBlock(bindings)], relax.Tuple(tensors))
+    kind = relax.TupleType([tensor.ty for tensor in tensors])
+    attributes = tvm.ir.make_node("ir.DictAttrs", **{"global_symbol": BUFFERS, "relax.force_pure": True})
+    return relax.utils.copy_with_new_vars(relax.Function([], body, kind, False, attributes))
+
+
+def _is_call(binding: Any, name: str) -> bool:
+    return isinstance(binding.value, relax.Call) and getattr(binding.value.op, "name", "") == name
+
+
+def _is_static(shape: Any) -> bool:
+    return isinstance(shape, relax.ShapeExpr) and all(isinstance(extent, tvm.tirx.IntImm) for extent in shape.values)
+
+
+def compile_library(module: IRModule, threads: int) -> bytes:
+    """The shared library of what `lowered` made, or of such modules joined. `tvm.entry` says how it is called.
 
     Raises:
         ToolchainError: at stage ``build``.
@@ -124,13 +166,15 @@ def compile_library(module: IRModule, threads: int, *, in_place: bool) -> bytes:
     transform = relax.transform
     pipeline = tvm.transform.Sequential(
         [
+            transform.InlinePrivateFunctions(),
             transform.RewriteDataflowReshape(),
             transform.ToNonDataflow(),
             transform.RemovePurityChecking(),
             transform.CallTIRRewrite(),
-            *([DestinationPassing()] if in_place else []),
+            DestinationPassing(),
             transform.StaticPlanBlockMemory(),
             transform.LowerAllocTensor(),
+            HoistBuffers(),
             transform.KillAfterLastUse(),
             transform.LowerRuntimeBuiltin(),
             transform.ComputePrimValue(),

@@ -17,6 +17,9 @@ from tvm import relax, te, tirx, topi
 LANES = (16, 8)
 """Output channels in a block of a packed weight, the wider where it divides them: a vector of 512 bits, or two of 256."""
 
+SMALL = 4096
+"""Elements up to which arithmetic on constants is done here."""
+
 PACKED_CONV = "packed_conv2d"
 PACKED_MATMUL = "packed_matmul"
 """Names of the blocks, before an underscore and the number of lanes."""
@@ -63,6 +66,20 @@ def _moved(packer: _Packer, call: relax.Call) -> relax.Expr | None:
         axes = call.attrs.axes
         values = np.transpose(values, None if axes is None else [int(axis) for axis in axes])
     return relax.const(np.ascontiguousarray(values).reshape(shape), call.ty.dtype)
+
+
+def _computed(compute: Callable[..., np.ndarray]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
+    """A call on small constants alone is a constant: the bounds of a clip, the parameters of a normalisation."""
+
+    def rule(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+        values = [packer.constant(arg) for arg in call.args]
+        if str(call.ty.dtype) not in ("float32", "bool") or any(value is None or value.size > SMALL for value in values):
+            return None
+        with np.errstate(all="ignore"):
+            made = compute(*values)
+        return relax.const(np.asarray(made, dtype=str(call.ty.dtype)), call.ty.dtype)
+
+    return rule
 
 
 def _packed_conv2d(packer: _Packer, call: relax.Call) -> relax.Expr | None:
@@ -186,6 +203,15 @@ def _is_static(expr: relax.Expr) -> bool:
 
 
 _RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
+    "relax.isnan": _computed(np.isnan),
+    "relax.where": _computed(np.where),
+    "relax.add": _computed(np.add),
+    "relax.subtract": _computed(np.subtract),
+    "relax.multiply": _computed(np.multiply),
+    "relax.divide": _computed(np.divide),
+    "relax.sqrt": _computed(np.sqrt),
+    "relax.rsqrt": _computed(lambda x: 1 / np.sqrt(x)),
+    "relax.negative": _computed(np.negative),
     "relax.reshape": _moved,
     "relax.permute_dims": _moved,
     "relax.expand_dims": _moved,

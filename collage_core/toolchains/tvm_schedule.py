@@ -50,20 +50,20 @@ def scheduled(function: PrimFunc) -> PrimFunc:
     except Exception as error:  # noqa: BLE001 - not in the form that schedules work on, such as a call to a sort
         log.debug("left unscheduled: %s", one_line(error))
         return function
-    schedule = _tried(schedule, _inline, blocks)
+    schedule = _tried(schedule, _inline, blocks) or schedule
     for block in _blocks(schedule):
-        schedule = _tried(schedule, _schedule_block, block)
+        schedule = _tried(schedule, _schedule_block, block) or _tried(schedule, _schedule_block_alone, block) or schedule
     return schedule.mod["main"].with_attrs(function.attrs)
 
 
-def _tried(schedule: Schedule, step: Callable[[Schedule, Any], None], subject: Any) -> Schedule:
-    """The schedule after `step`, or as it was where TVM refuses a part of the step."""
+def _tried(schedule: Schedule, step: Callable[[Schedule, Any], None], subject: Any) -> Schedule | None:
+    """The schedule after `step`; None where TVM refuses a part of it."""
     trial = schedule.copy()
     try:
         step(trial, subject)
     except Exception as error:  # noqa: BLE001 - TVM refuses in many ways, and each means the same: leave it as it was
         log.debug("%s left out: %s", step.__name__, one_line(error))
-        return schedule
+        return None
     return trial
 
 
@@ -111,6 +111,13 @@ def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
         _tiled(schedule, block, loops, kinds.index("R"))
     else:
         _row_reduction(schedule, block, loops, kinds.index("R"))
+
+
+def _schedule_block_alone(schedule: Schedule, block: SBlockRV) -> None:
+    """For a block whose reader cannot be joined with it: what it makes is copied out of the registers."""
+    if "R" in _kinds(schedule, block):
+        schedule.cache_write(block, 0, "local")
+        _schedule_block(schedule, block)
 
 
 def _reads_along(schedule: Schedule, block: SBlockRV, place: int) -> bool:
@@ -189,7 +196,7 @@ def _finish_tile(
     outer: list[LoopRV],
     tile: LoopRV,
     reduced: list[LoopRV],
-    unrolled: LoopRV,
+    unrolled: list[LoopRV],
     vector: LoopRV,
     work: int,
 ) -> None:
@@ -209,7 +216,7 @@ def _finish_tile(
 def _write_back(schedule: Schedule, block: SBlockRV) -> SBlockRV:
     """The block that takes finished tiles from registers to memory: the only reader, or else a copy."""
     readers = schedule.get_consumers(block)
-    if len(readers) == 1 and _is_spatial(schedule, readers[0]) and not schedule.get_consumers(readers[0]):
+    if len(readers) == 1 and _is_spatial(schedule, readers[0]):
         schedule.set_scope(block, 0, "local")
         return readers[0]
     return schedule.cache_write(block, 0, "local")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from onnx import NodeProto
+from onnx import NodeProto, TensorProto, helper
 
 from collage_core.graph import IndexSet, Tensor
 from collage_core.model import OnnxModel, load_model
@@ -157,6 +157,20 @@ def aliases() -> Net:
     return Net(nodes, [tensor("x", (2, 5))], outputs, {}, placed)
 
 
+def branch() -> Net:
+    """TVM's function has a branch inside."""
+    then = helper.make_graph([node("Neg", "r", "t")], "then", [], [helper.make_tensor_value_info("t", TensorProto.FLOAT, (3,))])
+    other = helper.make_graph([node("Exp", "r", "e")], "else", [], [helper.make_tensor_value_info("e", TensorProto.FLOAT, (3,))])
+    nodes = [
+        node("Relu", "x", "r"),
+        helper.make_node("If", ["c"], ["i"], name="if", then_branch=then, else_branch=other),
+        node("Add", "i r", "y"),
+        node("Tanh", "y", "z"),
+    ]
+    placed = [(0, "onnxruntime"), (1, "tvm"), (1, "tvm"), (2, "onnxruntime")]
+    return Net(nodes, [tensor("c", (), "bool"), tensor("x", (3,))], [tensor("z", (3,)), tensor("y", (3,))], {}, placed)
+
+
 NETS: dict[str, Callable[[], Net]] = {
     "chain": chain,
     "fork": fork,
@@ -165,6 +179,7 @@ NETS: dict[str, Callable[[], Net]] = {
     "quantised": quantised,
     "dtypes": dtypes,
     "aliases": aliases,
+    "branch": branch,
 }
 
 

@@ -72,6 +72,22 @@ def _residual() -> SubModel:
     return sub_model(nodes, [tensor("x", (1, 16, 8, 8))], [tensor("y", (1, 16, 8, 8))], weights)
 
 
+def _hard_swish() -> SubModel:
+    """A batch norm that was not folded and a hard swish spelt out, after a convolution."""
+    scalars = {"three": 3.0, "six": 6.0, "zero": 0.0}
+    weights = {name: np.asarray(np.float32(value)) for name, value in scalars.items()}
+    weights |= {"w": normal(16, 8, 1, 1), "s": normal(16), "b": normal(16), "m": normal(16), "v": np.abs(normal(16)) + 0.5}
+    nodes = [
+        node("Conv", "x w", "c"),
+        node("BatchNormalization", "c s b m v", "n"),
+        node("Add", "n three", "a"),
+        node("Clip", "a zero six", "l"),
+        node("Mul", "n l", "p"),
+        node("Div", "p six", "y"),
+    ]
+    return sub_model(nodes, [tensor("x", (1, 8, 20, 20))], [tensor("y", (1, 16, 20, 20))], weights)
+
+
 def _tapped() -> SubModel:
     """A convolution whose result is read by two, inside and outside."""
     weights = {"w": normal(16, 8, 1, 1)}
@@ -171,6 +187,7 @@ OPERATORS: dict[str, Callable[[], SubModel]] = {
     "depthwise conv": lambda: _conv(16, 16, 28, 3, group=16, pads=(1, 1, 1, 1)),
     "conv and residual": _residual,
     "conv read twice": _tapped,
+    "conv and hard swish": _hard_swish,
     "quantised conv": _quantised_conv,
     "transposed conv": _transposed_conv,
     "conv of one dimension": _conv1d,

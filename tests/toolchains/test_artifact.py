@@ -24,6 +24,7 @@ from collage_core.rewrite import Piece, assemble
 from collage_core.runtime import Artifact, describe_artifact, run_artifact, time_artifact
 from collage_core.runtime.machine import Machine
 from collage_core.runtime.manifest import fingerprint, read_manifest
+from collage_core.runtime.packed import PackedPartition
 from collage_core.toolchains import Availability, get
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 
@@ -91,6 +92,21 @@ def test_two_of_the_same_live_side_by_side(built: Path):
     del two
     gc.collect()
     np.testing.assert_array_equal(one.run(given(1))["y"], first)
+
+
+def test_kernels_are_bound_once_since_buffers_stay_where_they_are(built: Path, monkeypatch: pytest.MonkeyPatch):
+    bound: list[str] = []
+    bind = PackedPartition._bind
+
+    def counting(self: PackedPartition, addresses: list[int]) -> None:
+        bound.append(self.entry.id)
+        bind(self, addresses)
+
+    monkeypatch.setattr(PackedPartition, "_bind", counting)
+    artifact = Artifact.open(built)
+    for seed in range(4):
+        artifact.run(given(seed))
+    assert bound == [entry.id for entry in artifact.manifest.partitions if entry.symbol]
 
 
 def test_it_is_timed(built: Path):

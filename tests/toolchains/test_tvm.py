@@ -72,9 +72,10 @@ def _functions(model: SubModel) -> str:
         (lambda: conv_relu(16, 32, 28), ("T.parallel(", "T.vectorized(T.int64(16))", "T.unroll(T.int64(14))", 'scope="local"')),
         (lambda: OPERATORS["softmax"](), ("T.vectorized(",)),
         (lambda: OPERATORS["depthwise conv"](), ("T.parallel(", "T.vectorized(T.int64(28))", 'scope="local"')),
+        (lambda: OPERATORS["conv and hard swish"](), ("T.parallel(", "T.vectorized(T.int64(16))", 'scope="local"')),
         (lambda: OPERATORS["packed vector matmul"](), ("T.vectorized(T.int64(8))", "T.unroll(")),
     ],
-    ids=["conv", "softmax", "depthwise", "matmul"],
+    ids=["conv", "softmax", "depthwise", "hard swish", "matmul"],
 )
 def test_kernels_are_scheduled(model, loops: tuple[str, ...], caplog: pytest.LogCaptureFixture):
     with caplog.at_level("DEBUG", "collage_core.toolchains.tvm_schedule"):
@@ -88,6 +89,37 @@ def test_kernels_are_scheduled(model, loops: tuple[str, ...], caplog: pytest.Log
 def test_elementwise_neighbours_are_one_kernel():
     script = _functions(OPERATORS["conv and residual"]())
     assert re.findall(r"def (\w+)\(", script) == ["fused_packed_conv2d_add_relu", "main"]
+
+
+@needs_tvm
+def test_arithmetic_on_constants_is_done_before():
+    script = _functions(OPERATORS["conv and hard swish"]())
+    assert script.count("@T.prim_func") == 1
+    assert not re.search("isnan|rsqrt|sqrt", script)
+
+
+@needs_tvm
+def test_intermediate_buffers_are_allocated_once():
+    from collage_core.toolchains.tvm import entry, tvm_tensor, use_threads
+
+    model = sub_model(
+        [node("Softmax", "x", "s"), node("MatMul", "s w", "m"), node("Softmax", "m", "y")],
+        [tensor("x", (4, 8))],
+        [tensor("y", (4, 16))],
+        {"w": normal(8, 16)},
+    )
+    use_threads(1)
+    main, scratch = entry(get("tvm").build(model, 1))
+    inputs, outputs = drawn(model.inputs), buffers(model)
+    assert [tuple(buffer.shape) for buffer in scratch] == [(4, 8), (4, 16)]
+    main(*map(tvm_tensor, inputs), *map(tvm_tensor, outputs), *scratch)
+    assert_close(outputs, reference(model, inputs))
+    assert_close([scratch[1].numpy()], [_softmax(inputs[0]) @ normal(8, 16)])
+
+
+def _softmax(array: np.ndarray) -> np.ndarray:
+    raised = np.exp(array - array.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
 
 
 @needs_tvm
