@@ -89,7 +89,9 @@ def _assemble(built: Built, plan: Plan, folder: Path) -> None:
     model = built.model
     about = {"model": {"name": model.name, "hash": model.hash}, "accuracy": plan.accuracy}
     threads = int(plan.options.get("threads", 1))
-    arguments = (pieces_of(model, plan), model.graph.inputs, model.graph.outputs, folder, threads, about)
+    graph = model.graph
+    constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
+    arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs))
     _call(built.pool, "assemble", assemble, *arguments, timeout_s=BUILD_TIMEOUT_S, what="assembling the plan")
 
 

@@ -132,7 +132,7 @@ def show_plan(document: dict[str, Any]) -> None:
     for row in document["baselines"]:
         why = f"  ({row['reason']})" if row["reason"] else ""
         console.print(
-            f"  {row['name']} alone: {milliseconds(row['total_s'])}, measured {milliseconds(row['measured_s'])}{why}", markup=False
+            f"  {_alone(row['name'])}: {milliseconds(row['total_s'])}, measured {milliseconds(row['measured_s'])}{why}", markup=False
         )
     if verify["measured_s"] is not None:
         console.print(f"measured {milliseconds(verify['measured_s'])}, largest relative error {verify['max_rel_error']:.2g}")

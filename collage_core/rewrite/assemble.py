@@ -36,7 +36,6 @@ def assemble(
     out: Path,
     threads: int,
     about: Mapping[str, Any] | None = None,
-    *,
     constants: Mapping[str, np.ndarray] | None = None,
     sample: Mapping[str, np.ndarray] | None = None,
 ) -> None:
