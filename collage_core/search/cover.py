@@ -105,7 +105,7 @@ class Cover:
         return state[0] >= self.problem.nodes
 
     def bound(self, state: State) -> int:
-        """At most what the rest of any plan from `state` weighs: each node's cheapest share of a candidate."""
+        """At most what the rest of any plan from `state` weighs: the prices of the nodes that are not covered yet."""
         first, rel = state[0], state[1]
         bound = self._suffix[first]
         for index in indices_of(rel):
@@ -240,16 +240,42 @@ class Cover:
         return 1 + (candidate.cost << _TOTAL_SHIFT)
 
     def _bounds(self) -> list[int]:
-        """For each node the least share of a candidate's weight that it bears in any plan; weights are never below it."""
-        bounds: list[int | None] = [None] * self.problem.nodes
-        for first, moves in enumerate(self.moves):
-            for move in moves:
-                share = move.weight // move.rel.bit_count()
-                for offset in indices_of(move.rel):
-                    known = bounds[first + offset]
-                    if known is None or share < known:
-                        bounds[first + offset] = share
-        return [bound or 0 for bound in bounds]
+        """A price for each node, such that no move weighs less than the prices of its nodes together.
+
+        This is a solution of the cover's linear dual: each node begins with its cheapest move of its own, prices are
+        scaled down until every move can pay for its nodes, the largest moves first, and then raised again one after
+        another as far as all moves allow.
+        """
+        moves = sorted((move for row in self.moves for move in row), key=lambda move: -move.rel.bit_count())
+        nodes = [self._nodes_of(move) for move in moves]
+        dear = max((move.weight for move in moves), default=0)
+        prices = [dear] * self.problem.nodes
+        for move, inside in zip(moves, nodes, strict=True):
+            if len(inside) == 1:
+                prices[inside[0]] = min(prices[inside[0]], move.weight)
+        for move, inside in zip(moves, nodes, strict=True):
+            total = sum(prices[node] for node in inside)
+            if total > move.weight:
+                for node in inside:
+                    prices[node] = prices[node] * move.weight // total
+        return self._raised(prices, moves, nodes)
+
+    def _raised(self, prices: list[int], moves: Sequence[Move], nodes: Sequence[list[int]]) -> list[int]:
+        """`prices`, each as high as it can be beside those before it."""
+        slack = [move.weight - sum(prices[node] for node in inside) for move, inside in zip(moves, nodes, strict=True)]
+        holding: list[list[int]] = [[] for _ in prices]
+        for place, inside in enumerate(nodes):
+            for node in inside:
+                holding[node].append(place)
+        for node, places in enumerate(holding):
+            more = min((slack[place] for place in places), default=0)
+            prices[node] += more
+            for place in places:
+                slack[place] -= more
+        return prices
+
+    def _nodes_of(self, move: Move) -> list[int]:
+        return list(indices_of(self.problem.candidates[move.index].bits))
 
 
 def _first(problem: SearchProblem, index: int) -> int:
