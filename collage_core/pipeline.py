@@ -145,7 +145,7 @@ class _Run:
         with self.phases("merge"):
             planned = Planned(first, first, problem, self.costed)
             self.planned = merge_rounds(planned, self.constraints, self.options.search, self._cost_merged, self.emit, self.is_over)
-            self.regret_s = regret_seconds(self.planned, self.constraints, self.emit)
+            self.regret_s = regret_seconds(self.planned, self.constraints)
 
     def _cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         graph = self.found.graph
@@ -287,7 +287,7 @@ def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit:
         result = solve(record.problem, parsed, search)
         emit(plan_event(record.problem, result, 0))
     planned = Planned(result, result, record.problem, record.candidates)
-    regret_s = regret_seconds(planned, parsed, emit)
+    regret_s = regret_seconds(planned, parsed)
     plan = record.plan.model_copy(
         update={
             "constraints": tuple(dict(item) for item in constraints),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .cost.cost import Cost
-from .events import Emit, Note, PlanImproved, SearchProgress
+from .events import Emit, PlanImproved, SearchProgress
 from .graph import DataflowGraph, indices_of
 from .plan import PlacedPartition, PlacedTransition, Plan
 from .record import CostedCandidate, flow_tensors, search_candidates
@@ -23,12 +23,12 @@ from .search import (
     Transition,
     neighbours_as_one,
     plan_transitions,
-    regrets,
+    regrets_within,
     solve,
 )
 
-MOST_REGRET_CANDIDATES = 20_000
-"""Past this many candidates regrets are not computed with the plan: the sweep would take too long."""
+MOST_REGRET_EDGES = 20_000
+"""Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
 
 CostMore = Callable[[Sequence[tuple[str, int]]], list[CostedCandidate]]
 """Costs merged partitions, given as (target, nodes as bits)."""
@@ -167,12 +167,11 @@ def alone(problem: SearchProblem, target: str, search: str) -> SearchResult | No
     return replace(result, chosen=tuple(positions[only.candidates[index].id] for index in result.chosen))
 
 
-def regret_seconds(planned: Planned, constraints: Sequence[Constraint], emit: Emit) -> dict[str, float | None]:
-    """Candidate id → regret in seconds, None for one that is in no plan; empty where there are too many to tell."""
-    if len(planned.problem.candidates) > MOST_REGRET_CANDIDATES:
-        emit(Note(f"regrets were not computed: {len(planned.problem.candidates)} candidates are more than {MOST_REGRET_CANDIDATES}"))
+def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
+    """Candidate id → regret in seconds, None for one that is in no plan; empty where that would take long."""
+    values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
+    if values is None:
         return {}
-    values = regrets(planned.problem, constraints, planned.final)
     return {
         candidate.id: None if value is None else value / FEMTOSECONDS
         for candidate, value in zip(planned.problem.candidates, values, strict=True)

@@ -19,7 +19,16 @@ from .cost.cost import Cost
 from .errors import CollageError
 from .graph import DataflowGraph, indices_of
 from .plan import Plan, plan_from_json
-from .search import FlowTensor, SearchCandidate, SearchProblem, femtoseconds, problem_from_json
+from .search import (
+    FEMTOSECONDS,
+    FlowTensor,
+    SearchCandidate,
+    SearchProblem,
+    femtoseconds,
+    parse_constraints,
+    problem_from_json,
+    regrets_of,
+)
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
@@ -52,7 +61,7 @@ class RunRecord:
         rejected: What the rules rejected (a sample), as `Rejection.to_json`.
         problem: What was searched: the usable candidates, by id.
         plan: The plan.
-        regret_s: Candidate id → regret in seconds; None where it is in no plan; not asked for where it is absent.
+        regret_s: Candidate id → regret in seconds; None where it is in no plan; where it is absent it is computed when asked for.
         created: ISO time.
         machine: Where costs were measured.
     """
@@ -89,10 +98,20 @@ class RunRecord:
                 made.setdefault(node, []).append(costed)
         return made
 
+    def _learn_regrets(self, node: int) -> None:
+        """Have the regret of every usable candidate that holds `node`, where it did not come with the plan."""
+        missing = [index for index, item in enumerate(self.problem.candidates) if item.bits >> node & 1 and item.id not in self.regret_s]
+        if missing:
+            constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+            values = regrets_of(self.problem, constraints, missing, femtoseconds(self.plan.total_s))
+            for index, value in zip(missing, values, strict=True):
+                self.regret_s[self.problem.candidates[index].id] = None if value is None else value / FEMTOSECONDS
+
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
         chosen = {partition.id for partition in self.plan.partitions}
         rows, rejections = [], []
+        self._learn_regrets(node)
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:

@@ -3,7 +3,7 @@
 from .constraints import Constraint, allowed_indices, parse_constraints
 from .merge import neighbours_as_one
 from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition, femtoseconds, problem_from_json
-from .regret import regrets
+from .regret import regrets, regrets_of, regrets_within
 from .result import SearchReporter, SearchResult, cycle, plan_total, plan_transitions
 from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
 
@@ -30,5 +30,7 @@ __all__ = [
     "plan_transitions",
     "problem_from_json",
     "regrets",
+    "regrets_of",
+    "regrets_within",
     "solve",
 ]

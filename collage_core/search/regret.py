@@ -23,8 +23,19 @@ def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: Sea
 
     None for one that is in no plan that holds the constraints.
     """
+    made = regrets_within(problem, constraints, best, None)
+    assert made is not None
+    return made
+
+
+def regrets_within(
+    problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, most_edges: int | None
+) -> list[int | None] | None:
+    """As `regrets`, or None where the sweep would meet more than `most_edges` moves."""
     usable = allowed_indices(problem, constraints)
-    sweep = _Sweep(Cover(problem, usable))
+    sweep = _Sweep(Cover(problem, usable), most_edges)
+    if not sweep.is_complete:
+        return None
     loose = may_loop(problem, usable)
     made: list[int | None] = [None] * len(problem.candidates)
     for index in usable:
@@ -36,24 +47,43 @@ def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: Sea
             continue
         plan = sweep.plan(index) if loose else []
         if not loose.isdisjoint(plan) and cycle(problem, plan) is not None:
-            bits = problem.candidates[index].bits
-            held = best_first(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
-            made[index] = held.total - best.total if held.is_feasible else None
+            made[index] = _pinned(problem, usable, index, best.total)
         else:
             made[index] = total_of(weight) - best.total
     return made
 
 
+def regrets_of(problem: SearchProblem, constraints: Sequence[Constraint], indices: Sequence[int], best_total: int) -> list[int | None]:
+    """As `regrets` for the candidates `indices` alone: each is asked of a search of its own.
+
+    Args:
+        best_total: Femtoseconds of the best plan.
+    """
+    usable = allowed_indices(problem, constraints)
+    allowed = set(usable)
+    return [_pinned(problem, usable, index, best_total) if index in allowed else None for index in indices]
+
+
+def _pinned(problem: SearchProblem, usable: Sequence[int], index: int, best_total: int) -> int | None:
+    bits = problem.candidates[index].bits
+    held = best_first(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
+    return held.total - best_total if held.is_feasible else None
+
+
 class _Sweep:
     """Least weights to and from every state, and the lightest edge of every candidate."""
 
-    def __init__(self, cover: Cover):
+    def __init__(self, cover: Cover, most_edges: int | None):
+        self.is_complete = True
+        self._most_edges = most_edges
         self._to: dict[State, int] = {cover.start: 0}
         self._came: dict[State, Edge] = {}
         self._from: dict[State, int] = {}
         self._goes: dict[State, Edge] = {}
         self._lightest: dict[int, tuple[int, Edge]] = {}
-        self._back(cover, self._forth(cover))
+        edges = self._forth(cover)
+        if self.is_complete:
+            self._back(edges)
 
     def weight(self, index: int) -> int | None:
         """The weight of the lightest plan through candidate `index`; None when there is none."""
@@ -81,7 +111,12 @@ class _Sweep:
         edges: list[list[Edge]] = [[] for _ in range(cover.problem.nodes)]
         states: list[dict[State, None]] = [{} for _ in range(cover.problem.nodes + 1)]
         states[0][cover.start] = None
+        met = 0
         for first in range(cover.problem.nodes):
+            met += len(edges[first - 1]) if first else 0
+            if self._most_edges is not None and met > self._most_edges:
+                self.is_complete = False
+                break
             for state in states[first]:
                 weight = self._to[state]
                 for move, step, after in cover.expand(state):
@@ -94,7 +129,7 @@ class _Sweep:
         self._from.update(dict.fromkeys(states[-1], 0))
         return edges
 
-    def _back(self, cover: Cover, edges: list[list[Edge]]) -> None:
+    def _back(self, edges: list[list[Edge]]) -> None:
         for leaving in reversed(edges):
             for edge in leaving:
                 state, move, step, after = edge

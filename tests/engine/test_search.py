@@ -19,6 +19,7 @@ from collage_core.search import (
     plan_total,
     problem_from_json,
     regrets,
+    regrets_of,
     solve,
 )
 
@@ -60,6 +61,8 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
     for index, regret in enumerate(regrets(problem, (), best)):
         holding = [plan_total(problem, plan) for plan in plans if index in plan]
         assert regret == (min(holding) - best.total if holding else None)
+    everything = range(len(problem.candidates))
+    assert regrets_of(problem, (), everything, best.total) == regrets(problem, (), best)
 
 
 @given(problem=problems(), data=st.data())
