@@ -45,6 +45,7 @@ def pin_elsewhere(page: Watched, node: str) -> str:
 def test_from_the_samples_to_a_pin_that_holds(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
     page = watched.page
+    expect(page.get_by_text(re.compile(r"are kept in .*: [\d.]+ [kMG]?B|bytes"))).to_be_visible()
     page.get_by_role("button", name="mini-MNIST").click()
     watched.idle()
     expect(page.get_by_text("recorded", exact=True)).to_be_visible()

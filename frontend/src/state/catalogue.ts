@@ -2,12 +2,14 @@
 
 import { computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
-import type { ApiError, ModelInfo, SampleInfo, ToolchainInfo } from "../protocol";
+import type { ApiError, ModelInfo, SampleInfo, Storage, ToolchainInfo } from "../protocol";
 import { targetLook, type TargetLook } from "../targets";
 
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
 export const models = signal<ModelInfo[]>([]);
+/** Where everything is kept, and how much it is; null until it is known. */
+export const storage = signal<Storage | null>(null);
 /** Why the lists could not be had; null where they are there or on their way. */
 export const catalogueError = signal<ApiError | null>(null);
 
@@ -35,6 +37,11 @@ export async function loadCatalogue(): Promise<void> {
   } catch (error) {
     catalogueError.value = asApiError(error);
   }
+}
+
+/** Fetch how much is kept. What cannot be had is not shown. */
+export async function loadStorage(): Promise<void> {
+  storage.value = await api.storage().catch(() => null);
 }
 
 /** Fetch the list of models again: one more was opened. A list that cannot be had is no reason to disturb. */

@@ -2,11 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import type { ApiError, SampleInfo } from "../protocol";
-import { catalogueError, loadCatalogue, models, samples, toolchains } from "../state/catalogue";
+import { catalogueError, loadCatalogue, loadStorage, models, samples, storage, toolchains } from "../state/catalogue";
 import { closeModel, modelState, openSource, type Source } from "../state/model";
 import { config } from "../config";
-import { plural } from "../format";
+import { bytes, plural } from "../format";
 import { FilePicker } from "./drop_zone";
 import { ErrorCard } from "./parts";
 import { parseShapes } from "./shapes";
@@ -44,6 +45,7 @@ export function Welcome(): JSX.Element {
       </ul>
       <OpenedBefore />
       <NoToolchains />
+      <Kept />
     </main>
   );
 }
@@ -78,6 +80,18 @@ function OpenedBefore(): JSX.Element | null {
         ))}
       </ul>
     </>
+  );
+}
+
+/** Everything that is kept lies in one folder: which, and how much it is. */
+export function Kept(): JSX.Element | null {
+  useEffect(() => void loadStorage(), []);
+  const kept = storage.value;
+  if (!kept) return null;
+  return (
+    <p class="muted kept">
+      Models, runs and measurements are kept in <code>{kept.folder}</code>: {bytes(kept.size_bytes)}.
+    </p>
   );
 }
 
