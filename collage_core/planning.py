@@ -180,10 +180,11 @@ def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[
 
 def search_document(planned: Planned) -> dict[str, Any]:
     """The `search` part of the `partition` document: the first search, and under ``final`` the last one."""
-    return {**_result_document(planned.first), "final": _result_document(planned.final)}
+    return {**result_document(planned.first), "final": result_document(planned.final)}
 
 
-def _result_document(result: SearchResult) -> dict[str, Any]:
+def result_document(result: SearchResult) -> dict[str, Any]:
+    """One search, as the documents say it."""
     return {
         "algorithm": result.algorithm,
         "optimal": result.optimal,

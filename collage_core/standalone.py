@@ -11,6 +11,7 @@ import numpy as np
 
 from .errors import CollageError, InfeasibleError
 from .isolation import Worker, WorkerError
+from .planning import result_document
 from .rules import RuleOptions
 from .search import FEMTOSECONDS, parse_constraints, problem_from_json, regrets, solve
 from .toolchains import all_toolchains
@@ -30,15 +31,7 @@ def solve_file(path: Path, search: str, regret: bool) -> dict[str, Any]:
         document["search"] = {"algorithm": search}
         document["conflict"], document["uncovered"] = error.conflict, error.uncovered
         return document
-    document["search"] = {
-        "algorithm": best.algorithm,
-        "optimal": best.optimal,
-        "total_s": best.total / FEMTOSECONDS,
-        "states": best.states,
-        "transitions": best.transitions,
-        "seconds": best.seconds,
-        "lower_bound_s": best.lower_bound / FEMTOSECONDS,
-    }
+    document["search"] = result_document(best)
     document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
     if regret:
         values = regrets(problem, constraints, best)
