@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import partition
     from .options import Options
-    from .pipeline import partition
     from .record import RunRecord
 
 __version__ = "0.1.0"
 
 __all__ = ["Options", "RunRecord", "__version__", "partition"]
 
-_PLACES = {"Options": "options", "RunRecord": "record", "partition": "pipeline"}
+_PLACES = {"Options": "options", "RunRecord": "record", "partition": "api"}
 
 
 def __getattr__(name: str) -> Any:

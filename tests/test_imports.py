@@ -34,7 +34,7 @@ def room(rooms: str = "", libraries: str = "") -> Room:
 ENGINE = "graph rules model toolchains cost search plan rewrite runtime export samples"
 
 PARTS = {
-    "pipeline": {"building", "finding", "options", "planning", "record"},
+    "pipeline": {"api", "building", "finding", "options", "planning", "record"},
     "cli": {"explaining", "standalone", "terminal"},
 }
 """Files beside ``pipeline.py`` and ``cli.py`` that are one room with them."""

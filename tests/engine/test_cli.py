@@ -245,3 +245,12 @@ def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) ->
     listed = {item["name"]: item for item in document(capsys, "toolchains")["toolchains"]}
     assert {"tvm", "onnxruntime", "openvino"} <= set(listed)
     assert listed["onnxruntime"]["usable"]
+
+
+def test_the_python_function_gives_the_same_plan(capsys: pytest.CaptureFixture[str], mock: str) -> None:
+    import collage_core as collage
+
+    result = collage.partition("mini_mnist", targets=["tvm", "onnxruntime"], costs=mock)
+    printed = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock)
+    assert result.document["plan"] == printed["plan"]
+    assert result.plan.total_s == printed["plan"]["total_s"]
