@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import engineio
 import requests
 import socketio
 from collage_server import model_loading, model_store
@@ -80,18 +81,36 @@ class Live:
         return until(lambda: (got := self.get(f"runs/{run}"))["state"] not in ("queued", "running") and got, f"the end of {run}")
 
     def listen(self, acknowledge: bool = True) -> Listener:
-        listener = Listener(socketio.Client(reconnection=False))
+        batches: list[dict[str, Any]] = []
+        listener = Listener(_client(batches.append), batches)
         if acknowledge:
             listener.hold.set()
 
         def on_batch(batch: dict[str, Any]) -> None:
-            listener.batches.append(batch)
             listener.hold.wait(DEADLINE_S)
 
         listener.client.on("batch", on_batch)
         listener.client.connect(self.address, transports=["websocket"])
         self.listeners.append(listener)
         return listener
+
+
+def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
+    """A client that calls `on_batch` in the order of the wire: its own handlers run in a thread for each message."""
+
+    class Wire(engineio.Client):
+        def _trigger_event(self, event: str, *args: Any, **options: Any) -> Any:
+            if event == "message" and args[0].startswith("2"):
+                name, body = json.loads(args[0].lstrip("0123456789"))
+                assert name == "batch"
+                on_batch(body)
+            return super()._trigger_event(event, *args, **options)
+
+    class Client(socketio.Client):
+        def _engineio_client_class(self) -> type[engineio.Client]:
+            return Wire
+
+    return Client(reconnection=False)
 
 
 def put_model(file: Path, data: bytes) -> str:
