@@ -11,7 +11,7 @@ from typing import Any
 
 from .cost.cost import Cost
 from .events import Emit, PlanImproved, SearchProgress
-from .graph import DataflowGraph, indices_of
+from .graph import DataflowGraph
 from .plan import PlacedPartition, PlacedTransition, Plan
 from .record import CostedCandidate, flow_tensors, search_candidates
 from .rules import HOST_TARGET
@@ -116,7 +116,7 @@ def _ids(problem: SearchProblem, result: SearchResult) -> list[str]:
 def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> PlanImproved:
     """The plan of `result` as an event of round `number`."""
     chosen = [problem.candidates[index] for index in result.chosen]
-    return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(indices_of(c.bits))) for c in chosen), number)
+    return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(c.inside)) for c in chosen), number)
 
 
 def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPartition, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from .cost.cost import Cost
 from .errors import CollageError
-from .graph import DataflowGraph, indices_of
+from .graph import DataflowGraph, IndexSet, indices_of
 from .plan import Plan, plan_from_json
 from .search import (
     FEMTOSECONDS,
@@ -100,7 +100,7 @@ class RunRecord:
 
     def _learn_regrets(self, node: int) -> None:
         """Have the regret of every usable candidate that holds `node`, where it did not come with the plan."""
-        missing = [index for index, item in enumerate(self.problem.candidates) if item.bits >> node & 1 and item.id not in self.regret_s]
+        missing = [index for index, item in enumerate(self.problem.candidates) if node in item.inside and item.id not in self.regret_s]
         if missing:
             constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
             values = regrets_of(self.problem, constraints, missing, femtoseconds(self.plan.total_s))
@@ -137,7 +137,7 @@ def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
     """The tensors of `graph` that a node makes or reads, as the search sees them; those that nobody reads are left out."""
     made = []
     for name, maker in graph.producer.items():
-        readers = sum(1 << index for index in graph.readers[name])
+        readers = graph.readers[name]
         is_output = name in graph.outputs
         if readers or (is_output and maker >= 0):
             made.append(FlowTensor(name, maker, readers, is_output and maker >= 0, graph.types[name].bytes))
@@ -149,9 +149,8 @@ def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidat
     made = []
     for item in costed:
         if not item.cost.is_invalid:
-            bits = sum(1 << node for node in item.candidate["nodes"])
             cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
-            made.append(SearchCandidate(bits, item.target, cost, item.id))
+            made.append(SearchCandidate(IndexSet(item.candidate["nodes"]), item.target, cost, item.id))
     return tuple(made)
 
 

@@ -1,6 +1,7 @@
-"""`IndexSet`: an immutable set of node indices, held as the bits of one integer.
+"""`IndexSet`: an immutable set of node indices, held as the bits of one integer over a window.
 
-Seeds: RFC 62 (0.81), "Util Datatypes". Bit i set means that node i is in. Hot loops work on `.bits` directly.
+Seeds: RFC 62 (0.81), "Util Datatypes". The window begins at the least index, so that a small set costs little wherever in
+a large model it stands. Hot loops work on `.base` and `.rel` directly; `.bits` is over the whole graph.
 """
 
 from __future__ import annotations
@@ -25,60 +26,107 @@ def indices_of(bits: int) -> Iterator[int]:
 
 
 class IndexSet:
-    """An immutable, hashable set of node indices that iterates in ascending order."""
+    """An immutable, hashable set of node indices that iterates in ascending order.
 
-    __slots__ = ("bits",)
+    Attributes:
+        base: The least index; 0 in the empty set.
+        rel: Bit k is set when `base` + k is in; bit 0 is, but in the empty set.
+    """
+
+    __slots__ = ("base", "rel")
 
     def __init__(self, indices: Iterable[int] = ()):
-        self.bits = bits_of(indices)
+        listed = list(indices)
+        self.base = min(listed, default=0)
+        self.rel = bits_of(index - self.base for index in listed)
 
     @classmethod
     def from_bits(cls, bits: int) -> IndexSet:
         """The set of the 1-bits of `bits`."""
+        base = (bits & -bits).bit_length() - 1 if bits else 0
+        return cls.window(base, bits >> base)
+
+    @classmethod
+    def window(cls, base: int, rel: int) -> IndexSet:
+        """The set of `base` + k for every 1-bit k of `rel`, whose bit 0 must be set."""
         made = cls.__new__(cls)
-        made.bits = bits
+        made.base = base
+        made.rel = rel
         return made
 
+    @property
+    def bits(self) -> int:
+        """The integer whose set bits are the indices."""
+        return self.rel << self.base
+
     def __iter__(self) -> Iterator[int]:
-        return indices_of(self.bits)
+        rel, base = self.rel, self.base
+        while rel:
+            low = rel & -rel
+            yield base + low.bit_length() - 1
+            rel ^= low
 
     def __len__(self) -> int:
-        return self.bits.bit_count()
+        return self.rel.bit_count()
 
     def __bool__(self) -> bool:
-        return self.bits != 0
+        return self.rel != 0
 
     def __contains__(self, index: int) -> bool:
-        return bool(self.bits >> index & 1)
+        return index >= self.base and bool(self.rel >> (index - self.base) & 1)
 
     def __or__(self, other: IndexSet) -> IndexSet:
-        return IndexSet.from_bits(self.bits | other.bits)
+        if not (self.rel and other.rel):
+            return self if self.rel else other
+        low, high = (self, other) if self.base <= other.base else (other, self)
+        return IndexSet.window(low.base, low.rel | high.rel << high.base - low.base)
 
     def __and__(self, other: IndexSet) -> IndexSet:
-        return IndexSet.from_bits(self.bits & other.bits)
+        base, mine, its = self._aligned(other)
+        return IndexSet._shifted(base, mine & its)
 
     def __sub__(self, other: IndexSet) -> IndexSet:
-        return IndexSet.from_bits(self.bits & ~other.bits)
+        base, mine, its = self._aligned(other)
+        return IndexSet._shifted(base, mine & ~its)
 
     def isdisjoint(self, other: IndexSet) -> bool:
         """Whether the two sets share no index."""
-        return not self.bits & other.bits
+        _, mine, its = self._aligned(other)
+        return not mine & its
 
     def issubset(self, other: IndexSet) -> bool:
         """Whether every index of this set is in `other`."""
-        return not self.bits & ~other.bits
+        _, mine, its = self._aligned(other)
+        return not mine & ~its
 
     def first(self) -> int:
         """The least index. Raises ValueError on the empty set."""
-        if not self.bits:
+        if not self.rel:
             raise ValueError("an empty IndexSet has no first index")
-        return (self.bits & -self.bits).bit_length() - 1
+        return self.base
+
+    def last(self) -> int:
+        """The greatest index. Raises ValueError on the empty set."""
+        return self.first() + self.rel.bit_length() - 1
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, IndexSet) and self.bits == other.bits
+        return isinstance(other, IndexSet) and self.rel == other.rel and self.base == other.base
 
     def __hash__(self) -> int:
-        return hash(self.bits)
+        return hash((self.base, self.rel))
 
     def __repr__(self) -> str:
         return f"IndexSet({list(self)})"
+
+    def _aligned(self, other: IndexSet) -> tuple[int, int, int]:
+        """A base for both, and the bits of each from there."""
+        if self.base <= other.base:
+            return self.base, self.rel, other.rel << other.base - self.base
+        return other.base, self.rel << self.base - other.base, other.rel
+
+    @staticmethod
+    def _shifted(base: int, rel: int) -> IndexSet:
+        if not rel:
+            return IndexSet.window(0, 0)
+        skipped = (rel & -rel).bit_length() - 1
+        return IndexSet.window(base + skipped, rel >> skipped)

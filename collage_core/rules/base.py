@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from ..graph import DataflowGraph
+from ..graph import DataflowGraph, IndexSet
 from .candidate import RejectionLog
 
 
@@ -33,9 +33,9 @@ class RuleOptions:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sub-graph on its way through a rule tree: its bits, the path of rules so far, and the composites inside."""
+    """A sub-graph on its way through a rule tree: its nodes, the path of rules so far, and the composites inside."""
 
-    bits: int
+    inside: IndexSet
     path: str
     composites: tuple[str, ...] = ()
 

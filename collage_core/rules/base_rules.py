@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import CollageError
-from ..graph import Node, OpPatternKind, bits_of, indices_of
+from ..graph import IndexSet, Node, OpPatternKind
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
 from .pattern import matches, parse_pattern
@@ -38,7 +38,7 @@ class OpPredicate(PartitionRule):
             if reason:
                 context.log.add(Rejection(context.target, (node.index,), self.name, "predicate", reason), node.op)
             else:
-                yield Found(1 << node.index, self.name)
+                yield Found(IndexSet.window(node.index, 1), self.name)
 
     def _refusal(self, context: RuleContext, node: Node) -> str:
         if self.ops and node.op not in self.ops:
@@ -75,7 +75,7 @@ class OpCallByKind(PartitionRule):
             elif self.ops and node.op not in self.ops:
                 reason = f"{context.target} does not take operator {node.op}"
             else:
-                yield Found(1 << node.index, self.name)
+                yield Found(IndexSet.window(node.index, 1), self.name)
                 continue
             context.log.add(Rejection(context.target, (node.index,), self.name, "predicate", reason), node.op)
 
@@ -89,7 +89,7 @@ class Host(PartitionRule):
     def find(self, context: RuleContext) -> Iterator[Found]:
         for node in context.graph.nodes:
             if node.is_host:
-                yield Found(1 << node.index, self.name)
+                yield Found(IndexSet.window(node.index, 1), self.name)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Explicit(PartitionRule):
                     "`collage candidates MODEL --json` lists the nodes' names",
                     "unknown_node",
                 )
-            yield Found(bits_of(context.graph.index_by_name[name] for name in names), self.name)
+            yield Found(IndexSet(context.graph.index_by_name[name] for name in names), self.name)
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,14 @@ class DFPattern(PartitionRule):
         for node in graph.nodes:
             for bits in sorted(matches(pattern, graph, node.index) - seen):
                 seen.add(bits)
-                odd = self._odd_dtype(context, bits)
+                inside = IndexSet.from_bits(bits)
+                odd = self._odd_dtype(context, inside)
                 if odd:
                     reason = f"pattern {self.label or self.match} does not take dtype {odd}"
-                    context.log.add(Rejection(context.target, tuple(indices_of(bits)), self.name, "predicate", reason), self.label)
+                    context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label)
                 else:
-                    yield Found(bits, self.name, (self.label,) if self.label else ())
+                    yield Found(inside, self.name, (self.label,) if self.label else ())
 
-    def _odd_dtype(self, context: RuleContext, bits: int) -> str | None:
-        made = (tensor.type.dtype for index in indices_of(bits) for tensor in context.graph.nodes[index].outputs)
+    def _odd_dtype(self, context: RuleContext, inside: IndexSet) -> str | None:
+        made = (tensor.type.dtype for index in inside for tensor in context.graph.nodes[index].outputs)
         return next((dtype for dtype in made if self.dtypes and dtype not in self.dtypes), None)

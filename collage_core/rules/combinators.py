@@ -23,12 +23,12 @@ class Union(PartitionRule):
     of: tuple[PartitionRule, ...]
 
     def find(self, context: RuleContext) -> Iterator[Found]:
-        seen: set[int] = set()
+        seen: set[IndexSet] = set()
         for rule in self.of:
             for found in rule.find(context):
-                if found.bits not in seen:
-                    seen.add(found.bits)
-                    yield Found(found.bits, f"{self.name}.{found.path}", found.composites)
+                if found.inside not in seen:
+                    seen.add(found.inside)
+                    yield Found(found.inside, f"{self.name}.{found.path}", found.composites)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Primitive(PartitionRule):
 
     def find(self, context: RuleContext) -> Iterator[Found]:
         for found in self.of.find(context):
-            yield Found(found.bits, f"{self.name}.{found.path}", found.composites)
+            yield Found(found.inside, f"{self.name}.{found.path}", found.composites)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Composite(PartitionRule):
 
     def find(self, context: RuleContext) -> Iterator[Found]:
         for found in self.of.find(context):
-            yield Found(found.bits, f"{self.name}({self.label}).{found.path}", (self.label,))
+            yield Found(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,))
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class OnlyValid(PartitionRule):
         config = SubGraphConfig(self.max_depth, self.max_exits, self.allow_taps)
         for found in self.of.find(context):
             path = f"{self.name}.{found.path}"
-            violation = SubGraph(context.graph, IndexSet.from_bits(found.bits)).violation(config)
+            violation = SubGraph(context.graph, found.inside).violation(config)
             if violation is None:
-                yield Found(found.bits, path, found.composites)
+                yield Found(found.inside, path, found.composites)
                 continue
-            nodes = tuple(IndexSet.from_bits(found.bits))
+            nodes = tuple(found.inside)
             context.log.add(Rejection(context.target, nodes, path, "validity", f"{violation.check}: {violation.reason}"), violation.check)

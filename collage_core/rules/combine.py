@@ -60,7 +60,7 @@ class Combine(PartitionRule):
             reason = f"stopped at {self.limit} sets: larger sub-graphs of {context.target} were not looked at"
             context.log.add(Rejection(context.target, (), self.name, "validity", reason), "limit")
         for piece in closure.pieces:
-            yield Found(piece.bits, f"{self.name}.{piece.found.path}", piece.found.composites)
+            yield Found(piece.found.inside, f"{self.name}.{piece.found.path}", piece.found.composites)
 
 
 def _kinds_of(combiner: str) -> tuple[OpPatternKind, OpPatternKind]:
@@ -84,14 +84,14 @@ class _Closure:
 
     def add(self, found: Found) -> None:
         """Take a set into the closure, unless it is there already or the bound is reached."""
-        if found.bits in self._seen:
+        if found.inside.bits in self._seen:
             return
         if len(self.pieces) >= self.limit:
             self.is_cut_off = True
             return
-        self._seen.add(found.bits)
-        sub_graph = SubGraph(self.graph, IndexSet.from_bits(found.bits))
-        self.pieces.append(_Piece(found.bits, sub_graph.depth, sub_graph.kind, sub_graph.outputs.bits, found))
+        self._seen.add(found.inside.bits)
+        sub_graph = SubGraph(self.graph, found.inside)
+        self.pieces.append(_Piece(found.inside.bits, sub_graph.depth, sub_graph.kind, sub_graph.outputs.bits, found))
 
     def run(self) -> None:
         """Join until nothing new comes."""
@@ -133,4 +133,4 @@ class _Closure:
             if self.graph.downstream[reader] & bits:
                 return
         composites = upper.found.composites + lower.found.composites
-        self.add(Found(bits, upper.found.path if upper.found.path == lower.found.path else "union", composites))
+        self.add(Found(IndexSet.from_bits(bits), upper.found.path if upper.found.path == lower.found.path else "union", composites))

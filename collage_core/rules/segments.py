@@ -31,15 +31,16 @@ class Segments(PartitionRule):
         quiet = RuleContext(context.graph, context.target, type(context.log)())
         taken = 0
         for found in self.of.find(quiet):
-            if found.bits.bit_count() == 1:
-                taken |= found.bits
+            if len(found.inside) == 1:
+                taken |= found.inside.bits
         config = SubGraphConfig(self.max_depth, None, True)
         for bits in regions(context.graph, taken):
-            violation = SubGraph(context.graph, IndexSet.from_bits(bits)).violation(config)
+            inside = IndexSet.from_bits(bits)
+            violation = SubGraph(context.graph, inside).violation(config)
             if violation is None:
-                yield Found(bits, self.name)
+                yield Found(inside, self.name)
             else:
-                nodes = tuple(indices_of(bits))
+                nodes = tuple(inside)
                 context.log.add(
                     Rejection(context.target, nodes, self.name, "validity", f"{violation.check}: {violation.reason}"), violation.check
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..graph import DataflowGraph, IndexSet
+from ..graph import DataflowGraph
 from .base import PartitionRule, RuleContext
 from .base_rules import Host
 from .candidate import CandidatePartition, RejectionLog, make_candidate
@@ -39,8 +39,6 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
     made: dict[str, list[CandidatePartition]] = {}
     for target in spec.targets:
         context = RuleContext(graph, target, log)
-        found = sorted(spec.rule.find(context), key=lambda item: (item.bits & -item.bits, tuple(IndexSet.from_bits(item.bits))))
-        made[target] = [
-            make_candidate(graph, target, IndexSet.from_bits(item.bits), f"{target}.{item.path}", item.composites) for item in found
-        ]
+        found = sorted(spec.rule.find(context), key=lambda item: tuple(item.inside))
+        made[target] = [make_candidate(graph, target, item.inside, f"{target}.{item.path}", item.composites) for item in found]
     return made

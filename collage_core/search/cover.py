@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..graph import HOST, indices_of
+from ..graph import HOST, bits_of, indices_of
 from .problem import HOST_NAME, FlowTensor, SearchProblem
 
 _PARTITIONS_BITS = 40
@@ -82,7 +82,7 @@ class Cover:
         self.targets = list(dict.fromkeys(problem.candidates[index].target for index in usable))
         self._classes = _Classes(problem, self.targets)
         self._forbidden = list(forbidden)
-        self._readers = [tensor.readers for tensor in problem.tensors]
+        self._readers = [bits_of(tensor.readers) for tensor in problem.tensors]
         self.moves: list[list[Move]] = [[] for _ in range(problem.nodes)]
         reads, makes = _boundaries(problem)
         order = sorted(usable, key=self._rank)
@@ -181,7 +181,7 @@ class Cover:
     def _rank(self, index: int) -> tuple[int, int, int, tuple[int, ...]]:
         candidate = self.problem.candidates[index]
         target = candidate.target
-        return _first(self.problem, index), self.problem.priority(target), self.targets.index(target), tuple(indices_of(candidate.bits))
+        return _first(self.problem, index), self.problem.priority(target), self.targets.index(target), tuple(candidate.inside)
 
     def _move(self, index: int, rank: int, first: int, reads: dict[int, list[int]], makes: dict[int, list[int]]) -> Move:
         problem = self.problem
@@ -192,7 +192,7 @@ class Cover:
         return Move(
             index=index,
             order=rank,
-            rel=candidate.bits >> first,
+            rel=candidate.inside.rel,
             weight=weight,
             reads=dependent_reads,
             makes=dependent_makes,
@@ -211,22 +211,22 @@ class Cover:
         problem, candidate = self.problem, self.problem.candidates[index]
         weight = self._own_weight(index)
         dependent_reads: list[tuple[int, int]] = []
-        for tensor in dict.fromkeys(t for node in indices_of(candidate.bits) for t in reads.get(node, ())):
+        for tensor in dict.fromkeys(t for node in candidate.inside for t in reads.get(node, ())):
             flow = problem.tensors[tensor]
             if flow.maker == HOST:
                 weight += problem.transition(HOST_NAME, candidate.target, flow.bytes) << _TOTAL_SHIFT
-            elif candidate.bits >> flow.maker & 1:
+            elif flow.maker in candidate.inside:
                 continue
             elif self._classes.is_fixed:
                 weight += self._classes.cost_to(tensor, 0, target) << _TOTAL_SHIFT
             else:
                 dependent_reads.append((tensor, flow.maker))
         dependent_makes: list[int] = []
-        for tensor in (t for node in indices_of(candidate.bits) for t in makes.get(node, ())):
+        for tensor in (t for node in candidate.inside for t in makes.get(node, ())):
             flow = problem.tensors[tensor]
             if flow.is_output:
                 weight += problem.transition(candidate.target, HOST_NAME, flow.bytes) << _TOTAL_SHIFT
-            if flow.readers & ~candidate.bits and not self._classes.is_fixed:
+            if not self._classes.is_fixed and any(node not in candidate.inside for node in flow.readers):
                 dependent_makes.append(tensor)
         return weight, tuple(dependent_reads), tuple(dependent_makes)
 
@@ -235,7 +235,7 @@ class Cover:
         if candidate.target == HOST_NAME:
             return 1 + ((candidate.cost or 0) << _TOTAL_SHIFT)
         if candidate.cost is None:
-            nodes = candidate.bits.bit_count()
+            nodes = len(candidate.inside)
             return 1 + (nodes * self.problem.priority(candidate.target) << _PARTITIONS_BITS) + (nodes << _UNKNOWN_SHIFT)
         return 1 + (candidate.cost << _TOTAL_SHIFT)
 
@@ -275,12 +275,11 @@ class Cover:
         return prices
 
     def _nodes_of(self, move: Move) -> list[int]:
-        return list(indices_of(self.problem.candidates[move.index].bits))
+        return list(self.problem.candidates[move.index].inside)
 
 
 def _first(problem: SearchProblem, index: int) -> int:
-    bits = problem.candidates[index].bits
-    return (bits & -bits).bit_length() - 1
+    return problem.candidates[index].inside.base
 
 
 def _boundaries(problem: SearchProblem) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
@@ -290,7 +289,7 @@ def _boundaries(problem: SearchProblem) -> tuple[dict[int, list[int]], dict[int,
     for place, tensor in enumerate(problem.tensors):
         if tensor.maker != HOST:
             makes[tensor.maker].append(place)
-        for node in indices_of(tensor.readers):
+        for node in tensor.readers:
             reads[node].append(place)
     return reads, makes
 

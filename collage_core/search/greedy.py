@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..graph import indices_of
 from .problem import SearchProblem
 from .result import SearchResult, cycle, plan_total
 
@@ -19,7 +18,7 @@ def greedy(problem: SearchProblem, usable: Sequence[int]) -> SearchResult:
 
     def rank(index: int) -> tuple[int, int, tuple[int, ...]]:
         candidate = problem.candidates[index]
-        return problem.priority(candidate.target), -candidate.bits.bit_count(), tuple(indices_of(candidate.bits))
+        return problem.priority(candidate.target), -len(candidate.inside), tuple(candidate.inside)
 
     covered, used, tried = 0, set[str](), 0
     chosen: list[int] = []
@@ -28,12 +27,12 @@ def greedy(problem: SearchProblem, usable: Sequence[int]) -> SearchResult:
         tried += 1
         if candidate.bits & covered or _excluded(problem, candidate.target, used):
             continue
-        if candidate.bits.bit_count() > 1 and cycle(problem, [*chosen, index]):
+        if len(candidate.inside) > 1 and cycle(problem, [*chosen, index]):
             continue
         chosen.append(index)
         covered |= candidate.bits
         used.add(candidate.target)
-    chosen.sort(key=lambda index: problem.candidates[index].bits & -problem.candidates[index].bits)
+    chosen.sort(key=lambda index: problem.candidates[index].inside.base)
     is_full = covered == (1 << problem.nodes) - 1 and cycle(problem, chosen) is None
     total = plan_total(problem, chosen) if is_full else 0
     return SearchResult("greedy", tuple(chosen) if is_full else (), total, False, 0, len(chosen), tried, time.perf_counter() - began)

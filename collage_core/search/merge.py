@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import HOST, indices_of
+from ..graph import HOST
 from .problem import HOST_NAME, SearchProblem
 
 
@@ -34,12 +34,12 @@ class _Quotient:
     def __init__(self, problem: SearchProblem, chosen: Sequence[int]):
         self.problem = problem
         self.chosen = list(chosen)
-        owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}
+        owner = {node: index for index in chosen for node in problem.candidates[index].inside}
         self.after: dict[int, set[int]] = {index: set() for index in chosen}
         for tensor in problem.tensors:
             if tensor.maker != HOST:
                 maker = owner[tensor.maker]
-                self.after[maker].update(owner[node] for node in indices_of(tensor.readers) if owner[node] != maker)
+                self.after[maker].update(owner[node] for node in tensor.readers if owner[node] != maker)
 
     def target(self, group: set[int]) -> str:
         return self.problem.candidates[next(iter(group))].target

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import CollageError
-from ..graph import HOST, IndexSet, bits_of
+from ..graph import HOST, IndexSet
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"
@@ -30,16 +30,23 @@ class FlowTensor:
     Attributes:
         name: For people.
         maker: Index of the node that makes it, or `HOST`.
-        readers: Bits of the nodes that read it.
+        readers: The nodes that read it, ascending.
         is_output: The host reads it too.
         bytes: Its size.
     """
 
     name: str
     maker: int
-    readers: int
+    readers: tuple[int, ...]
     is_output: bool
     bytes: int
+
+
+class Named(Protocol):
+    """Something that has an id."""
+
+    @property
+    def id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,26 @@ class SearchCandidate:
     """A candidate as the search sees it.
 
     Attributes:
-        bits: Its nodes.
+        inside: Its nodes.
         target: Name of its target.
         cost: Femtoseconds; None where it is unknown.
-        id: The candidate's id; its index in the problem where the problem was given as JSON.
+        named: Its id, or what knows it: an id is made only when one asks for it.
     """
 
-    bits: int
+    inside: IndexSet
     target: str
     cost: int | None
-    id: str
+    named: str | Named
+
+    @property
+    def id(self) -> str:
+        """The candidate's id; its index in the problem where the problem was given as JSON."""
+        return self.named if isinstance(self.named, str) else self.named.id
+
+    @property
+    def bits(self) -> int:
+        """Its nodes, as bits over the whole model."""
+        return self.inside.bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +130,7 @@ class SearchProblem:
         """As `collage search` reads it."""
         edges: list[list[Any]] = []
         for tensor in self.tensors:
-            edges += [[tensor.maker, reader, tensor.bytes, tensor.name] for reader in IndexSet.from_bits(tensor.readers)]
+            edges += [[tensor.maker, reader, tensor.bytes, tensor.name] for reader in tensor.readers]
             if tensor.is_output:
                 edges.append([tensor.maker, HOST, tensor.bytes, tensor.name])
         return {
@@ -122,10 +139,7 @@ class SearchProblem:
             "names": list(self.names),
             "ops": list(self.ops),
             "edges": edges,
-            "candidates": [
-                {"nodes": list(IndexSet.from_bits(c.bits)), "target": c.target, "cost_s": _seconds(c.cost), "id": c.id}
-                for c in self.candidates
-            ],
+            "candidates": [{"nodes": list(c.inside), "target": c.target, "cost_s": _seconds(c.cost), "id": c.id} for c in self.candidates],
             "transitions": {
                 f"{a}->{b}": {"fixed_s": t.fixed / FEMTOSECONDS, "per_byte_s": t.per_byte / FEMTOSECONDS}
                 for (a, b), t in self.transitions.items()
@@ -219,7 +233,7 @@ def _candidate(item: Any, index: int, nodes: int) -> SearchCandidate:
         raise _mistake(f"{where}.target", item.get("target"), "the name of a target")
     cost = item.get("cost_s")
     seconds = None if cost is None else finite_cost(cost, f"{where}.cost_s")
-    return SearchCandidate(bits_of(inside), item["target"], None if seconds is None else femtoseconds(seconds), str(item.get("id", index)))
+    return SearchCandidate(IndexSet(inside), item["target"], None if seconds is None else femtoseconds(seconds), str(item.get("id", index)))
 
 
 def _transitions(data: Any) -> dict[tuple[str, str], Transition]:
@@ -252,29 +266,29 @@ def _tensors(edges: Any, nodes: int) -> tuple[FlowTensor, ...]:
         if not HOST <= maker < nodes or not HOST <= reader < nodes or size < 0 or maker == reader:
             raise _mistake(where, edge, f"an edge between nodes -1 to {nodes - 1}, of 0 bytes or more")
         name = str(edge[3]) if len(edge) == 4 else (f"host#{index}" if maker == HOST else f"{maker}")
-        known = grouped.get((maker, name)) or FlowTensor(name, maker, 0, False, size)
+        known = grouped.get((maker, name)) or FlowTensor(name, maker, (), False, size)
         if known.bytes != size:
             raise _mistake(where, size, f"{known.bytes} bytes as in the other edges of tensor {name!r}")
-        known = replace(known, is_output=True) if reader == HOST else replace(known, readers=known.readers | 1 << reader)
+        known = replace(known, is_output=True) if reader == HOST else replace(known, readers=tuple(sorted({*known.readers, reader})))
         grouped[maker, name] = known
     return tuple(grouped.values())
 
 
 def _check_acyclic(problem: SearchProblem) -> None:
     """Nodes need not be numbered in order in a problem from outside, but there may be no cycle."""
-    readers: dict[int, int] = dict.fromkeys(range(problem.nodes), 0)
+    readers: dict[int, set[int]] = {node: set() for node in range(problem.nodes)}
     waiting = dict.fromkeys(range(problem.nodes), 0)
     for tensor in problem.tensors:
         if tensor.maker != HOST:
-            readers[tensor.maker] |= tensor.readers
-    for bits in readers.values():
-        for node in IndexSet.from_bits(bits):
+            readers[tensor.maker].update(tensor.readers)
+    for ends in readers.values():
+        for node in ends:
             waiting[node] += 1
     ready = [node for node, count in waiting.items() if not count]
     done = 0
     while ready:
         done += 1
-        for node in IndexSet.from_bits(readers[ready.pop()]):
+        for node in readers[ready.pop()]:
             waiting[node] -= 1
             if not waiting[node]:
                 ready.append(node)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..graph import HOST, indices_of
+from ..graph import HOST
 from .problem import SearchProblem
 
 
@@ -59,7 +59,7 @@ def plan_total(problem: SearchProblem, chosen: Sequence[int]) -> int:
     """
     owner: dict[int, int] = {}
     for index in chosen:
-        for node in indices_of(problem.candidates[index].bits):
+        for node in problem.candidates[index].inside:
             owner[node] = index
     total = sum(problem.candidates[index].cost or 0 for index in chosen)
     for _, _, _, cost in plan_transitions(problem, chosen):
@@ -69,13 +69,13 @@ def plan_total(problem: SearchProblem, chosen: Sequence[int]) -> int:
 
 def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, str, int, int]]:
     """(maker's target, reader's target, tensor, femtoseconds) for each tensor that changes partitions, in order."""
-    owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}
+    owner = {node: index for index in chosen for node in problem.candidates[index].inside}
     name = {index: problem.candidates[index].target for index in chosen}
     made: list[tuple[str, str, int, int]] = []
     for place, tensor in enumerate(problem.tensors):
         source = None if tensor.maker == HOST else owner[tensor.maker]
         maker = "host" if source is None else name[source]
-        readers = dict.fromkeys(owner[node] for node in indices_of(tensor.readers))
+        readers = dict.fromkeys(owner[node] for node in tensor.readers)
         ends = [name[reader] for reader in readers if reader != source]
         if tensor.is_output and source is not None:
             ends.append("host")
@@ -89,27 +89,27 @@ def may_loop(problem: SearchProblem, usable: Sequence[int]) -> set[int]:
     A partition of one exit is left through that node alone, and every node inside leads to it. So a cycle through such
     partitions only would lead from exit to exit and be a cycle of nodes, which there is not.
     """
-    readers = [0] * problem.nodes
+    readers: list[set[int]] = [set() for _ in range(problem.nodes)]
     for tensor in problem.tensors:
         if tensor.maker != HOST:
-            readers[tensor.maker] |= tensor.readers | (-1 << problem.nodes if tensor.is_output else 0)
+            readers[tensor.maker].update(tensor.readers, (HOST,) if tensor.is_output else ())
     made = set()
     for index in usable:
-        bits = problem.candidates[index].bits
-        if sum(1 for node in indices_of(bits) if readers[node] & ~bits) > 1:
+        inside = problem.candidates[index].inside
+        if sum(1 for node in inside if any(reader not in inside for reader in readers[node])) > 1:
             made.add(index)
     return made
 
 
 def cycle(problem: SearchProblem, chosen: Sequence[int]) -> frozenset[int] | None:
     """The partitions of one cycle between the partitions of a plan, or None when they can be run one after another."""
-    owner = {node: index for index in chosen for node in indices_of(problem.candidates[index].bits)}
+    owner = {node: index for index in chosen for node in problem.candidates[index].inside}
     after: dict[int, set[int]] = {index: set() for index in chosen}
     for tensor in problem.tensors:
         if tensor.maker != HOST:
             maker = owner.get(tensor.maker)
             if maker is not None:
-                after[maker].update(owner[node] for node in indices_of(tensor.readers) if owner.get(node, maker) != maker)
+                after[maker].update(owner[node] for node in tensor.readers if owner.get(node, maker) != maker)
     return _find_cycle(after)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from collage_core.graph import HOST, indices_of
+from collage_core.graph import HOST, IndexSet
 from collage_core.search import FlowTensor, SearchCandidate, SearchProblem, Transition, cycle, plan_total
 
 TARGETS = ("a", "b", "c")
@@ -16,9 +16,9 @@ TARGETS = ("a", "b", "c")
 def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> SearchProblem:
     """A small problem: a random DAG, singles for most nodes, random larger sets of any shape, random transitions."""
     nodes = draw(st.integers(1, most_nodes))
-    tensors = [FlowTensor("x", HOST, 1, False, draw(st.integers(0, 3)))]
+    tensors = [FlowTensor("x", HOST, (0,), False, draw(st.integers(0, 3)))]
     for node in range(nodes):
-        readers = draw(st.integers(0, (1 << nodes) - 1)) & ~((1 << node + 1) - 1)
+        readers = tuple(sorted(draw(st.sets(st.integers(node + 1, nodes - 1))))) if node + 1 < nodes else ()
         tensors.append(FlowTensor(f"t{node}", node, readers, not readers or draw(st.booleans()), draw(st.integers(0, 3))))
     cost = st.integers(0, 6) if not unknown else st.one_of(st.integers(0, 6), st.none())
     made: dict[tuple[int, str], int | None] = {}
@@ -27,7 +27,9 @@ def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> Sea
             made[1 << node, target] = draw(cost)
     for _ in range(draw(st.integers(0, 8))):
         made[draw(st.integers(1, (1 << nodes) - 1)), draw(st.sampled_from(TARGETS))] = draw(cost)
-    candidates = tuple(SearchCandidate(bits, target, price, str(place)) for place, ((bits, target), price) in enumerate(made.items()))
+    candidates = tuple(
+        SearchCandidate(IndexSet.from_bits(bits), target, price, str(place)) for place, ((bits, target), price) in enumerate(made.items())
+    )
     ends = (*TARGETS, "host")
     pairs = draw(
         st.dictionaries(
@@ -72,11 +74,11 @@ def order_of(problem: SearchProblem, plan: tuple[int, ...]) -> tuple[object, ...
     """What the design orders plans by; the least wins."""
     chosen = [problem.candidates[index] for index in plan]
     unknown = [candidate for candidate in chosen if candidate.cost is None]
-    listed = sorted((next(indices_of(c.bits)), problem.priority(c.target), tuple(indices_of(c.bits))) for c in chosen)
+    listed = sorted((c.inside.first(), problem.priority(c.target), tuple(c.inside)) for c in chosen)
     return (
-        sum(c.bits.bit_count() for c in unknown),
+        sum(len(c.inside) for c in unknown),
         plan_total(problem, plan),
-        sum(c.bits.bit_count() * problem.priority(c.target) for c in unknown),
+        sum(len(c.inside) * problem.priority(c.target) for c in unknown),
         len(plan),
         listed,
     )

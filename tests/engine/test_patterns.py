@@ -119,7 +119,7 @@ def test_a_described_toolchain_finds_what_its_patterns_say(tmp_path: Path) -> No
     path.write_text(HOOK)
     hook = read_description(path)
     items = list(hook.rule(RuleOptions()).find(RuleContext(graph(CONV_ADD_RELU), "hook", RejectionLog())))
-    assert [(tuple(IndexSet.from_bits(item.bits)), item.composites) for item in items] == [((0, 1, 2), ("conv_relu",))]
+    assert [(tuple(item.inside), item.composites) for item in items] == [((0, 1, 2), ("conv_relu",))]
     assert not hook.availability().usable
 
 

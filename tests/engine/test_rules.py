@@ -32,7 +32,7 @@ from .graphs import MINI_MNIST, graph, graphs
 
 
 def found(rule: PartitionRule, on: DataflowGraph, log: RejectionLog | None = None) -> set[tuple[int, ...]]:
-    sets = [tuple(IndexSet.from_bits(item.bits)) for item in rule.find(RuleContext(on, "t", log or RejectionLog()))]
+    sets = [tuple(item.inside) for item in rule.find(RuleContext(on, "t", log or RejectionLog()))]
     assert len(sets) == len(set(sets)), "each set once"
     return set(sets)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError, InfeasibleError
-from collage_core.graph import HOST
+from collage_core.graph import HOST, IndexSet
 from collage_core.search import (
     FlowTensor,
     SearchCandidate,
@@ -97,9 +97,11 @@ def test_constraints_hold_and_conflicts_are_minimal(problem: SearchProblem, data
 def chain(costs: dict[str, list[int]], transitions: dict[tuple[str, str], Transition] | None = None) -> SearchProblem:
     """Nodes in a row, one candidate a node and target."""
     nodes = len(next(iter(costs.values())))
-    tensors = [FlowTensor("x", HOST, 1, False, 4)]
-    tensors += [FlowTensor(f"t{n}", n, 1 << n + 1 if n + 1 < nodes else 0, n + 1 == nodes, 4) for n in range(nodes)]
-    candidates = [SearchCandidate(1 << n, target, price, f"{target}{n}") for target, row in costs.items() for n, price in enumerate(row)]
+    tensors = [FlowTensor("x", HOST, (0,), False, 4)]
+    tensors += [FlowTensor(f"t{n}", n, (n + 1,) if n + 1 < nodes else (), n + 1 == nodes, 4) for n in range(nodes)]
+    candidates = [
+        SearchCandidate(IndexSet((n,)), target, price, f"{target}{n}") for target, row in costs.items() for n, price in enumerate(row)
+    ]
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), transitions or {}, priorities=tuple(costs))
 
 
@@ -115,13 +117,13 @@ def test_a_hand_over_that_costs_more_than_it_saves_is_not_made() -> None:
 def test_partitions_that_wait_for_each_other_are_not_a_plan() -> None:
     """0→1 and 2→3; {0, 3} and {1, 2} would each need the other's result first, if 0→1 and 2→3 are the only edges."""
     tensors = (
-        FlowTensor("t0", 0, 0b0010, False, 1),
-        FlowTensor("t1", 1, 0, True, 1),
-        FlowTensor("t2", 2, 0b1000, False, 1),
-        FlowTensor("t3", 3, 0, True, 1),
+        FlowTensor("t0", 0, (1,), False, 1),
+        FlowTensor("t1", 1, (), True, 1),
+        FlowTensor("t2", 2, (3,), False, 1),
+        FlowTensor("t3", 3, (), True, 1),
     )
-    candidates = [SearchCandidate(1 << n, "a", 10, f"s{n}") for n in range(4)]
-    candidates += [SearchCandidate(0b1001, "a", 1, "outer"), SearchCandidate(0b0110, "b", 1, "inner")]
+    candidates = [SearchCandidate(IndexSet((n,)), "a", 10, f"s{n}") for n in range(4)]
+    candidates += [SearchCandidate(IndexSet((0, 3)), "a", 1, "outer"), SearchCandidate(IndexSet((1, 2)), "b", 1, "inner")]
     problem = SearchProblem(4, tensors, tuple(candidates))
     assert cycle(problem, [4, 5]) == {4, 5}
     found = solve(problem)
@@ -130,8 +132,13 @@ def test_partitions_that_wait_for_each_other_are_not_a_plan() -> None:
 
 
 def test_the_same_tensor_read_twice_by_one_partition_is_handed_over_once() -> None:
-    tensors = (FlowTensor("t0", 0, 0b110, False, 8), FlowTensor("t1", 1, 0, True, 1), FlowTensor("t2", 2, 0, True, 1))
-    both = SearchProblem(3, tensors, (SearchCandidate(1, "a", 1, "p"), SearchCandidate(0b110, "b", 1, "q")), {("a", "b"): Transition(5, 1)})
+    tensors = (FlowTensor("t0", 0, (1, 2), False, 8), FlowTensor("t1", 1, (), True, 1), FlowTensor("t2", 2, (), True, 1))
+    both = SearchProblem(
+        3,
+        tensors,
+        (SearchCandidate(IndexSet((0,)), "a", 1, "p"), SearchCandidate(IndexSet((1, 2)), "b", 1, "q")),
+        {("a", "b"): Transition(5, 1)},
+    )
     assert solve(both).total == 1 + 1 + 13
 
 

@@ -26,7 +26,7 @@ from collage_core.toolchains import ToolchainError, get
 numpy = get("numpy")
 model = load_model(Path("model.onnx"), fold=False)
 log = RejectionLog()
-found = {rule.bits for rule in numpy.rule(RuleOptions()).find(RuleContext(model.graph, "numpy", log))}
+found = {rule.inside.bits for rule in numpy.rule(RuleOptions()).find(RuleContext(model.graph, "numpy", log))}
 print(sorted(found), [rejection.reason for rejection in log.sample])
 try:
     numpy.build(model.cut(IndexSet([2])), 1)

@@ -240,7 +240,7 @@ def test_its_rule_leaves_out_what_the_importer_lacks():
         Node(1, "b", "LSTM", OpPatternKind.OPAQUE, ("t",), (Tensor("y", kind),)),
     )
     graph, log = DataflowGraph(nodes, (Tensor("x", kind),), ("y",)), RejectionLog()
-    found = {rule.bits for rule in get("tvm").rule(RuleOptions()).find(RuleContext(graph, "tvm", log))}
+    found = {rule.inside.bits for rule in get("tvm").rule(RuleOptions()).find(RuleContext(graph, "tvm", log))}
     assert found == {0b01}
     assert "tvm does not take operator LSTM" in {rejection.reason for rejection in log.sample}
 
