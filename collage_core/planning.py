@@ -19,7 +19,9 @@ from .search import (
     FEMTOSECONDS,
     Constraint,
     SearchProblem,
+    SearchReporter,
     SearchResult,
+    SearchRun,
     Transition,
     neighbours_as_one,
     plan_transitions,
@@ -51,7 +53,7 @@ class Planned:
     costed: list[CostedCandidate]
 
 
-class _Teller:
+class _Teller(SearchReporter):
     """Passes the search's news on as events."""
 
     def __init__(self, emit: Emit, nodes: int):
@@ -82,7 +84,7 @@ def search_first(
     problem: SearchProblem, constraints: Sequence[Constraint], search: str, emit: Emit, should_stop: Callable[[], bool]
 ) -> SearchResult:
     """The first search; its plan is told as an event."""
-    result = solve(problem, constraints, search, reporter=_Teller(emit, problem.nodes), should_stop=should_stop)
+    result = solve(problem, constraints, search, SearchRun(_Teller(emit, problem.nodes), should_stop))
     emit(plan_event(problem, result, 0))
     return result
 
@@ -100,7 +102,7 @@ def merge_rounds(
             break
         costed = [*planned.costed, *more]
         problem = planned.problem.with_candidates(search_candidates(costed))
-        result = solve(problem, constraints, search, reporter=_Teller(emit, problem.nodes), should_stop=should_stop)
+        result = solve(problem, constraints, search, SearchRun(_Teller(emit, problem.nodes), should_stop))
         before = planned.final
         planned = replace(planned, final=result, problem=problem, costed=costed)
         if _ids(problem, result) == _ids(problem, before):

@@ -4,7 +4,8 @@ from .constraints import Constraint, allowed_indices, parse_constraints
 from .merge import neighbours_as_one
 from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition, femtoseconds, problem_from_json
 from .regret import regrets, regrets_of, regrets_within
-from .result import SearchReporter, SearchResult, cycle, plan_total, plan_transitions
+from .result import cycle, plan_total, plan_transitions
+from .searcher import Searcher, SearchReporter, SearchResult, SearchRun
 from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "SearchProblem",
     "SearchReporter",
     "SearchResult",
+    "SearchRun",
+    "Searcher",
     "Transition",
     "allowed_indices",
     "cycle",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .cover import Cover, Move, State, total_of
 from .problem import SearchProblem
-from .result import SearchReporter, SearchResult, cycle
+from .result import cycle
+from .searcher import QUIET, SearchResult, SearchRun
 
 REPORT_EVERY = 512
 """States between two looks at the clock and at the reporter."""
@@ -40,14 +41,17 @@ class _Walk:
         return moves[::-1]
 
 
-def best_first(
-    problem: SearchProblem,
-    usable: Sequence[int],
-    *,
-    guided: bool = True,
-    reporter: SearchReporter | None = None,
-    should_stop: Callable[[], bool] | None = None,
-) -> SearchResult:
+def astar(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
+    """A best plan, found with a bound on the rest."""
+    return best_first(problem, usable, run, guided=True)
+
+
+def dijkstra(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
+    """A best plan, as the seeds find it."""
+    return best_first(problem, usable, run, guided=False)
+
+
+def best_first(problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, guided: bool) -> SearchResult:
     """A best plan over the candidates `usable`, proven; ``chosen`` is empty when there is none.
 
     A plan whose partitions make a cycle is no plan: the combination is forbidden and the search goes on, until the best
@@ -55,7 +59,6 @@ def best_first(
 
     Args:
         guided: A* (True) or plain Dijkstra.
-        should_stop: Asked now and then; True ends the search with no plan and its bound so far.
     """
     name = "astar" if guided else "dijkstra"
     began = time.perf_counter()
@@ -63,7 +66,7 @@ def best_first(
     states = transitions = 0
     while True:
         cover = Cover(problem, usable, forbidden)
-        walk, end, bound = _walk(cover, guided, reporter, should_stop)
+        walk, end, bound = _walk(cover, guided, run)
         states += walk.states
         transitions += walk.transitions
         chosen = tuple(move.index for move in walk.path(end)) if end is not None else ()
@@ -75,9 +78,7 @@ def best_first(
         forbidden.append(looped)
 
 
-def _walk(
-    cover: Cover, guided: bool, reporter: SearchReporter | None, should_stop: Callable[[], bool] | None
-) -> tuple[_Walk, State | None, int]:
+def _walk(cover: Cover, guided: bool, run: SearchRun) -> tuple[_Walk, State | None, int]:
     """Search until the first full state is taken: the walk, that state (None if there is none), and the bound reached."""
     start = cover.start
     walk = _Walk({start: 0})
@@ -94,11 +95,10 @@ def _walk(
         done.add(state)
         walk.states += 1
         if walk.states % REPORT_EVERY == 0:
-            if should_stop is not None and should_stop():
+            if run.should_stop():
                 walk.stopped = True
                 return walk, None, bound
-            if reporter is not None:
-                reporter.progress(walk.states, walk.transitions, len(heap), state[0], total_of(bound), None)
+            run.reporter.progress(walk.states, walk.transitions, len(heap), state[0], total_of(bound), None)
         for move, step, after in cover.expand(state):
             walk.transitions += 1
             if _relax(walk, state, move, weight + step, after):
@@ -126,7 +126,3 @@ def _is_earlier(walk: _Walk, state: State, move: Move, after: State) -> bool:
     mine = [step.order for step in (*walk.path(state), move)]
     known = [step.order for step in (*walk.path(known_state), known_move)]
     return mine < known
-
-
-EXACT = {"astar": True, "dijkstra": False}
-"""The searchers of this file by name, and whether each is guided."""

@@ -9,10 +9,11 @@ import time
 from collections.abc import Sequence
 
 from .problem import SearchProblem
-from .result import SearchResult, cycle, plan_total
+from .result import cycle, plan_total
+from .searcher import QUIET, SearchResult, SearchRun
 
 
-def greedy(problem: SearchProblem, usable: Sequence[int]) -> SearchResult:
+def greedy(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
     """The greedy plan over the candidates `usable`; ``chosen`` is empty when it does not cover every node."""
     began = time.perf_counter()
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .best_first import best_first
+from .best_first import astar
 from .constraints import Constraint, allowed_indices
 from .cover import Cover, Move, State, total_of
 from .problem import SearchProblem
-from .result import SearchResult, cycle, may_loop
+from .result import cycle, may_loop
+from .searcher import SearchResult
 
 Edge = tuple[State, Move, int, State]
 
@@ -66,7 +67,7 @@ def regrets_of(problem: SearchProblem, constraints: Sequence[Constraint], indice
 
 def _pinned(problem: SearchProblem, usable: Sequence[int], index: int, best_total: int) -> int | None:
     bits = problem.candidates[index].bits
-    held = best_first(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
+    held = astar(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
     return held.total - best_total if held.is_feasible else None
 
 

@@ -1,55 +1,11 @@
-"""What a searcher gives back, what it tells while it works, and the check that a plan is well-formed.
-
-Plain data. A reporter is told only what it says that it wants, so that watching costs nothing when nobody does.
-"""
+"""What a plan costs by the definition itself, and the check that it is well-formed. Plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from ..graph import HOST
 from .problem import SearchProblem
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The outcome of a search.
-
-    Attributes:
-        algorithm: Name of the searcher.
-        chosen: Indices of the chosen candidates, in the order of their first nodes; empty when there is no plan.
-        total: Femtoseconds of the known costs and the transitions.
-        optimal: Proven to be a best plan.
-        lower_bound: Femtoseconds that no plan is below.
-        states: States that were expanded.
-        transitions: Moves that were tried.
-        seconds: Wall time.
-        stopped: It was told to stop before it was done.
-    """
-
-    algorithm: str
-    chosen: tuple[int, ...]
-    total: int
-    optimal: bool
-    lower_bound: int
-    states: int
-    transitions: int
-    seconds: float
-    stopped: bool = False
-
-    @property
-    def is_feasible(self) -> bool:
-        return bool(self.chosen)
-
-
-class SearchReporter(Protocol):
-    """Hears how a search goes; called at most about a hundred times a second."""
-
-    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        """Where the search stands; `covered` is how far into the model its newest state is."""
-        ...
 
 
 def plan_total(problem: SearchProblem, chosen: Sequence[int]) -> int:

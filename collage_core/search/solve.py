@@ -5,17 +5,17 @@ What each searcher is for stands in its own file. Plain data in, plain data out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
-from .best_first import EXACT, best_first
+from .best_first import astar, dijkstra
 from .constraints import Constraint, allowed_indices, minimal_conflict, uncovered
 from .greedy import greedy
 from .problem import HOST_NAME, SearchProblem
-from .result import SearchReporter, SearchResult
+from .searcher import QUIET, Searcher, SearchResult, SearchRun
 
-SEARCHERS = (*EXACT, "greedy")
+SEARCHERS: Mapping[str, Searcher] = {"astar": astar, "dijkstra": dijkstra, "greedy": greedy}
 DEFAULT = "astar"
 
 
@@ -23,9 +23,7 @@ def solve(
     problem: SearchProblem,
     constraints: Sequence[Constraint] = (),
     search: str = DEFAULT,
-    *,
-    reporter: SearchReporter | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    run: SearchRun = QUIET,
 ) -> SearchResult:
     """A plan for `problem` that holds every constraint; with an exact searcher a best one.
 
@@ -36,10 +34,7 @@ def solve(
     if search not in SEARCHERS:
         raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
     allowed = allowed_indices(problem, constraints)
-    if search == "greedy":
-        result = greedy(problem, allowed)
-    else:
-        result = best_first(problem, allowed, guided=EXACT[search], reporter=reporter, should_stop=should_stop)
+    result = SEARCHERS[search](problem, allowed, run)
     if result.is_feasible:
         return result
     fallback = _quick(problem, allowed) if result.stopped else None
@@ -61,7 +56,7 @@ def is_feasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> bo
     allowed = allowed_indices(problem, constraints)
     if uncovered(problem, [problem.candidates[index] for index in allowed]):
         return False
-    return best_first(_unpriced(problem), allowed).is_feasible
+    return astar(_unpriced(problem), allowed).is_feasible
 
 
 def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> InfeasibleError:
