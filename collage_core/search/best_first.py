@@ -1,9 +1,11 @@
 """`astar` and `dijkstra`: exact best-first search over the states of a `Cover`.
 
-Seeds: RFC 62 (0.81), "Phase 3" (Dijkstra with relaxation, ending at the first full state). A* adds a bound on the rest; it
-is admissible and consistent, so both end with the same plan. Weights of moves are positive, and states are taken by
-(weight + bound, weight): by the time a state is taken every path to it of equal weight has been seen, so the choice
-between equal plans (design, "Cost of a plan") is exact too.
+Seeds: RFC 62 (0.81), "Phase 3" (Dijkstra with relaxation, ending at the first full state). A* is the same walk with the
+costs reduced by `Prices`: then the steps of a best plan weigh next to nothing, and what cannot be in a nearly best plan is
+never looked at. The moves of a state are tried one after another, the lightest first, only when their turn has come.
+
+Of equal plans the walk finds the one that the design wants: states of equal weight are taken in the order of the model, so
+all ways of equal weight to a state are known before it is taken.
 """
 
 from __future__ import annotations
@@ -13,24 +15,61 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .cover import Cover, Move, State, total_of
+from .cover import Cover, Move, State
 from .problem import SearchProblem
-from .result import cycle
+from .result import cycle, plan_total
 from .searcher import QUIET, SearchResult, SearchRun
 
-REPORT_EVERY = 512
+REPORT_EVERY = 1024
 """States between two looks at the clock and at the reporter."""
+DIVE_EVERY = 16
+"""Looks at the clock between two attempts to complete the newest state to a plan."""
+NEW = -1
+"""In place of the position of the next move: the state was not taken yet."""
 
 
 @dataclass
 class _Walk:
-    """The best way to every state met so far."""
+    """A search over one cover: the lightest way to every state met so far, and how far the search is.
 
-    weight: dict[State, int]
+    Attributes:
+        weight: Of the lightest way to a state, without the cover's bound.
+        came: The step by which it ends.
+        settled: States that no lighter way leads to.
+        reached: No plan that was not found yet weighs less.
+    """
+
+    cover: Cover
+    run: SearchRun
+    weight: dict[State, int] = field(default_factory=dict)
     came: dict[State, tuple[State, Move]] = field(default_factory=dict)
-    states: int = 0
+    settled: set[State] = field(default_factory=set)
+    heap: list[tuple[int, int, int, State, int]] = field(default_factory=list)
+    numbers: dict[State, int] = field(default_factory=dict)
+    best: tuple[int, ...] = ()
+    best_weight: int | None = None
+    pushed: int = 0
     transitions: int = 0
+    reached: int = 0
     stopped: bool = False
+
+    def to_end(self) -> bool:
+        """Search until the full state is settled; False when there is no way there, or when it was stopped."""
+        start, end = self.cover.start, self.cover.end
+        self._meet(start, 0)
+        self._dive(start)
+        while self.heap:
+            self.reached, _, _, state, position = heapq.heappop(self.heap)
+            if position == NEW:
+                if state in self.settled:
+                    continue
+                self.settled.add(state)
+                if state == end:
+                    return True
+                if self._must_stop(state):
+                    return False
+            self._expand(state, max(position, 0))
+        return False
 
     def path(self, state: State) -> list[Move]:
         """The moves that lead to `state`, in order."""
@@ -40,89 +79,123 @@ class _Walk:
             moves.append(move)
         return moves[::-1]
 
+    def _expand(self, state: State, position: int) -> None:
+        """Try the moves of `state` from `position` on whose turn it is, and come back to the others later."""
+        cover, reporter = self.cover, self.run.reporter
+        weight, moves = self.weight[state], cover.moves[state[0]]
+        if reporter.traces and not position:
+            reporter.popped(self.numbers[state], state[0] + state[1].bit_count(), weight)
+        while position < len(moves):
+            move = moves[position]
+            if weight + move.weight > self.reached:
+                self._push(weight + move.weight, state, position)
+                return
+            position += 1
+            self.transitions += 1
+            placed = cover.place(state, move)
+            if not isinstance(placed, str):
+                self._relax(state, move, weight + placed[0], placed[1])
+            elif reporter.traces:
+                reporter.considered(self.numbers[state], move.index, placed)
+
+    def _relax(self, state: State, move: Move, weight: int, after: State) -> None:
+        """Take the way over `state` to `after` if it is better than the known one."""
+        known = self.weight.get(after)
+        if known is not None and (weight > known or (weight == known and not self._is_earlier(state, move, after))):
+            return
+        self.came[after] = (state, move)
+        if known is None or weight < known:
+            self._meet(after, weight)
+            if self.run.reporter.traces:
+                tell = self.run.reporter.pushed if known is None else self.run.reporter.improved
+                tell(self.numbers[after], self.numbers[state], move.index, weight)
+
+    def _meet(self, state: State, weight: int) -> None:
+        self.weight[state] = weight
+        if self.run.reporter.traces:
+            self.numbers.setdefault(state, len(self.numbers))
+        self._push(weight, state, NEW)
+
+    def _push(self, weight: int, state: State, position: int) -> None:
+        self.pushed += 1
+        heapq.heappush(self.heap, (weight, state[0], self.pushed, state, position))
+
+    def _is_earlier(self, state: State, move: Move, after: State) -> bool:
+        """Whether the way over `state` comes before the known way to `after`, of equal weight, in the order of plans.
+
+        Both ways are followed back to where they part; what they do first from there decides.
+        """
+        known_state, known_move = self.came[after]
+        while state != known_state:
+            if state[0] >= known_state[0]:
+                state, move = self.came[state]
+            else:
+                known_state, known_move = self.came[known_state]
+        return move is not known_move and self.cover.order_of(move.index) < self.cover.order_of(known_move.index)
+
+    def _must_stop(self, state: State) -> bool:
+        """Look at the clock and tell how it goes, now and then."""
+        if len(self.settled) % REPORT_EVERY:
+            return False
+        self.stopped = self.run.should_stop()
+        if len(self.settled) % (REPORT_EVERY * DIVE_EVERY) == 0:
+            self._dive(state)
+        bound = self.cover.weights.total((self.cover.bound or 0) + self.reached)
+        best = None if not self.best else plan_total(self.cover.problem, self.best)
+        covered = state[0] + state[1].bit_count()
+        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), covered, bound, best)
+        return self.stopped
+
+    def _dive(self, state: State) -> None:
+        """Complete `state` by the lightest moves that fit: a plan early, for whoever waits or must stop."""
+        weight, moves = self.weight[state], self.path(state)
+        while state != self.cover.end:
+            for move in self.cover.moves[state[0]]:
+                placed = self.cover.place(state, move)
+                if not isinstance(placed, str):
+                    weight, state = weight + placed[0], placed[1]
+                    moves.append(move)
+                    break
+            else:
+                return
+        chosen = tuple(move.index for move in moves)
+        if (self.best_weight is None or weight < self.best_weight) and cycle(self.cover.problem, chosen) is None:
+            self.best, self.best_weight = chosen, weight
+            self.run.reporter.better_plan(chosen, plan_total(self.cover.problem, chosen))
+
 
 def astar(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """A best plan, found with a bound on the rest."""
-    return best_first(problem, usable, run, guided=True)
+    """A best plan, by costs that prices reduce."""
+    return _best_first("astar", problem, usable, run, is_guided=True)
 
 
 def dijkstra(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """A best plan, as the seeds find it."""
-    return best_first(problem, usable, run, guided=False)
+    """A best plan, as the seeds find it: nothing is known of what is still to come."""
+    return _best_first("dijkstra", problem, usable, run, is_guided=False)
 
 
-def best_first(problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, guided: bool) -> SearchResult:
+def _best_first(name: str, problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, is_guided: bool) -> SearchResult:
     """A best plan over the candidates `usable`, proven; ``chosen`` is empty when there is none.
 
     A plan whose partitions make a cycle is no plan: the combination is forbidden and the search goes on, until the best
     plan has none.
-
-    Args:
-        guided: A* (True) or plain Dijkstra.
     """
-    name = "astar" if guided else "dijkstra"
     began = time.perf_counter()
     forbidden: list[frozenset[int]] = []
     states = transitions = 0
     while True:
-        cover = Cover(problem, usable, forbidden)
-        walk, end, bound = _walk(cover, guided, run)
-        states += walk.states
+        cover = Cover(problem, usable, forbidden, is_guided=is_guided)
+        walk = _Walk(cover, run)
+        found = cover.bound is not None and walk.to_end()
+        states += len(walk.settled)
         transitions += walk.transitions
-        chosen = tuple(move.index for move in walk.path(end)) if end is not None else ()
-        looped = cycle(problem, chosen) if chosen else None
+        chosen = tuple(move.index for move in walk.path(cover.end)) if found else walk.best
+        looped = cycle(problem, chosen) if found else None
         if looped is None:
-            total = total_of(walk.weight[end]) if end is not None else 0
+            total = plan_total(problem, chosen) if chosen else 0
+            bound = cover.weights.total((cover.bound or 0) + walk.reached)
             seconds = time.perf_counter() - began
-            return SearchResult(name, chosen, total, bool(chosen), total_of(bound), states, transitions, seconds, walk.stopped)
+            result = SearchResult(name, chosen, total, found, total if found else bound, states, transitions, seconds, walk.stopped)
+            run.reporter.end(result)
+            return result
         forbidden.append(looped)
-
-
-def _walk(cover: Cover, guided: bool, run: SearchRun) -> tuple[_Walk, State | None, int]:
-    """Search until the first full state is taken: the walk, that state (None if there is none), and the bound reached."""
-    start = cover.start
-    walk = _Walk({start: 0})
-    bound = cover.bound(start) if guided else 0
-    heap: list[tuple[int, int, int, State]] = [(bound, 0, 0, start)]
-    done: set[State] = set()
-    pushed = 0
-    while heap:
-        bound, weight, _, state = heapq.heappop(heap)
-        if state in done:
-            continue
-        if cover.is_end(state):
-            return walk, state, bound
-        done.add(state)
-        walk.states += 1
-        if walk.states % REPORT_EVERY == 0:
-            if run.should_stop():
-                walk.stopped = True
-                return walk, None, bound
-            run.reporter.progress(walk.states, walk.transitions, len(heap), state[0], total_of(bound), None)
-        for move, step, after in cover.expand(state):
-            walk.transitions += 1
-            if _relax(walk, state, move, weight + step, after):
-                pushed += 1
-                rest = cover.bound(after) if guided else 0
-                heapq.heappush(heap, (weight + step + rest, weight + step, pushed, after))
-    return walk, None, bound
-
-
-def _relax(walk: _Walk, state: State, move: Move, weight: int, after: State) -> bool:
-    """Take the way over `state` to `after` if it is better; True when `after` got lighter and must be looked at again."""
-    known = walk.weight.get(after)
-    if known is not None and (weight > known or (weight == known and not _is_earlier(walk, state, move, after))):
-        return False
-    walk.weight[after] = weight
-    walk.came[after] = (state, move)
-    return known is None or weight < known
-
-
-def _is_earlier(walk: _Walk, state: State, move: Move, after: State) -> bool:
-    """Whether the way over `state` comes before the known way to `after`, of equal weight, in the order of plans."""
-    known_state, known_move = walk.came[after]
-    if known_state == state:
-        return False
-    mine = [step.order for step in (*walk.path(state), move)]
-    known = [step.order for step in (*walk.path(known_state), known_move)]
-    return mine < known

@@ -91,7 +91,7 @@ class Transition:
 FREE = Transition()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchProblem:
     """A cover problem with pairwise transition costs.
 

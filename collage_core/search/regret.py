@@ -1,40 +1,70 @@
-"""Regret: for every candidate, what the best plan that holds it costs more than the best plan. Exact.
+"""Regret: for every candidate, what the best plan that holds it costs more than the best plan.
 
 Design, "Why". One sweep forward over all states gives the least weight to each, one sweep backward the least weight from
-each; the best plan through a candidate is the lightest way over one of its moves. Where that plan would have a cycle
-between its partitions, the candidate is asked of a search of its own.
+each; the best plan through a candidate is the lightest way over one of its moves: exact. Where that plan would have a cycle
+between its partitions, or where the states are too many for a sweep, the candidate is asked of a search of its own. When
+time runs out, what is proven by then is an interval: the prices bound each candidate's plans from below, and every plan
+that was met on the way bounds those of its candidates from above.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .best_first import astar
 from .constraints import Constraint, allowed_indices
-from .cover import Cover, Move, State, total_of
+from .cover import Cover, Move, State, steps
 from .problem import SearchProblem
 from .result import cycle, may_loop
-from .searcher import SearchResult
+from .searcher import QUIET, SearchResult, SearchRun
 
 Edge = tuple[State, Move, int, State]
 
+MOST_EDGES = 2_000_000
+"""Past this many moves a sweep would not fit in memory, and each candidate is asked of a search of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """Femtoseconds by which the best plan that holds a candidate is above the best plan: at least `low`, at most `high`.
+
+    `high` is None where no such plan is known.
+    """
+
+    low: int
+    high: int | None
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
 
 def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult) -> list[int | None]:
-    """For every candidate: the least total of a plan that holds it, less the least total, in femtoseconds.
+    """For every candidate: the least total of a plan that holds it, less the least total, in femtoseconds. Exact.
 
     None for one that is in no plan that holds the constraints.
     """
-    made = regrets_within(problem, constraints, best, None)
-    assert made is not None
-    return made
+    return [None if regret is None else regret.low for regret in regret_intervals(problem, constraints, best)]
+
+
+def regret_intervals(
+    problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, run: SearchRun = QUIET
+) -> list[Regret | None]:
+    """As `regrets`; when `run` stops it, intervals for those that are not known exactly by then."""
+    values = regrets_within(problem, constraints, best, MOST_EDGES, run)
+    if values is not None:
+        return [None if value is None else Regret(value, value) for value in values]
+    return _one_by_one(problem, allowed_indices(problem, constraints), best, run)
 
 
 def regrets_within(
-    problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, most_edges: int | None
+    problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, most_edges: int, run: SearchRun = QUIET
 ) -> list[int | None] | None:
-    """As `regrets`, or None where the sweep would meet more than `most_edges` moves."""
+    """As `regrets`, or None where the sweep would meet more than `most_edges` moves or is stopped."""
     usable = allowed_indices(problem, constraints)
-    sweep = _Sweep(Cover(problem, usable), most_edges)
+    cover = Cover(problem, usable)
+    sweep = _Sweep(cover, most_edges, run)
     if not sweep.is_complete:
         return None
     loose = may_loop(problem, usable)
@@ -50,7 +80,7 @@ def regrets_within(
         if not loose.isdisjoint(plan) and cycle(problem, plan) is not None:
             made[index] = _pinned(problem, usable, index, best.total)
         else:
-            made[index] = total_of(weight) - best.total
+            made[index] = cover.weights.total((cover.bound or 0) + weight) - best.total
     return made
 
 
@@ -66,15 +96,55 @@ def regrets_of(problem: SearchProblem, constraints: Sequence[Constraint], indice
 
 
 def _pinned(problem: SearchProblem, usable: Sequence[int], index: int, best_total: int) -> int | None:
-    bits = problem.candidates[index].bits
-    held = astar(problem, [other for other in usable if other == index or not problem.candidates[other].bits & bits])
+    held = _with(problem, usable, index, QUIET)
     return held.total - best_total if held.is_feasible else None
+
+
+def _with(problem: SearchProblem, usable: Sequence[int], index: int, run: SearchRun) -> SearchResult:
+    """The best plan that holds candidate `index`."""
+    inside = problem.candidates[index].inside
+    fitting = [other for other in usable if other == index or problem.candidates[other].inside.isdisjoint(inside)]
+    return astar(problem, fitting, SearchRun(should_stop=run.should_stop))
+
+
+def _one_by_one(problem: SearchProblem, usable: Sequence[int], best: SearchResult, run: SearchRun) -> list[Regret | None]:
+    """A search for each candidate, those first that the prices put nearest to the best plan, until it is stopped."""
+    cover = Cover(problem, usable)
+    made: list[Regret | None] = [None] * len(problem.candidates)
+    for row in cover.moves:
+        for move in row:
+            low = cover.weights.total((cover.bound or 0) + move.weight) - best.total
+            made[move.index] = Regret(max(0, low), None)
+    _know(made, best, best.total)
+    for index in sorted(usable, key=lambda index: made[index].low if made[index] else 0):  # type: ignore[union-attr]
+        known = made[index]
+        if known is None or known.is_exact:
+            continue
+        if run.should_stop():
+            break
+        held = _with(problem, usable, index, run)
+        if held.optimal:
+            made[index] = Regret(held.total - best.total, held.total - best.total)
+        elif not held.stopped:
+            made[index] = None
+        if held.is_feasible:
+            _know(made, held, best.total)
+    return made
+
+
+def _know(made: list[Regret | None], plan: SearchResult, best_total: int) -> None:
+    """A plan was met: those that it holds are in no worse ones."""
+    for index in plan.chosen:
+        known = made[index]
+        high = plan.total - best_total
+        if known is not None and (known.high is None or high < known.high):
+            made[index] = Regret(min(known.low, high), high)
 
 
 class _Sweep:
     """Least weights to and from every state, and the lightest edge of every candidate."""
 
-    def __init__(self, cover: Cover, most_edges: int | None):
+    def __init__(self, cover: Cover, most_edges: int, run: SearchRun):
         self.is_complete = True
         self._most_edges = most_edges
         self._to: dict[State, int] = {cover.start: 0}
@@ -82,7 +152,7 @@ class _Sweep:
         self._from: dict[State, int] = {}
         self._goes: dict[State, Edge] = {}
         self._lightest: dict[int, tuple[int, Edge]] = {}
-        edges = self._forth(cover)
+        edges = self._forth(cover, run)
         if self.is_complete:
             self._back(edges)
 
@@ -107,7 +177,7 @@ class _Sweep:
             state = step[3]
         return plan
 
-    def _forth(self, cover: Cover) -> list[list[Edge]]:
+    def _forth(self, cover: Cover, run: SearchRun) -> list[list[Edge]]:
         """Every edge, by the first uncovered node of the state that it leaves: moves only ever lead to later ones."""
         edges: list[list[Edge]] = [[] for _ in range(cover.problem.nodes)]
         states: list[dict[State, None]] = [{} for _ in range(cover.problem.nodes + 1)]
@@ -115,16 +185,17 @@ class _Sweep:
         met = 0
         for first in range(cover.problem.nodes):
             met += len(edges[first - 1]) if first else 0
-            if self._most_edges is not None and met > self._most_edges:
+            if met > self._most_edges or run.should_stop():
                 self.is_complete = False
                 break
             for state in states[first]:
                 weight = self._to[state]
-                for move, step, after in cover.expand(state):
+                for move, step, after in steps(cover, state):
                     edge = (state, move, step, after)
                     edges[first].append(edge)
                     states[after[0]][after] = None
-                    if weight + step < self._to.get(after, weight + step + 1):
+                    known = self._to.get(after)
+                    if known is None or weight + step < known:
                         self._to[after] = weight + step
                         self._came[after] = edge
         self._from.update(dict.fromkeys(states[-1], 0))
@@ -137,10 +208,11 @@ class _Sweep:
                 rest = self._from.get(after)
                 if rest is None:
                     continue
-                if step + rest < self._from.get(state, step + rest + 1):
+                known = self._from.get(state)
+                if known is None or step + rest < known:
                     self._from[state] = step + rest
                     self._goes[state] = edge
                 whole = self._to[state] + step + rest
-                known = self._lightest.get(move.index)
-                if known is None or whole < known[0]:
+                lightest = self._lightest.get(move.index)
+                if lightest is None or whole < lightest[0]:
                     self._lightest[move.index] = (whole, edge)

@@ -1,0 +1,58 @@
+"""`Weights`: one integer that orders plans as the design says, and sums up.
+
+Design, "Cost of a plan": fewest nodes of unknown cost, then the total of the known, then the toolchains' priorities (for
+the unknown), then the number of partitions. Each has a field of its own, wide enough that no sum of a plan spills over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .problem import HOST_NAME, SearchCandidate, SearchProblem
+
+GUARD_BITS = 24
+"""Below the least field: what is lost when a bound is shared out over edges in whole numbers stays in here."""
+
+
+class Weights:
+    """The fields of a problem's weights.
+
+    Args:
+        problem: What is searched; its largest sums decide how wide a field is.
+        usable: Indices of the candidates that may be used.
+    """
+
+    def __init__(self, problem: SearchProblem, usable: Iterable[int]):
+        candidates = [problem.candidates[index] for index in usable]
+        ranks = {name: problem.priority(name) for name in {candidate.target for candidate in candidates}}
+        self._ranks = ranks
+        has_unknown = any(candidate.cost is None for candidate in candidates)
+        most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_handed_over(problem)
+        self._partition_shift = GUARD_BITS
+        self._priority_shift = self._partition_shift + (problem.nodes + 1).bit_length()
+        priority_bits = (problem.nodes * (max(ranks.values(), default=0) + 1)).bit_length() if has_unknown else 0
+        self.total_shift = self._priority_shift + priority_bits
+        total_bits = most_total.bit_length() + 1
+        self._total_mask = (1 << total_bits) - 1
+        self._unknown_shift = self.total_shift + total_bits
+
+    def of(self, candidate: SearchCandidate) -> int:
+        """What a candidate weighs by itself; the host's nodes are no partition."""
+        one = 1 << self._partition_shift
+        if candidate.cost is not None or candidate.target == HOST_NAME:
+            return one + ((candidate.cost or 0) << self.total_shift)
+        nodes = len(candidate.inside)
+        return one + (nodes * self._ranks[candidate.target] << self._priority_shift) + (nodes << self._unknown_shift)
+
+    def total(self, weight: int) -> int:
+        """The femtoseconds in the weight of a plan, or in a bound (rounded down)."""
+        return weight >> self.total_shift & self._total_mask if weight > 0 else 0
+
+
+def _most_handed_over(problem: SearchProblem) -> int:
+    """No plan pays more for its transitions, in femtoseconds."""
+    fixed = max((transition.fixed for transition in problem.transitions.values()), default=0)
+    per_byte = max((transition.per_byte for transition in problem.transitions.values()), default=0)
+    if not fixed and not per_byte:
+        return 0
+    return sum((len(tensor.readers) + 1) * (int(fixed + per_byte * tensor.bytes) + 1) for tensor in problem.tensors)
