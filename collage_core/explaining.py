@@ -62,7 +62,9 @@ def show_explanation(document: dict[str, Any]) -> None:
         click.echo(f"{item['name']} ({item['op']}), node {item['node']}")
         for row in item["candidates"]:
             mark = "*" if row["chosen"] else " "
-            regret = "" if row["regret_s"] is None else f"  regret {milliseconds(row['regret_s'])}"
+            regret = "" if row["regret_at_least_s"] is None else f"  regret {milliseconds(row['regret_at_least_s'])}"
+            if regret and row["regret_s"] is None:
+                regret += " or more"
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
             click.echo(
                 f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {row['label']}  [{row['id']}]{regret}{below}"

@@ -5,6 +5,7 @@ What enters is a model file and `Options`; what leaves is plain data. Nothing is
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,13 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CollageError
-from .events import CandidatesFound, Emit, PhaseEnded, PhaseStarted
-from .graph import DataflowGraph, computation_key
+from .events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
+from .graph import DataflowGraph
 from .model import OnnxModel, default_accuracy, load_model
 from .options import Options
 from .rules import CandidatePartition, RejectionLog, find_candidates, gather_specs
 from .samples import SAMPLES, resolve
 from .toolchains import Toolchain, get, names, read_description
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Without the collector of reference cycles: it would go through hundreds of thousands of candidates that are in none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Phases:
@@ -58,11 +71,12 @@ class Found:
             self.specs = gather_specs(self.rules)
         self.log = RejectionLog()
         self.by_target: dict[str, list[CandidatePartition]] = {}
-        self._keys: dict[int, str] = {}
-        with phases("candidates"):
+        with phases("candidates"), no_collector():
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log))
-            self.unique = {target: len({self.key(c) for c in found}) for target, found in self.by_target.items()}
+            for limit in dict.fromkeys(rejection.reason for rejection in self.log.limits):
+                emit(Note(f"not every candidate was looked at: {limit}"))
+            self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
             for target, found in self.by_target.items():
                 if target in self.toolchains:
                     rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
@@ -77,12 +91,10 @@ class Found:
         """Those of every target, in the order of the targets; the host's come last."""
         return [candidate for found in self.by_target.values() for candidate in found]
 
-    def key(self, candidate: CandidatePartition) -> str:
-        """The computation that `candidate` is; asked once for each set of nodes."""
-        bits = candidate.inside.bits
-        if bits not in self._keys:
-            self._keys[bits] = computation_key(self.graph, candidate.inside)
-        return self._keys[bits]
+    @property
+    def costed_first(self) -> list[CandidatePartition]:
+        """Those whose costs are asked before the search: with measured costs the deferred ones are not among them."""
+        return [candidate for candidate in self.candidates if not (candidate.deferred and self.options.is_measured)]
 
     def accuracy(self) -> float:
         """Largest relative error that the plan may have."""

@@ -9,7 +9,9 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +23,7 @@ from . import finding
 from .cost import Cost, CostEstimator, make_estimator
 from .errors import AccuracyError, Cancelled, CollageError, InfeasibleError
 from .events import CandidateCosted, Emit, Event, Note
-from .finding import Found, Phases, model_document
+from .finding import Found, Phases, model_document, no_collector
 from .graph import IndexSet
 from .model import OnnxModel, load_model
 from .options import Options
@@ -122,7 +124,7 @@ class _Run:
     def cost(self) -> None:
         """Costs of every candidate."""
         with self.phases("costs"):
-            self.costed = self._costs_of(self.found.candidates)
+            self.costed = self._costs_of(self.found.costed_first)
             pairs = self._transition_pairs()
             self.transitions = {
                 ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()
@@ -155,32 +157,36 @@ class _Run:
     def _costs_of(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
         """Ask the estimator, and keep the order of `candidates`. What the time limit leaves unmeasured is unknown."""
         placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
-        costs = {candidate.id: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
+        free = host_cost()
+        costs = {candidate: free for candidate in candidates if candidate.target == HOST_TARGET}
         try:
-            self._ask(placed, costs)
+            with nullcontext() if self.options.is_measured else no_collector():
+                self._ask(placed, costs)
         except Cancelled:
             late = Cost.unknown("the time limit was over before it was measured")
-            missing = [candidate.id for candidate in placed if candidate.id not in costs]
+            missing = [candidate for candidate in placed if candidate not in costs]
             costs.update(dict.fromkeys(missing, late))
             self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
-        return [CostedCandidate(candidate.to_json(), costs[candidate.id]) for candidate in candidates]
+        return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
 
-    def _ask(self, placed: Sequence[CandidatePartition], costs: dict[str, Cost]) -> None:
+    def _ask(self, placed: Sequence[CandidatePartition], costs: dict[CandidatePartition, Cost]) -> None:
         """Fill `costs` as they get known, and tell each once for each distinct computation."""
-        alike: dict[tuple[str, str], list[str]] = {}
+        alike: dict[tuple[str, int], list[CandidatePartition]] = defaultdict(list)
         for candidate in placed:
-            alike.setdefault((candidate.target, self.found.key(candidate)), []).append(candidate.id)
-        told: set[tuple[str, str]] = set()
+            alike[candidate.target, candidate.computation].append(candidate)
+        told: set[tuple[str, int]] = set()
         for candidate, cost, from_cache in self.estimator.estimate(self.found.graph, placed):
-            costs[candidate.id] = cost
-            sort = (candidate.target, self.found.key(candidate))
+            costs[candidate] = cost
             count = self.counts[candidate.target]
             count["invalid"] += cost.is_invalid
-            if sort not in told:
-                told.add(sort)
-                count["cache_hits"] += from_cache
-                count["measured"] += self.options.is_measured and not from_cache
-                label, ids = candidate.sub_graph.label, tuple(alike[sort])
+            sort = (candidate.target, candidate.computation)
+            if sort in told:
+                continue
+            told.add(sort)
+            count["cache_hits"] += from_cache
+            count["measured"] += self.options.is_measured and not from_cache
+            if self.emit is not ignore:
+                label, ids = candidate.sub_graph.label, tuple(same.id for same in alike[sort])
                 self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), len(alike)))
 
     def can_build(self) -> bool:
@@ -218,7 +224,13 @@ class _Run:
         targets = []
         for name in self.options.targets:
             targets.append(
-                {"name": name, "candidates": len(self.found.by_target[name]), "unique": self.found.unique[name], **self.counts[name]}
+                {
+                    "name": name,
+                    "candidates": len(self.found.by_target[name]),
+                    "unique": self.found.unique[name],
+                    "deferred": sum(candidate.deferred for candidate in self.found.by_target[name]),
+                    **self.counts[name],
+                }
             )
         return {
             "schema": 1,

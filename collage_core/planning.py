@@ -123,11 +123,13 @@ def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> Pla
 
 def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPartition, ...]:
     """The chosen candidates, as a plan lists them."""
-    by_id = {item.id: item for item in planned.costed}
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    wanted = {candidate.inside for candidate in chosen}
+    by_place = {(item.inside, item.target): item for item in planned.costed if item.inside in wanted}
     made = []
-    for index in planned.final.chosen:
-        item = by_id[planned.problem.candidates[index].id]
-        nodes = tuple(item.candidate["nodes"])
+    for candidate in chosen:
+        item = by_place[candidate.inside, candidate.target]
+        nodes = tuple(item.inside)
         made.append(
             PlacedPartition(
                 id=item.id,
@@ -157,16 +159,13 @@ def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
 
 def alone(problem: SearchProblem, target: str, search: str) -> SearchResult | None:
     """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
-    indices = [c for c in problem.candidates if c.target in (target, HOST_TARGET)]
-    only = problem.with_candidates(indices)
-    covered = 0
-    for candidate in only.candidates:
-        covered |= candidate.bits
-    if covered != (1 << problem.nodes) - 1:
+    indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
+    only = problem.with_candidates([problem.candidates[index] for index in indices])
+    covered = {node for candidate in only.candidates for node in candidate.inside}
+    if len(covered) < problem.nodes:
         return None
     result = solve(only, (), search)
-    positions = {candidate.id: index for index, candidate in enumerate(problem.candidates)}
-    return replace(result, chosen=tuple(positions[only.candidates[index].id] for index in result.chosen))
+    return replace(result, chosen=tuple(indices[index] for index in result.chosen))
 
 
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,35 +20,71 @@ from .cost.cost import Cost
 from .errors import CollageError
 from .graph import DataflowGraph, IndexSet, indices_of
 from .plan import Plan, plan_from_json
+from .rules import CandidatePartition
 from .search import (
     FEMTOSECONDS,
     FlowTensor,
+    Regrets,
     SearchCandidate,
     SearchProblem,
+    SearchRun,
     femtoseconds,
     parse_constraints,
     problem_from_json,
-    regrets_of,
 )
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
+REGRET_TIME_S = 0.5
+"""Longest that the regrets of one node's candidates may take; what is not known exactly by then is a lower bound."""
 
 
-@dataclass(frozen=True)
+class RecordedCandidate:
+    """A candidate that was read from a file.
+
+    Attributes:
+        data: As `CandidatePartition.to_json` gave it.
+    """
+
+    __slots__ = ("data", "id", "inside", "target")
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.data = data
+        self.id: str = data["id"]
+        self.target: str = data["target"]
+        self.inside = IndexSet(data["nodes"])
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+@dataclass(slots=True, eq=False)
 class CostedCandidate:
-    """A candidate as `CandidatePartition.to_json` gives it, and its cost."""
+    """A candidate and its cost.
 
-    candidate: Mapping[str, Any]
+    Attributes:
+        held: The candidate, found in this run or read from a file.
+    """
+
+    held: CandidatePartition | RecordedCandidate
     cost: Cost
 
     @property
     def id(self) -> str:
-        return self.candidate["id"]
+        return self.held.id
 
     @property
     def target(self) -> str:
-        return self.candidate["target"]
+        return self.held.target
+
+    @property
+    def inside(self) -> IndexSet:
+        return self.held.inside
+
+    @property
+    def candidate(self) -> Mapping[str, Any]:
+        """As `CandidatePartition.to_json` gives it; made when asked for."""
+        return self.held.to_json()
 
 
 @dataclass
@@ -94,24 +131,39 @@ class RunRecord:
     def _by_node(self) -> dict[int, list[CostedCandidate]]:
         made: dict[int, list[CostedCandidate]] = {}
         for costed in self.candidates:
-            for node in costed.candidate["nodes"]:
+            for node in costed.inside:
                 made.setdefault(node, []).append(costed)
         return made
 
-    def _learn_regrets(self, node: int) -> None:
-        """Have the regret of every usable candidate that holds `node`, where it did not come with the plan."""
+    @cached_property
+    def _regrets(self) -> Regrets:
+        """Answers for single candidates, where regrets did not come with the plan."""
+        constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+        place = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        chosen = [place[partition.id] for partition in self.plan.partitions]
+        return Regrets(self.problem, constraints, chosen, femtoseconds(self.plan.total_s))
+
+    def _learn_regrets(self, node: int) -> dict[str, float]:
+        """Have the regret of every usable candidate that holds `node`; gives lower bounds of those that would take too long."""
         missing = [index for index, item in enumerate(self.problem.candidates) if node in item.inside and item.id not in self.regret_s]
-        if missing:
-            constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
-            values = regrets_of(self.problem, constraints, missing, femtoseconds(self.plan.total_s))
-            for index, value in zip(missing, values, strict=True):
-                self.regret_s[self.problem.candidates[index].id] = None if value is None else value / FEMTOSECONDS
+        if not missing:
+            return {}
+        deadline = time.monotonic() + REGRET_TIME_S
+        at_least: dict[str, float] = {}
+        found = self._regrets.of(missing, SearchRun(should_stop=lambda: time.monotonic() > deadline))
+        for index, regret in zip(missing, found, strict=True):
+            name = self.problem.candidates[index].id
+            if regret is None or regret.is_exact:
+                self.regret_s[name] = None if regret is None else regret.low / FEMTOSECONDS
+            else:
+                at_least[name] = regret.low / FEMTOSECONDS
+        return at_least
 
     def node_candidates(self, node: int) -> dict[str, Any]:
         """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
         chosen = {partition.id for partition in self.plan.partitions}
         rows, rejections = [], []
-        self._learn_regrets(node)
+        at_least = self._learn_regrets(node)
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:
@@ -122,12 +174,14 @@ class RunRecord:
             rows.append(
                 {
                     **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
+                    "times": data.get("times", 1),
                     "cost": costed.cost.to_json(),
                     "chosen": costed.id in chosen,
                     "regret_s": self.regret_s.get(costed.id),
+                    "regret_at_least_s": at_least.get(costed.id, self.regret_s.get(costed.id)),
                 }
             )
-        rows.sort(key=lambda row: (not row["chosen"], row["regret_s"] is None, row["regret_s"] or 0.0, len(row["nodes"])))
+        rows.sort(key=lambda row: (not row["chosen"], row["regret_at_least_s"] is None, row["regret_at_least_s"] or 0.0, len(row["nodes"])))
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
@@ -150,7 +204,7 @@ def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidat
     for item in costed:
         if not item.cost.is_invalid:
             cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
-            made.append(SearchCandidate(IndexSet(item.candidate["nodes"]), item.target, cost, item.id))
+            made.append(SearchCandidate(item.inside, item.target, cost, item.held))
     return tuple(made)
 
 
@@ -192,7 +246,7 @@ def read_record(path: Path) -> RunRecord:
         candidates = []
         for item in data["candidates"]:
             cost = Cost.from_json(item.pop("cost"))
-            candidates.append(CostedCandidate(item, cost))
+            candidates.append(CostedCandidate(RecordedCandidate(item), cost))
         return RunRecord(
             document=data["document"],
             graph=DataflowGraph.from_json(data["graph"]),

@@ -465,8 +465,10 @@ class NodeCandidate:
 
     Attributes:
         cost: As `Cost.to_json` gives it.
+        times: How many candidates of the target are this computation.
         chosen: It is in the plan.
         regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
+        regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
     """
 
     id: str
@@ -474,9 +476,11 @@ class NodeCandidate:
     label: str
     nodes: list[int]
     rule: str
+    times: int
     cost: dict[str, Any]
     chosen: bool
     regret_s: float | None
+    regret_at_least_s: float | None
 
 
 @dataclass(frozen=True)

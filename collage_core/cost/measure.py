@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import Cancelled, CollageError
 from ..events import Emit, Note
-from ..graph import DataflowGraph, IndexSet, SubGraph, computation_key
+from ..graph import DataflowGraph, IndexSet, SubGraph
 from ..model.base import Arrays, Model
 from ..rules import HOST_TARGET, CandidatePartition
 from ..toolchains import registry
@@ -122,7 +122,6 @@ class MeasureEstimator:
         self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._runner.limits.build_s))
         self._tell_notes()
         self._available: dict[str, Availability] = {}
-        self._keys: dict[int, str] = {}
         self._singles: dict[str, tuple[str, float]] = {}
         self._refused: dict[tuple[str, str], str] = {}
 
@@ -182,9 +181,7 @@ class MeasureEstimator:
         )
 
     def _computation(self, inside: IndexSet) -> str:
-        if inside.bits not in self._keys:
-            self._keys[inside.bits] = computation_key(self._model.graph, inside)
-        return self._keys[inside.bits]
+        return self._model.graph.computations.key(inside)
 
     def _availability(self, target: str) -> Availability:
         if target not in self._available:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
+from operator import mul
 from pathlib import Path
 from typing import Any
 
 from ..errors import CollageError
-from ..graph import DataflowGraph
+from ..graph import DataflowGraph, values_at
 from ..rules import HOST_TARGET, CandidatePartition
 from .cost import Cost
 from .transition import TransitionModel, bad_costs, finite_s, refuse_unknown, transitions_from_json
@@ -37,16 +40,31 @@ class MockTarget:
     ops: dict[str, float]
     invalid: frozenset[str]
 
-    def cost(self, ops: Sequence[str], where: str) -> Cost:
-        """The cost of a partition of these operators, in node order."""
-        refused = next((op for op in ops if op in self.invalid), None)
-        if refused is not None:
-            return Cost.invalid("import", f"the mock file says that {refused} cannot be taken")
+    def figures(self, ops: Sequence[str]) -> tuple[float | str, ...]:
+        """Seconds of each of `ops` alone; the operator itself where it cannot be taken."""
+        return tuple(op if op in self.invalid else self.ops.get(op, self.op_s) for op in ops)
+
+    def cost(self, figures: Sequence[float | str], where: str) -> Cost:
+        """The cost of a partition of the ops that have these figures, in node order."""
+        if self.invalid:
+            refused = next((figure for figure in figures if isinstance(figure, str)), None)
+            if refused is not None:
+                return Cost.invalid("import", f"the mock file says that {refused} cannot be taken")
+        count = len(figures)
         try:
-            seconds = sum(self.ops.get(op, self.op_s) * self.decay**place for place, op in enumerate(ops))
+            factors = _factors(self.decay, count)
         except OverflowError:
-            raise bad_costs(where, "decay", self.decay, f"small enough that {len(ops)} ops in one partition have a cost") from None
-        return Cost(finite_s(seconds, f"the sum over {len(ops)} ops", where), "mock")
+            raise bad_costs(where, "decay", self.decay, f"small enough that {count} ops in one partition have a cost") from None
+        seconds = sum(map(mul, figures, factors))
+        if not isfinite(seconds):
+            finite_s(seconds, f"the sum over {count} ops", where)
+        return Cost(seconds, "mock")
+
+
+@lru_cache(maxsize=1024)
+def _factors(decay: float, count: int) -> tuple[float, ...]:
+    """What the ops of a partition cost of their own figures, in node order."""
+    return tuple(decay**place for place in range(count))
 
 
 class MockEstimator:
@@ -72,17 +90,27 @@ class MockEstimator:
         self._transitions = transitions_from_json(data.get("transitions", {}), self._where)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
-        """Each candidate in the order given.
+        """Each candidate in the order given; equal computations on one target have one cost.
 
         Raises:
             CollageError: a candidate is of a target that the file does not have.
         """
+        free = Cost(0.0, "host")
+        known: dict[tuple[str, int], Cost] = {}
+        ops = [node.op for node in graph.nodes]
+        figures: dict[str, tuple[MockTarget, str, tuple[float | str, ...]]] = {}
         for candidate in candidates:
             if candidate.target == HOST_TARGET:
-                yield candidate, Cost(0.0, "host"), False
+                yield candidate, free, False
                 continue
-            ops = [graph.nodes[index].op for index in candidate.inside]
-            yield candidate, self._target(candidate.target).cost(ops, f"{self._where}: targets.{candidate.target}"), False
+            sort = (candidate.target, candidate.computation)
+            cost = known.get(sort)
+            if cost is None:
+                if candidate.target not in figures:
+                    figures[candidate.target] = self._on_target(candidate.target, ops)
+                target, where, alone = figures[candidate.target]
+                cost = known[sort] = target.cost(values_at(candidate.inside, alone), where)
+            yield candidate, cost, False
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """The file's transitions, all of them.
@@ -100,6 +128,11 @@ class MockEstimator:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+    def _on_target(self, name: str, ops: Sequence[str]) -> tuple[MockTarget, str, tuple[float | str, ...]]:
+        """The rule of target `name`, where it stands, and the figure of each of `ops`."""
+        target = self._target(name)
+        return target, f"{self._where}: targets.{name}", target.figures(ops)
 
     def _target(self, name: str) -> MockTarget:
         if name not in self._targets:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from ..errors import CollageError
 from ..events import Emit, Note
-from ..graph import DataflowGraph, computation_key
+from ..graph import DataflowGraph
 from ..rules import HOST_TARGET, CandidatePartition
 from .cost import Cost
 from .database import CostDatabase
@@ -130,15 +130,12 @@ class _DatabaseSource:
         return self._setting[0] if self._setting else ""
 
     def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
-        keys: dict[int, str] = {}
-        for candidate in candidates:
-            if candidate.inside.bits not in keys:
-                keys[candidate.inside.bits] = computation_key(graph, candidate.inside)
-        found = self._database.of_computations(dict.fromkeys(keys.values()))
+        key = graph.computations.key
+        found = self._database.of_computations(dict.fromkeys(key(candidate.inside) for candidate in candidates))
         newest = self._newest(found, {candidate.target for candidate in candidates})
         made = {}
         for candidate in candidates:
-            record = newest.get((candidate.target, keys[candidate.inside.bits]))
+            record = newest.get((candidate.target, key(candidate.inside)))
             if record is not None:
                 made[candidate.id] = record.cost(self._percentile, "recorded")
         return made

@@ -1,13 +1,15 @@
 """The dataflow graph and its sub-graphs: plain data, tested in milliseconds (design, room ``graph``)."""
 
-from .computation import computation_key
+from .computation import Computations, computation_key, values_at
 from .dataflow_graph import HOST, Constant, DataflowGraph, Node, Tensor, TensorType, item_bytes
 from .index_set import IndexSet, bits_of, indices_of
 from .op_pattern_kind import OpPatternKind
-from .sub_graph import SubGraph, SubGraphConfig, Violation
+from .sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 
 __all__ = [
+    "CONSTANT",
     "HOST",
+    "Computations",
     "Constant",
     "DataflowGraph",
     "IndexSet",
@@ -22,4 +24,5 @@ __all__ = [
     "computation_key",
     "indices_of",
     "item_bytes",
+    "values_at",
 ]

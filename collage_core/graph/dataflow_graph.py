@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .index_set import indices_of
+from .index_set import bits_of
 from .op_pattern_kind import OpPatternKind
+
+if TYPE_CHECKING:
+    from .computation import Computations
 
 HOST = -1
 """Stands for the host where a producer or a consumer is asked for (design, "Cost of a plan")."""
@@ -190,48 +193,62 @@ class DataflowGraph:
         return {name: tuple(indices) for name, indices in readers.items()}
 
     @cached_property
-    def predecessors(self) -> tuple[int, ...]:
-        """For each node the bits of the nodes whose tensors it reads."""
+    def sources(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the nodes whose tensors it reads, ascending."""
         producer = self.producer
         made = []
         for node in self.nodes:
-            bits = 0
-            for name in node.inputs:
-                index = producer.get(name, HOST)
-                if index >= 0:
-                    bits |= 1 << index
-            made.append(bits)
+            found = {producer.get(name, HOST) for name in node.inputs}
+            found.discard(HOST)
+            made.append(tuple(sorted(found)))
         return tuple(made)
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the nodes that read its tensors, ascending."""
+        made: list[list[int]] = [[] for _ in self.nodes]
+        for index, sources in enumerate(self.sources):
+            for source in sources:
+                made[source].append(index)
+        return tuple(map(tuple, made))
+
+    @cached_property
+    def ends(self) -> tuple[bool, ...]:
+        """For each node whether what it makes leaves every sub-graph: a model output, or a tensor that nobody reads."""
+        made = [not consumers for consumers in self.consumers]
+        for name in self.outputs:
+            index = self.producer.get(name, HOST)
+            if index != HOST:
+                made[index] = True
+        return tuple(made)
+
+    @cached_property
+    def computations(self) -> Computations:
+        """The identities of its sub-graphs as computations, numbered as they are asked for."""
+        from .computation import Computations
+
+        return Computations(self)
+
+    @cached_property
+    def predecessors(self) -> tuple[int, ...]:
+        """For each node the bits of the nodes whose tensors it reads."""
+        return tuple(bits_of(sources) for sources in self.sources)
 
     @cached_property
     def successors(self) -> tuple[int, ...]:
         """For each node the bits of the nodes that read its tensors."""
-        made = [0] * len(self.nodes)
-        for index, bits in enumerate(self.predecessors):
-            for source in indices_of(bits):
-                made[source] |= 1 << index
-        return tuple(made)
+        return tuple(bits_of(consumers) for consumers in self.consumers)
 
     @cached_property
     def downstream(self) -> tuple[int, ...]:
         """For each node the bits of every node that it can influence, itself not included."""
         made = [0] * len(self.nodes)
         for index in range(len(self.nodes) - 1, -1, -1):
-            bits = self.successors[index]
-            for reader in indices_of(self.successors[index]):
-                bits |= made[reader]
+            bits = 0
+            for reader in self.consumers[index]:
+                bits |= made[reader] | 1 << reader
             made[index] = bits
         return tuple(made)
-
-    @cached_property
-    def external_bits(self) -> int:
-        """Nodes that make a model output: they leave any sub-graph that holds them."""
-        bits = 0
-        for name in self.outputs:
-            index = self.producer.get(name, HOST)
-            if index >= 0:
-                bits |= 1 << index
-        return bits
 
     @cached_property
     def index_by_name(self) -> Mapping[str, int]:

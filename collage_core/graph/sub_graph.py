@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .dataflow_graph import HOST, DataflowGraph
-from .index_set import IndexSet, indices_of
+from .dataflow_graph import DataflowGraph
+from .index_set import IndexSet
 from .op_pattern_kind import OpPatternKind
+
+CONSTANT = "Constant"
+"""The operator of a node that only holds a value; such nodes are left where constants are not folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,53 +59,54 @@ class SubGraph:
         return f"SubGraph({self.label}, {list(self.inside)})"
 
     @cached_property
+    def _members(self) -> frozenset[int]:
+        return frozenset(self.inside)
+
+    @cached_property
     def inputs(self) -> IndexSet:
         """Nodes outside that an inside node reads."""
-        return IndexSet.from_bits(self._union(self.graph.predecessors) & ~self.inside.bits)
+        return IndexSet({source for index in self._members for source in self.graph.sources[index]} - self._members)
 
     @cached_property
     def outputs(self) -> IndexSet:
         """Nodes outside that read an inside node."""
-        return IndexSet.from_bits(self._union(self.graph.successors) & ~self.inside.bits)
+        return IndexSet({reader for index in self._members for reader in self.graph.consumers[index]} - self._members)
 
     @cached_property
     def entries(self) -> IndexSet:
         """Inside nodes that read a tensor from outside: another node's, or a model input."""
-        reads_outside = (
-            index
-            for index in self.inside
-            if any(name in self.graph.producer and not self._makes(name) for name in self.graph.nodes[index].inputs)
+        producer, inside = self.graph.producer, self._members
+        return IndexSet(
+            index for index in inside if any(producer.get(name, index) not in inside for name in self.graph.nodes[index].inputs)
         )
-        return IndexSet(reads_outside)
 
     @cached_property
     def exits(self) -> IndexSet:
-        """Inside nodes that are read outside, or whose tensor is a model output."""
-        outside = ~self.inside.bits
-        leaving = 0
-        for index in self.inside:
-            if self.graph.successors[index] & outside or self.graph.external_bits >> index & 1:
-                leaving |= 1 << index
-        return IndexSet.from_bits(leaving)
+        """Inside nodes that are read outside, or whose tensor is a model output, or is read by nobody."""
+        consumers, ends, inside = self.graph.consumers, self.graph.ends, self._members
+        return IndexSet(index for index in inside if ends[index] or not inside.issuperset(consumers[index]))
 
     @cached_property
     def taps(self) -> IndexSet:
         """Exits that are also read inside."""
-        return IndexSet(index for index in self.exits if self.graph.successors[index] & self.inside.bits)
+        return IndexSet(index for index in self.exits if not self._members.isdisjoint(self.graph.consumers[index]))
 
     @cached_property
     def depth(self) -> int:
         """Nodes on the longest path inside."""
+        sources = self.graph.sources
         longest: dict[int, int] = {}
         for index in self.inside:
-            before = self.graph.predecessors[index] & self.inside.bits
-            longest[index] = 1 + max((longest[source] for source in indices_of(before)), default=0)
+            before = [longest[source] for source in sources[index] if source in longest]
+            longest[index] = 1 + max(before) if before else 1
         return max(longest.values(), default=0)
 
     @cached_property
     def kind(self) -> OpPatternKind:
-        """The greatest kind inside."""
-        return max((self.graph.nodes[index].kind for index in self.inside), default=OpPatternKind.ELEMWISE)
+        """The greatest kind inside; a `Constant` among other nodes does not count, since it computes nothing."""
+        nodes = [self.graph.nodes[index] for index in self.inside]
+        working = [node for node in nodes if node.op != CONSTANT] or nodes
+        return max((node.kind for node in working), default=OpPatternKind.ELEMWISE)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -118,10 +122,13 @@ class SubGraph:
     @cached_property
     def re_entered(self) -> IndexSet:
         """Inside nodes that inside influences through the outside: empty when the sub-graph is convex."""
-        reachable = 0
-        for index in self.outputs:
-            reachable |= 1 << index | self.graph.downstream[index]
-        return IndexSet.from_bits(reachable & self.inside.bits)
+        if not self.inside:
+            return self.inside
+        last, base, reached = self.inside.last(), self.inside.base, 0
+        for reader in self.outputs:
+            if reader < last:
+                reached |= self.graph.downstream[reader] >> base
+        return IndexSet.from_bits((reached & self.inside.rel) << base)
 
     def input_tensors(self) -> tuple[str, ...]:
         """Names of the tensors from outside that it reads, in the order in which its nodes do; no constants."""
@@ -131,9 +138,8 @@ class SubGraph:
     def output_tensors(self) -> tuple[str, ...]:
         """Names of its tensors that are read outside or are model outputs, in the order in which they are made."""
         wanted = set(self.graph.outputs)
-        outside = ~self.inside.bits
         made = (tensor.name for index in self.inside for tensor in self.graph.nodes[index].outputs)
-        return tuple(name for name in made if name in wanted or any(outside >> reader & 1 for reader in self.graph.readers[name]))
+        return tuple(name for name in made if name in wanted or not self._members.issuperset(self.graph.readers[name]))
 
     def violation(self, config: SubGraphConfig) -> Violation | None:
         """The first check of `config` that fails, or None when the sub-graph is valid (RFC 62, `IsValid`)."""
@@ -153,11 +159,4 @@ class SubGraph:
 
     def _makes(self, name: str) -> bool:
         """Whether an inside node makes the tensor `name`, which some node or the host does make."""
-        index = self.graph.producer[name]
-        return index != HOST and index in self.inside
-
-    def _union(self, neighbours: tuple[int, ...]) -> int:
-        bits = 0
-        for index in self.inside:
-            bits |= neighbours[index]
-        return bits
+        return self.graph.producer[name] in self._members

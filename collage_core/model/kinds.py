@@ -2,14 +2,13 @@
 
 Enters: an operator and the types at its boundary. Leaves: an `OpPatternKind`. The table says what TVM's own analysis
 (`AnnotateTIROpPattern` over the legalised operator) says; an operator that becomes several functions there has the
-greatest of their kinds. It departs in two places, where TVM's answer is an accident of its importer or of the indices:
-`Min`, `Max`, `Sum`, `Mean` and `PRelu` are element-wise by nature (the importer stacks and reduces, or reshapes a slope), and
-`Slice` and `Transpose` are always injective (TVM calls them element-wise when they happen to move nothing).
+greatest of their kinds. Where it says something else, `DEPARTURES` gives the reason; a test holds the table against TVM.
+One rule more: `Slice` and `Transpose` are injective even where they move nothing and TVM calls them element-wise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..graph import OpPatternKind, TensorType
 
@@ -59,14 +58,48 @@ _OUT_FUSABLE = """
     com.microsoft.QLinearSoftmax com.microsoft.SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization
     com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul SimplifiedLayerNormalization
 """
-# Everything else is opaque: what reads where the data says (Gather, Scatter, GridSample, RoiAlign), what scans (CumSum,
-# recurrent layers), what sorts, counts or draws at random, whole attentions, and operators of domains that are not known.
+# Reads or writes where the data says, so that no index tells what goes where.
+_BY_DATA = """
+    Col2Im Compress Gather GatherElements GatherND GridSample MaxUnpool NonMaxSuppression NonZero RoiAlign Scatter
+    ScatterElements ScatterND TensorScatter TfIdfVectorizer TopK Unique
+"""
+# Each element waits for the one before: scans and recurrent layers. Or the result depends on more than the inputs.
+_IN_TURN = """
+    Bernoulli CumProd CumSum DFT Det GRU LSTM Multinomial RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike STFT
+"""
+# Many operators in one, which no toolchain fuses with others.
+_WHOLE_LAYERS = """
+    Attention CausalConvWithState LinearAttention NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU
+"""
+# Makes something of nothing, or of a shape: nothing to fuse with.
+_SOURCES = "BitCast BlackmanWindow Constant HammingWindow HannWindow ImageDecoder MelWeightMatrix Range Shape Size"
+# Holds graphs, sequences, optional values or texts: no tensor expressions.
+_NO_TENSORS = """
+    ConcatFromSequence If Loop Optional OptionalGetElement OptionalHasElement RegexFullMatch Scan SequenceAt SequenceConstruct
+    SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap SplitToSequence StringConcat StringNormalizer
+    StringSplit
+"""
+_OPAQUE = _BY_DATA + _IN_TURN + _WHOLE_LAYERS + _SOURCES + _NO_TENSORS
 
 _KINDS: dict[str, OpPatternKind] = {
     op: kind
-    for ops, kind in ((_ELEMENT_WISE, _E), (_BROADCAST, _B), (_INJECTIVE, _I), (_REDUCE, _R), (_OUT_FUSABLE, _A))
+    for ops, kind in ((_ELEMENT_WISE, _E), (_BROADCAST, _B), (_INJECTIVE, _I), (_REDUCE, _R), (_OUT_FUSABLE, _A), (_OPAQUE, _O))
     for op in ops.split()
 }
+"""An operator of a domain that is not known is not in it, and opaque."""
+
+_STACKED = "the importer stacks the inputs and reduces the stack; by nature one output element comes from one of each input"
+DEPARTURES: Mapping[str, tuple[str, str]] = {
+    "Identity": ("O", "TVM drops it, so there is no function to ask about; it is element-wise by nature"),
+    "Max": ("R", _STACKED),
+    "Mean": ("A", _STACKED),
+    "Min": ("R", _STACKED),
+    "PRelu": ("I", "the importer reshapes the slope, which is a weight; the operator itself is element-wise"),
+    "Size": ("R", "the importer multiplies up the extents of the shape; no toolchain gains by fusing that"),
+    "Sum": ("R", _STACKED),
+    "com.microsoft.Attention": ("A", "the importer takes it apart into products and a softmax; to the others it is one kernel"),
+}
+"""Operator → (what TVM's analysis says, O where no function comes of it; why the table says something else)."""
 
 
 def kind_of(op: str, input_types: Sequence[TensorType | None], output_types: Sequence[TensorType], has_inner_graph: bool) -> OpPatternKind:

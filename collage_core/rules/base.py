@@ -6,12 +6,13 @@ Seeds: RFC 62 (0.81), "PartitionRule". Base rules read the graph, combinator rul
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from ..graph import DataflowGraph, IndexSet
-from .candidate import RejectionLog
+from ..graph import DataflowGraph, IndexSet, SubGraph, SubGraphConfig, Violation
+from .candidate import Rejection, RejectionLog
+from .where import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,20 @@ class RuleOptions:
     fusion: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Found:
-    """A sub-graph on its way through a rule tree: its nodes, the path of rules so far, and the composites inside."""
+    """A sub-graph on its way through a rule tree: its nodes, the path of rules so far, and the composites inside.
+
+    Nobody changes one; it is not frozen because each rule makes it anew, by the hundred thousand.
+
+    Attributes:
+        deferred: Not to be spelt out before it is needed: a run of `Segments`, of which most are never looked at.
+    """
 
     inside: IndexSet
     path: str
     composites: tuple[str, ...] = ()
+    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +56,65 @@ class RuleContext:
     target: str
     log: RejectionLog
 
+    def note(self, rule: str, stage: str, reason: str, check: str) -> None:
+        """Say something about the rules themselves, such as a bound that was met: a rejection without nodes."""
+        self.log.add(Rejection(self.target, (), rule, stage, reason), check)
+
+
+Reject = Callable[[Found, Violation], None]
+"""Hears of a sub-graph that is not valid, and of the check that it fails."""
+
 
 class PartitionRule(ABC):
     """A node of a rule tree. Every rule is a frozen dataclass, and its fields are its whole meaning."""
 
     name: ClassVar[str]
     """The word for it in TOML, JSON and rule paths."""
+    words: ClassVar[Mapping[str, str]] = {}
+    """Field → its word in TOML and JSON, where that is another."""
 
     @abstractmethod
     def find(self, context: RuleContext) -> Iterator[Found]:
         """Every sub-graph that the rule finds, each once; they may overlap."""
+
+    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[Found]:
+        """Those of `find` that are valid; `reject` hears of the others. A rule that need not make the others does better."""
+        for found in self.find(context):
+            violation = SubGraph(context.graph, found.inside).violation(config)
+            if violation is None:
+                yield found
+            else:
+                reject(found, violation)
 
     def to_json(self) -> dict[str, Any]:
         """The rule as the data that `rule_from_json` reads."""
         data: dict[str, Any] = {"rule": self.name}
         for spec in fields(self):  # type: ignore[arg-type]
             value = getattr(self, spec.name)
-            if value is None or value == () or value == "":
+            if value in (None, (), "") and value == spec.default:
                 continue
-            data[spec.name] = _plain(value)
+            data[self.words.get(spec.name, spec.name)] = _plain(value)
         return data
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, 0))
 
 
+def find_or_say(rule: PartitionRule, context: RuleContext) -> Iterator[Found]:
+    """What the whole tree `rule` finds; where that is nothing, a note says so."""
+    found_some = False
+    for found in rule.find(context):
+        found_some = True
+        yield found
+    if not found_some:
+        context.note(rule.name, "pattern", f"the rules of {context.target} find nothing in this model", "nothing")
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, PartitionRule):
         return value.to_json()
+    if isinstance(value, tuple) and value and isinstance(value[0], Condition):
+        return {item.subject: _plain(item.wanted) for item in value}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value
@@ -90,7 +129,7 @@ def _lines(rule: PartitionRule, indent: int) -> Iterator[str]:
         elif isinstance(value, tuple) and value and isinstance(value[0], PartitionRule):
             subs.extend(value)
         elif value is not None and value != () and value != "":
-            options.append(f"{spec.name}={_plain(value)!r}")
+            options.append(f"{rule.words.get(spec.name, spec.name)}={_plain(value)!r}")
     yield "  " * indent + rule.name + (f"({', '.join(options)})" if options else "")
     for sub in subs:
         yield from _lines(sub, indent + 1)

@@ -6,7 +6,7 @@ Seeds: RFC 62 (0.81), "PartitionRule": `OpPredicatePartitionRule`, `OpCallByKind
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +14,8 @@ from ..errors import CollageError
 from ..graph import IndexSet, Node, OpPatternKind
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
-from .pattern import matches, parse_pattern
+from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern
+from .where import Condition, first_failure
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,20 @@ class OpPredicate(PartitionRule):
     Attributes:
         ops: Operators that are taken; empty for all.
         dtypes: Dtypes that every tensor it reads and makes must have; empty for all.
+        where: Conditions on its attributes and on the types of its tensors.
     """
 
     name: ClassVar[str] = "op_predicate"
     ops: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.ops:
+            _check_where(self.where, self.ops, "`ops`")
 
     def find(self, context: RuleContext) -> Iterator[Found]:
+        _note_absent(context, self.name, self.ops)
         for node in context.graph.nodes:
             if node.is_host:
                 continue
@@ -49,7 +57,25 @@ class OpPredicate(PartitionRule):
             odd = next((dtype for dtype in used if dtype not in self.dtypes), None)
             if odd:
                 return f"{context.target} does not take dtype {odd} ({node.op})"
-        return ""
+        return first_failure(context.graph, (node.index,), self.where) or ""
+
+
+def _check_where(where: Iterable[Condition], ops: Iterable[str], named_in: str) -> None:
+    """Refuse a condition on an operator that the rule never takes: it would hold without a word."""
+    known = set(ops)
+    odd = next((condition for condition in where if condition.op not in ("*", *known)), None)
+    if odd is not None:
+        raise CollageError(
+            f"where names {odd.subject!r}, and there is no {odd.op} in {named_in}", f"it has {', '.join(sorted(known))}", "bad_where"
+        )
+
+
+def _note_absent(context: RuleContext, rule: str, ops: Iterable[str]) -> None:
+    """Say so when a rule names operators, and the model has not one of them."""
+    named = dict.fromkeys(ops)
+    if named and not any(node.op in named for node in context.graph.nodes):
+        listed = ", ".join(list(named)[:5]) + (" …" if len(named) > 5 else "")
+        context.note(rule, "predicate", f"the model has no node of the operators that {context.target} takes: {listed}", "absent")
 
 
 @dataclass(frozen=True)
@@ -67,6 +93,7 @@ class OpCallByKind(PartitionRule):
 
     def find(self, context: RuleContext) -> Iterator[Found]:
         bound = OpPatternKind.from_letter(self.max_kind)
+        _note_absent(context, self.name, self.ops)
         for node in context.graph.nodes:
             if node.is_host:
                 continue
@@ -123,30 +150,51 @@ class DFPattern(PartitionRule):
         match: The pattern (see `pattern`).
         label: The toolchain's word for it; a composite of that name.
         dtypes: Dtypes that every tensor made inside must have; empty for all.
+        where: Conditions on the nodes inside (see `where`).
     """
 
     name: ClassVar[str] = "df_pattern"
     match: str
     label: str = ""
     dtypes: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
-        parse_pattern(self.match)
+        _check_where(self.where, operators_of(parse_pattern(self.match)), f"the pattern {self.match!r}")
 
     def find(self, context: RuleContext) -> Iterator[Found]:
-        pattern, graph = parse_pattern(self.match), context.graph
-        seen: set[int] = set()
-        for node in graph.nodes:
-            for bits in sorted(matches(pattern, graph, node.index) - seen):
-                seen.add(bits)
-                inside = IndexSet.from_bits(bits)
-                odd = self._odd_dtype(context, inside)
-                if odd:
-                    reason = f"pattern {self.label or self.match} does not take dtype {odd}"
+        matcher = Matcher(parse_pattern(self.match), context.graph)
+        composites = (self.label,) if self.label else ()
+        seen: set[IndexSet] = set()
+        for node in context.graph.nodes:
+            for inside in matcher.at(node.index):
+                if inside in seen:
+                    continue
+                seen.add(inside)
+                refusal = self._refusal(context, inside)
+                if refusal:
+                    reason = f"pattern {self.label or self.match}: {refusal}"
                     context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label)
                 else:
-                    yield Found(inside, self.name, (self.label,) if self.label else ())
+                    yield Found(inside, self.name, composites)
+        self._note(context, matcher, found_some=bool(seen))
 
-    def _odd_dtype(self, context: RuleContext, inside: IndexSet) -> str | None:
+    def _refusal(self, context: RuleContext, inside: IndexSet) -> str | None:
         made = (tensor.type.dtype for index in inside for tensor in context.graph.nodes[index].outputs)
-        return next((dtype for dtype in made if self.dtypes and dtype not in self.dtypes), None)
+        odd = next((dtype for dtype in made if self.dtypes and dtype not in self.dtypes), None)
+        if odd:
+            return f"{context.target} does not take dtype {odd} there"
+        return first_failure(context.graph, inside, self.where)
+
+    def _note(self, context: RuleContext, matcher: Matcher, found_some: bool) -> None:
+        """Say when nothing matched, and which operator is to blame; and when not every match was looked at."""
+        called = f"pattern {self.label or self.match}"
+        if matcher.cut_off:
+            place = context.graph.nodes[matcher.cut_off[0]].name
+            reason = f"{called} matches in more than {MOST_MATCHES} ways at {place!r}: the others were not looked at"
+            context.note(self.name, "pattern", reason, "limit")
+        if not found_some:
+            ops = {node.op for node in context.graph.nodes}
+            absent = dict.fromkeys(op for op in operators_of(matcher.pattern) if op not in ops)
+            why = f", which has no {', '.join(absent)}" if absent else ""
+            context.note(self.name, "pattern", f"{called} matches nothing in the model{why}", f"absent {self.label or self.match}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..graph import DataflowGraph, IndexSet, SubGraph
@@ -16,27 +16,70 @@ SAMPLE_PER_REASON = 200
 """How many rejected sub-graphs are kept for each (target, rule, stage, check); the rest are counted."""
 
 
-@dataclass(frozen=True, slots=True)
 class CandidatePartition:
     """A sub-graph, the target that could run it, and the path of rules that made it.
 
+    There are hundreds of thousands in a large model, so it holds little, and makes what follows from that when it is asked for.
+    Two are the same only if they are one object.
+
     Attributes:
-        id: Hash of the target and the nodes' names; the same in the next run.
+        graph: The model's graph.
         target: Name of the target.
-        sub_graph: The nodes.
+        inside: The nodes.
         rule: Path of rules, outermost first, such as ``tvm.primitive.only_valid.combine``.
         composites: Labels of the composites inside, if any, such as ``("conv_relu",)``.
+        deferred: Not to be measured before the search: it comes in by merging, where that pays.
+        times: How many candidates of the target are the same computation.
     """
 
-    id: str
-    target: str
-    sub_graph: SubGraph
-    rule: str
-    composites: tuple[str, ...] = ()
+    __slots__ = ("_computation", "_id", "_sub_graph", "composites", "deferred", "graph", "inside", "rule", "target", "times")
+
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        target: str,
+        inside: IndexSet,
+        rule: str,
+        composites: tuple[str, ...] = (),
+        deferred: bool = False,
+        computation: int = -1,
+        times: int = 1,
+    ):
+        self.graph = graph
+        self.target = target
+        self.inside = inside
+        self.rule = rule
+        self.composites = composites
+        self.deferred = deferred
+        self.times = times
+        self._computation = computation
+        self._id = ""
+        self._sub_graph: SubGraph | None = None
+
+    def __repr__(self) -> str:
+        return f"CandidatePartition({self.target!r}, {self.sub_graph.label}, {list(self.inside)})"
 
     @property
-    def inside(self) -> IndexSet:
-        return self.sub_graph.inside
+    def id(self) -> str:
+        """Hash of the target and the nodes' names; the same in the next run."""
+        if not self._id:
+            nodes = self.graph.nodes
+            self._id = candidate_id(self.target, tuple([nodes[index].name for index in self.inside]))
+        return self._id
+
+    @property
+    def sub_graph(self) -> SubGraph:
+        """The nodes, with all that follows from them."""
+        if self._sub_graph is None:
+            self._sub_graph = SubGraph(self.graph, self.inside)
+        return self._sub_graph
+
+    @property
+    def computation(self) -> int:
+        """The number of the computation that it is, among those of the graph (`Computations.of`)."""
+        if self._computation < 0:
+            self._computation = self.graph.computations.of(self.inside)
+        return self._computation
 
     def to_json(self) -> dict[str, Any]:
         """As `collage candidates` prints it (design, "Contracts")."""
@@ -49,6 +92,8 @@ class CandidatePartition:
             "rule": self.rule,
             "depth": self.sub_graph.depth,
             "exits": len(self.sub_graph.exits),
+            "times": self.times,
+            "deferred": self.deferred,
         }
 
 
@@ -59,8 +104,7 @@ def candidate_id(target: str, names: tuple[str, ...]) -> str:
 
 def make_candidate(graph: DataflowGraph, target: str, inside: IndexSet, rule: str, composites: tuple[str, ...] = ()) -> CandidatePartition:
     """The candidate of `target` over `inside`."""
-    sub_graph = SubGraph(graph, inside)
-    return CandidatePartition(candidate_id(target, sub_graph.names), target, sub_graph, rule, composites)
+    return CandidatePartition(graph, target, inside, rule, composites)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +128,17 @@ class Rejection:
 
 @dataclass
 class RejectionLog:
-    """Counts every rejection and keeps a bounded sample of each sort."""
+    """Counts every rejection and keeps a bounded sample of each sort.
+
+    Attributes:
+        counts: (target, rule, stage, check) → how many.
+        sample: The first of each sort.
+        limits: What was cut off (check ``limit``), of which the user should hear.
+    """
 
     counts: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     sample: list[Rejection] = field(default_factory=list)
+    limits: list[Rejection] = field(default_factory=list)
 
     def add(self, rejection: Rejection, check: str = "") -> None:
         """Record one; `check` tells sorts of one stage apart (``depth``, ``taps`` …)."""
@@ -95,3 +146,12 @@ class RejectionLog:
         self.counts[sort] += 1
         if self.counts[sort] <= SAMPLE_PER_REASON:
             self.sample.append(rejection)
+        if check == "limit":
+            self.limits.append(rejection)
+
+    def add_for(self, target: str, other: RejectionLog) -> None:
+        """Take in all of `other`, as rejections of `target`."""
+        for (_, rule, stage, check), count in other.counts.items():
+            self.counts[target, rule, stage, check] += count
+        self.sample += [replace(rejection, target=target) for rejection in other.sample]
+        self.limits += [replace(rejection, target=target) for rejection in other.limits]

@@ -6,11 +6,11 @@ Seeds: RFC 62 (0.81), "PartitionRule": `UnionPartitionRule`, `PrimitivePartition
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..graph import IndexSet, SubGraph, SubGraphConfig
+from ..graph import IndexSet, SubGraphConfig, Violation
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
 
@@ -28,7 +28,7 @@ class Union(PartitionRule):
             for found in rule.find(context):
                 if found.inside not in seen:
                     seen.add(found.inside)
-                    yield Found(found.inside, f"{self.name}.{found.path}", found.composites)
+                    yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Primitive(PartitionRule):
 
     def find(self, context: RuleContext) -> Iterator[Found]:
         for found in self.of.find(context):
-            yield Found(found.inside, f"{self.name}.{found.path}", found.composites)
+            yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,13 @@ class Composite(PartitionRule):
     """
 
     name: ClassVar[str] = "composite"
+    words: ClassVar[Mapping[str, str]] = {"label": "name"}
     label: str
     of: PartitionRule
 
     def find(self, context: RuleContext) -> Iterator[Found]:
         for found in self.of.find(context):
-            yield Found(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,))
+            yield Found(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,), found.deferred)
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,11 @@ class OnlyValid(PartitionRule):
     allow_taps: bool = False
 
     def find(self, context: RuleContext) -> Iterator[Found]:
-        config = SubGraphConfig(self.max_depth, self.max_exits, self.allow_taps)
-        for found in self.of.find(context):
+        def reject(found: Found, violation: Violation) -> None:
+            reason = f"{violation.check}: {violation.reason}"
             path = f"{self.name}.{found.path}"
-            violation = SubGraph(context.graph, found.inside).violation(config)
-            if violation is None:
-                yield Found(found.inside, path, found.composites)
-                continue
-            nodes = tuple(found.inside)
-            context.log.add(Rejection(context.target, nodes, path, "validity", f"{violation.check}: {violation.reason}"), violation.check)
+            context.log.add(Rejection(context.target, tuple(found.inside), path, "validity", reason), violation.check)
+
+        config = SubGraphConfig(self.max_depth, self.max_exits, self.allow_taps)
+        for found in self.of.find_valid(context, config, reject):
+            yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)

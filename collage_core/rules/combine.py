@@ -1,38 +1,33 @@
 """`Combine`: all ways of joining what the sub-rule found into larger sub-graphs, by combiners.
 
 Seeds: RFC 62 (0.81), `CombinePartitionRule` and its combiner rules. The result is the closure: u and d join when they are
-disjoint, a tensor of u enters d, a combiner allows their kinds, the depths add up to at most the bound, and nothing that
-leaves the union comes back into it. Every joined set takes part in further joins, so no order of joining is missed.
+disjoint, a tensor of u enters d, a combiner joins them, the depths add up to at most the bound, and nothing that leaves the
+union comes back into it. Every joined set takes part in further joins, so no order of joining is missed.
+
+Where only valid sets are asked for, no others need come out: single nodes that join whatever they touch are then spelt out from
+their exits (`cones`), and the closure drops what cannot grow into anything valid.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..graph import DataflowGraph, IndexSet, OpPatternKind, SubGraph, indices_of
-from .base import Found, PartitionRule, RuleContext
-from .candidate import Rejection
+from ..graph import CONSTANT, DataflowGraph, IndexSet, OpPatternKind, SubGraph, SubGraphConfig, Violation
+from .base import Found, PartitionRule, Reject, RuleContext
+from .closure import Closure, Hope, joined_provenance
+from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner
+from .cones import Joinable, OneExitSets, deeper_set
 
 CLASSIC = ("kind:A-B", "kind:B-R", "kind:I-I")
 """What TVM's `FuseOps` joins."""
 ANYTHING = ("kind:A-A",)
 """Joins whatever touches, but for opaque calls."""
-DEFAULT_LIMIT = 20_000
-"""Most sets that the closure of one target may hold; past it no more are joined, and that is reported."""
+DEFAULT_LIMIT = 200_000
+"""Most sets that the closure of one spec may hold; past it no more are joined, and that is reported."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A set in the closure, with what a join needs to know of it."""
-
-    bits: int
-    depth: int
-    kind: OpPatternKind
-    readers: int
-    found: Found
+_ANY = OpPatternKind.OUT_EWISE_FUSABLE
 
 
 @dataclass(frozen=True)
@@ -40,9 +35,9 @@ class Combine(PartitionRule):
     """The closure of the sub-rule's sets under joining.
 
     Attributes:
-        combiners: Such as ``kind:A-B``: what is at most A joins what reads it and is at most B.
+        combiners: Such as ``kind:A-B``: what is at most A joins what reads it and is at most B (`combiners`).
         max_depth: Bound on the sum of the depths of the two that join; None for no bound.
-        limit: Most sets that the closure may hold.
+        limit: Most sets that are made; what the sub-rule found is always kept.
     """
 
     name: ClassVar[str] = "combine"
@@ -52,85 +47,110 @@ class Combine(PartitionRule):
     limit: int = DEFAULT_LIMIT
 
     def find(self, context: RuleContext) -> Iterator[Found]:
-        closure = _Closure(context.graph, [_kinds_of(combiner) for combiner in self.combiners], self.max_depth, self.limit)
+        closure = Closure(context.graph, self._base(context).values(), self._combiners, self.max_depth, self.limit)
+        yield from self._closed(context, closure)
+
+    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[Found]:
+        """The valid sets of the closure. Of the others only some are made and rejected; that the rest was not is said once."""
+        base = self._base(context)
+        if config.max_exits == 1 and all(len(inside) == 1 for inside in base) and _join_anything(self._combiners):
+            yield from self._one_exit(context, config, base, reject)
+            return
+        held = frozenset(index for inside in base for index in inside)
+        hope = Hope(context.graph, held, config, self.max_depth)
+        closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, hope)
+        for found in self._closed(context, closure):
+            violation = SubGraph(context.graph, found.inside).violation(config)
+            if violation is None:
+                yield found
+            else:
+                reject(found, violation)
+        if closure.dropped is not None:
+            reject(closure.dropped, _never_made(config, tuple(closure.dropped.inside)))
+
+    @property
+    def _combiners(self) -> list[Combiner]:
+        return [parse_combiner(text) for text in self.combiners]
+
+    def _base(self, context: RuleContext) -> dict[IndexSet, Found]:
+        base: dict[IndexSet, Found] = {}
         for found in self.of.find(context):
-            closure.add(found)
+            base.setdefault(found.inside, replace(found, path=f"{self.name}.{found.path}"))
+        return base
+
+    def _closed(self, context: RuleContext, closure: Closure) -> Iterator[Found]:
         closure.run()
         if closure.is_cut_off:
-            reason = f"stopped at {self.limit} sets: larger sub-graphs of {context.target} were not looked at"
-            context.log.add(Rejection(context.target, (), self.name, "validity", reason), "limit")
+            self._tell_limit(context, "larger sub-graphs")
         for piece in closure.pieces:
-            yield Found(piece.found.inside, f"{self.name}.{piece.found.path}", piece.found.composites)
+            yield piece.found
+
+    def _one_exit(self, context: RuleContext, config: SubGraphConfig, base: dict[IndexSet, Found], reject: Reject) -> Iterator[Found]:
+        yield from base.values()
+        singles = {inside.base: found for inside, found in base.items()}
+        joinable = _joinable(context.graph, singles, any(isinstance(combiner, Constants) for combiner in self._combiners))
+        left = max(0, self.limit - len(base))
+        sets = OneExitSets(context.graph, sorted(singles), joinable, config.max_depth, self.max_depth, left)
+        if sets.cut_off is not None:
+            self._tell_limit(context, f"some larger sub-graphs, such as those that end in {context.graph.nodes[sets.cut_off].name!r},")
+        provenances = {(found.path, found.composites) for found in singles.values()}
+        shared = provenances.pop() if len(provenances) == 1 else None
+        if shared is not None and not shared[1]:
+            path = shared[0]
+            yield from (Found(inside, path) for inside in sets)
+        else:
+            yield from (Found(inside, *joined_provenance([singles[index] for index in inside])) for inside in sets)
+        for violation in self._not_made(context.graph, config, joinable, singles):
+            reject(Found(IndexSet(violation.nodes), singles[violation.nodes[0]].path), violation)
+
+    def _not_made(self, graph: DataflowGraph, config: SubGraphConfig, joinable: Joinable, singles: dict[int, Found]) -> Iterator[Violation]:
+        """One example of each sort of set that is in the closure, is not valid, and was not spelt out."""
+        nodes = None if self.max_depth == 1 else _two_exits(graph, joinable, singles)
+        if nodes is not None:
+            yield _never_made(config, nodes)
+        depth = config.max_depth
+        if depth is not None and (self.max_depth is None or depth < self.max_depth):
+            deeper = deeper_set(graph, sorted(singles), joinable, depth)
+            if deeper is not None:
+                yield Violation("depth", f"sub-graphs of a depth over {depth}, such as this one, were not spelt out", deeper)
+
+    def _tell_limit(self, context: RuleContext, what: str) -> None:
+        context.note(self.name, "validity", f"stopped at {self.limit} sets: {what} of {context.target} were not looked at", "limit")
 
 
-def _kinds_of(combiner: str) -> tuple[OpPatternKind, OpPatternKind]:
-    upper, lower = combiner.removeprefix("kind:").split("-")
-    return OpPatternKind.from_letter(upper), OpPatternKind.from_letter(lower)
+def _join_anything(combiners: Sequence[Combiner]) -> bool:
+    """Whether these join whatever is not opaque and touches, two at a time, and nothing else (but constants)."""
+    within = all(
+        isinstance(combiner, Vertical | TupleProjection | Constants)
+        or (isinstance(combiner, Kinds) and combiner.upper <= _ANY and combiner.lower <= _ANY)
+        for combiner in combiners
+    )
+    return within and Kinds(_ANY, _ANY) in combiners
 
 
-class _Closure:
-    """A worklist over the pieces: each new piece meets every older one that touches it, once from each side."""
+def _joinable(graph: DataflowGraph, singles: dict[int, Found], with_constants: bool) -> Joinable:
+    """Which of the single nodes join what."""
+    inner = [node.index in singles and not graph.ends[node.index] for node in graph.nodes]
+    constant = [with_constants and node.op == CONSTANT for node in graph.nodes]
+    opaque = [node.kind > _ANY for node in graph.nodes]
+    return Joinable(
+        [may and (is_constant or not closed) for may, is_constant, closed in zip(inner, constant, opaque, strict=True)],
+        [may and is_constant for may, is_constant in zip(inner, constant, strict=True)],
+        opaque,
+    )
 
-    def __init__(self, graph: DataflowGraph, kinds: list[tuple[OpPatternKind, OpPatternKind]], max_depth: int | None, limit: int):
-        self.graph = graph
-        self.kinds = kinds
-        self.max_depth = max_depth
-        self.limit = limit
-        self.pieces: list[_Piece] = []
-        self.is_cut_off = False
-        self._seen: set[int] = set()
-        self._holding: dict[int, list[_Piece]] = defaultdict(list)
-        self._reading_from: dict[int, list[_Piece]] = defaultdict(list)
 
-    def add(self, found: Found) -> None:
-        """Take a set into the closure, unless it is there already or the bound is reached."""
-        if found.inside.bits in self._seen:
-            return
-        if len(self.pieces) >= self.limit:
-            self.is_cut_off = True
-            return
-        self._seen.add(found.inside.bits)
-        sub_graph = SubGraph(self.graph, found.inside)
-        self.pieces.append(_Piece(found.inside.bits, sub_graph.depth, sub_graph.kind, sub_graph.outputs.bits, found))
+def _two_exits(graph: DataflowGraph, joinable: Joinable, singles: dict[int, Found]) -> tuple[int, int] | None:
+    """The first two nodes that would join, but would have two exits."""
+    for upper in singles:
+        consumers = graph.consumers[upper]
+        if (graph.ends[upper] or len(consumers) > 1) and (joinable.freely[upper] or not joinable.opaque[upper]):
+            for lower in consumers:
+                if lower in singles and (joinable.anywhere[upper] or not joinable.opaque[lower]):
+                    return upper, lower
+    return None
 
-    def run(self) -> None:
-        """Join until nothing new comes."""
-        at = 0
-        while at < len(self.pieces):
-            piece = self.pieces[at]
-            at += 1
-            for lower in self._below(piece):
-                self._join(piece, lower)
-            for upper in self._above(piece):
-                self._join(upper, piece)
-            self._remember(piece)
 
-    def _below(self, piece: _Piece) -> list[_Piece]:
-        met = {other.bits: other for index in indices_of(piece.readers) for other in self._holding[index]}
-        return list(met.values())
-
-    def _above(self, piece: _Piece) -> list[_Piece]:
-        met = {other.bits: other for index in indices_of(piece.bits) for other in self._reading_from[index]}
-        return list(met.values())
-
-    def _remember(self, piece: _Piece) -> None:
-        for index in indices_of(piece.bits):
-            self._holding[index].append(piece)
-        for index in indices_of(piece.readers):
-            self._reading_from[index].append(piece)
-
-    def _join(self, upper: _Piece, lower: _Piece) -> None:
-        if upper.bits & lower.bits:
-            return
-        if self.max_depth is not None and upper.depth + lower.depth > self.max_depth:
-            return
-        if not any(upper.kind <= kind_up and lower.kind <= kind_down for kind_up, kind_down in self.kinds):
-            return
-        bits = upper.bits | lower.bits
-        if bits in self._seen:
-            return
-        for reader in indices_of((upper.readers | lower.readers) & ~bits):
-            if self.graph.downstream[reader] & bits:
-                return
-        composites = upper.found.composites + lower.found.composites
-        self.add(Found(IndexSet.from_bits(bits), upper.found.path if upper.found.path == lower.found.path else "union", composites))
+def _never_made(config: SubGraphConfig, nodes: tuple[int, ...]) -> Violation:
+    bound = "one exit" if config.max_exits == 1 else f"{config.max_exits} exits"
+    return Violation("exits", f"sub-graphs with more than {bound}, such as this one, were not spelt out", nodes)

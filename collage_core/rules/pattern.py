@@ -2,20 +2,25 @@
 
 Design, "Described toolchain"; RFC 62 (0.81), `DFPatternPartitionRule`. Operator names, ``*`` for anything, ``|`` for either.
 Inputs that are not named are free; commutative operators match in any order; overlapping matches are all found. What a
-wildcard matches is not inside.
+wildcard matches is not inside, and an optional input that is left out matches nothing. Matches of one node are bounded, since
+an operator of many inputs may have exponentially many; `Matcher.cut_off` says where that bound was met.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from typing import TypeVar
 
 from ..errors import CollageError
-from ..graph import DataflowGraph
+from ..graph import HOST, DataflowGraph, IndexSet
 
 COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"))
+MOST_MATCHES = 1_000
+"""Most sets that a pattern may hold with one node as its last; the others are not looked at."""
+_MOST_TRIES = 50 * MOST_MATCHES
+_DEEPEST = 100
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][\w.]*)|([*|(),]))")
 
 
@@ -40,6 +45,8 @@ class Either:
 
 
 Pattern = Anything | Call | Either
+Nodes = frozenset[int]
+T = TypeVar("T")
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -66,6 +73,7 @@ class _Parser:
         self.text = text
         self.tokens: list[tuple[str, int]] = []
         self.at = 0
+        self.deep = 0
         place = 0
         while place < len(text.rstrip()):
             found = _TOKEN.match(text, place)
@@ -79,6 +87,14 @@ class _Parser:
             place = found.end()
 
     def either(self) -> Pattern:
+        self.deep += 1
+        if self.deep > _DEEPEST:
+            raise CollageError(f"the pattern {self.text[:40]!r}… is nested deeper than {_DEEPEST}", "write several", "bad_pattern")
+        made = self.options()
+        self.deep -= 1
+        return made
+
+    def options(self) -> Pattern:
         options = [self.term()]
         while self.peek() == "|":
             self.at += 1
@@ -129,50 +145,85 @@ class _Parser:
         )
 
 
-def matches(pattern: Pattern, graph: DataflowGraph, root: int) -> set[int]:
-    """Every set of nodes, as bits, that `pattern` can hold with `root` as its last node."""
-    return {bits for bits in _at_node(pattern, graph, root) if bits}
+def operators_of(pattern: Pattern) -> Iterator[str]:
+    """Every operator that `pattern` names."""
+    if isinstance(pattern, Call):
+        yield pattern.op
+    for part in pattern.inputs if isinstance(pattern, Call) else pattern.options if isinstance(pattern, Either) else ():
+        yield from operators_of(part)
 
 
-def _at_node(pattern: Pattern, graph: DataflowGraph, index: int) -> Iterator[int]:
-    if isinstance(pattern, Anything):
-        yield 0
-    elif isinstance(pattern, Either):
-        for option in pattern.options:
-            yield from _at_node(option, graph, index)
-    else:
-        node = graph.nodes[index]
-        if node.op != pattern.op or len(node.inputs) < len(pattern.inputs):
-            return
-        for inputs in _orders(pattern, node.inputs):
-            for bits in _at_inputs(pattern.inputs, graph, inputs):
-                yield bits | 1 << index
+class Matcher:
+    """Finds what one pattern matches in one graph; each (part of the pattern, node) is worked out once.
 
+    Attributes:
+        cut_off: The nodes at which there were more matches than were looked at.
+    """
 
-def _orders(pattern: Call, inputs: tuple[str, ...]) -> Iterator[Sequence[str]]:
-    """The inputs in every order that the operator allows."""
-    if pattern.op in COMMUTATIVE and pattern.inputs:
-        yield from dict.fromkeys(permutations(inputs, len(pattern.inputs)))
-    else:
-        yield inputs
+    def __init__(self, pattern: Pattern, graph: DataflowGraph):
+        self.pattern = pattern
+        self.graph = graph
+        self.cut_off: list[int] = []
+        self._known: dict[tuple[int, int], tuple[Nodes, ...]] = {}
 
+    def at(self, root: int) -> list[IndexSet]:
+        """Every set of nodes that the pattern can hold with `root` as its last node, in order."""
+        sets = sorted(tuple(sorted(nodes)) for nodes in self._at_node(self.pattern, root) if nodes)
+        return [IndexSet(nodes) for nodes in sets]
 
-def _at_inputs(patterns: Sequence[Pattern], graph: DataflowGraph, inputs: Sequence[str]) -> Iterator[int]:
-    if not patterns:
-        yield 0
-        return
-    for first in set(_at_tensor(patterns[0], graph, inputs[0])):
-        for rest in _at_inputs(patterns[1:], graph, inputs[1:]):
-            yield first | rest
+    def _at_node(self, pattern: Pattern, index: int) -> Iterable[Nodes]:
+        if isinstance(pattern, Anything):
+            return (frozenset(),)
+        if isinstance(pattern, Either):
+            return dict.fromkeys(nodes for option in pattern.options for nodes in self._at_node(option, index))
+        if self.graph.nodes[index].op != pattern.op:
+            return ()
+        key = (id(pattern), index)
+        if key not in self._known:
+            find = self._in_any_order if pattern.op in COMMUTATIVE else self._in_order
+            self._known[key] = tuple(nodes | {index} for nodes in find(pattern, index))
+        return self._known[key]
 
+    def _at_tensor(self, pattern: Pattern, name: str) -> Iterable[Nodes]:
+        if isinstance(pattern, Anything):
+            return (frozenset(),) if name else ()
+        if isinstance(pattern, Either):
+            return dict.fromkeys(nodes for option in pattern.options for nodes in self._at_tensor(option, name))
+        maker = self.graph.producer.get(name, HOST)
+        return self._at_node(pattern, maker) if maker != HOST else ()
 
-def _at_tensor(pattern: Pattern, graph: DataflowGraph, name: str) -> Iterator[int]:
-    if isinstance(pattern, Anything):
-        yield 0
-    elif isinstance(pattern, Either):
-        for option in pattern.options:
-            yield from _at_tensor(option, graph, name)
-    else:
-        maker = graph.producer.get(name, -1)
-        if maker >= 0:
-            yield from _at_node(pattern, graph, maker)
+    def _in_order(self, pattern: Call, index: int) -> Iterable[Nodes]:
+        """The first inputs match the pattern's, one by one."""
+        names = self.graph.nodes[index].inputs
+        if len(names) < len(pattern.inputs):
+            return ()
+        partial: Iterable[Nodes] = (frozenset(),)
+        for part, name in zip(pattern.inputs, names, strict=False):
+            options = self._at_tensor(part, name)
+            partial = self._bounded(index, (nodes | more for nodes in partial for more in options))
+        return partial
+
+    def _in_any_order(self, pattern: Call, index: int) -> Iterable[Nodes]:
+        """Each of the pattern's inputs matches an input of its own. What is left matches the wildcards in any order."""
+        names = [name for name in self.graph.nodes[index].inputs if name]
+        if len(names) < len(pattern.inputs):
+            return ()
+        partial: Iterable[tuple[Nodes, Nodes]] = ((frozenset(), frozenset()),)
+        for part in pattern.inputs:
+            if isinstance(part, Anything):
+                continue
+            options = [(slot, nodes) for slot, name in enumerate(names) for nodes in self._at_tensor(part, name)]
+            partial = self._bounded(
+                index, ((used | {slot}, nodes | more) for used, nodes in partial for slot, more in options if slot not in used)
+            )
+        return dict.fromkeys(nodes for _, nodes in partial)
+
+    def _bounded(self, index: int, made: Iterable[T]) -> list[T]:
+        """The distinct ones of `made`, as far as the bounds allow."""
+        kept: dict[T, None] = {}
+        for tries, item in enumerate(made):
+            if (len(kept) >= MOST_MATCHES and item not in kept) or tries >= _MOST_TRIES:
+                self.cut_off.append(index)
+                break
+            kept[item] = None
+        return list(kept)

@@ -1,77 +1,161 @@
-"""`Segments`: the largest regions that a toolchain can take as one, the whole model first, with any exits.
+"""`Segments`: runs between cut points, maximal regions and the whole model, for toolchains that optimise across operators.
 
-Design, "Contracts" (segments and the whole model may have several exits). For toolchains that optimise across operators.
+Design, "Contracts" (segments and the whole model may have several exits). A cut point is a node that every other node comes
+before or after, whose one tensor is all that the nodes before and itself hand on to those after: the host's tensors do not
+count, since they need no handing on. The model's beginning and its end count as cut points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
-from ..graph import DataflowGraph, IndexSet, SubGraph, SubGraphConfig, indices_of
+from ..graph import DataflowGraph, IndexSet
 from .base import Found, PartitionRule, RuleContext
-from .candidate import Rejection
+from .candidate import Rejection, RejectionLog
+from .regions import regions
+
+DEFAULT_LIMIT = 5_000
+"""Most runs that one rule finds; past it the longer ones are not looked at, and that is reported."""
 
 
 @dataclass(frozen=True)
 class Segments(PartitionRule):
-    """The whole model where the sub-rule takes every node, else the maximal regions between the nodes that it does not take.
+    """The whole model where the sub-rule takes every node, else the maximal regions; then every run between two cut points.
+
+    Host nodes are taken along. What holds fewer than two nodes that are not the host's is left out: the sub-rule has found it.
+    Runs are deferred, the shortest first, and no run is made before it is asked for.
 
     Attributes:
         of: Finds the single nodes that the toolchain takes.
         max_depth: Most nodes on the longest path inside; None for no bound.
+        limit: Most runs.
     """
 
     name: ClassVar[str] = "segments"
     of: PartitionRule
     max_depth: int | None = None
+    limit: int = DEFAULT_LIMIT
 
     def find(self, context: RuleContext) -> Iterator[Found]:
-        quiet = RuleContext(context.graph, context.target, type(context.log)())
-        taken = 0
-        for found in self.of.find(quiet):
-            if len(found.inside) == 1:
-                taken |= found.inside.bits
-        config = SubGraphConfig(self.max_depth, None, True)
-        for bits in regions(context.graph, taken):
-            inside = IndexSet.from_bits(bits)
-            violation = SubGraph(context.graph, inside).violation(config)
-            if violation is None:
+        graph, reads = context.graph, context.graph.sources
+        is_taken = self._taken(context)
+        whole = [list(range(len(graph)))] if all(is_taken) else regions(reads, is_taken)
+        seen = set()
+        for nodes in whole:
+            if _placeable(graph, nodes) < 2:
+                continue
+            inside = IndexSet(nodes)
+            seen.add(inside)
+            depth = _depth(reads, nodes)
+            if self.max_depth is None or depth <= self.max_depth:
                 yield Found(inside, self.name)
             else:
-                nodes = tuple(inside)
-                context.log.add(
-                    Rejection(context.target, nodes, self.name, "validity", f"{violation.check}: {violation.reason}"), violation.check
-                )
+                reason = f"depth: its longest path holds {depth} nodes, at most {self.max_depth} may be"
+                context.log.add(Rejection(context.target, tuple(nodes), self.name, "validity", reason), "depth")
+        runs = (run for run in _runs(graph, is_taken, self.max_depth) if run not in seen)
+        for count, run in enumerate(runs):
+            if count == self.limit:
+                reason = f"stopped at {self.limit} runs: longer ones of {context.target} were not looked at"
+                context.note(self.name, "validity", reason, "limit")
+                return
+            yield Found(run, self.name, deferred=True)
+
+    def _taken(self, context: RuleContext) -> list[bool]:
+        """Which nodes the sub-rule takes, the host's among them. What it rejects is logged, unless another branch has done so."""
+        quiet = RuleContext(context.graph, context.target, RejectionLog())
+        is_taken = [node.is_host for node in context.graph.nodes]
+        for found in self.of.find(quiet):
+            if len(found.inside) == 1:
+                is_taken[found.inside.base] = True
+        if quiet.log.counts and not any(sort in context.log.counts for sort in quiet.log.counts):
+            deque(self.of.find(context), maxlen=0)
+        return is_taken
 
 
-def regions(graph: DataflowGraph, taken: int) -> list[int]:
-    """Disjoint convex regions of the nodes `taken`, as large as one sweep in order makes them; single nodes are left out.
+def cut_points(graph: DataflowGraph) -> list[int]:
+    """The nodes between which runs lie, in order; none of the host's. Linear in nodes and edges.
 
-    A node joins the regions that it reads from when the union stays convex; host nodes in between are taken along.
+    In an order, everything before v leads to v exactly when v is the only one of the first v + 1 nodes that none of these
+    reads; and everything after v comes from v exactly when v is the only one of v and the rest that reads none of these.
     """
-    taken |= sum(1 << node.index for node in graph.nodes if node.is_host)
-    if taken == graph.all_bits and graph.nodes:
-        return [graph.all_bits]
-    made: list[int] = []
-    for index in indices_of(taken):
-        made = _grown(graph, made, index)
-    placeable = ~sum(1 << node.index for node in graph.nodes if node.is_host)
-    return [bits for bits in made if (bits & placeable).bit_count() > 1]
+    count, reads = len(graph), graph.sources
+    first_reader, last_reader = [count] * count, [-1] * count
+    for index in range(count - 1, -1, -1):
+        for source in reads[index]:
+            first_reader[source] = index
+            last_reader[source] = max(last_reader[source], index)
+    unread = _covering([(index, first_reader[index]) for index in range(count)], count)
+    unfed = _covering([(max(sources, default=-1) + 1, index + 1) for index, sources in enumerate(reads)], count)
+    passing = _covering([(index + 1, last_reader[index]) for index in range(count)], count)
+    return [
+        index
+        for index, node in enumerate(graph.nodes)
+        if unread[index] == unfed[index] == 1
+        and passing[index] == 0
+        and not node.is_host
+        and sum(1 for tensor in node.outputs if graph.readers[tensor.name]) == 1
+    ]
 
 
-def _grown(graph: DataflowGraph, made: list[int], index: int) -> list[int]:
-    grown = 1 << index
-    kept = []
-    for bits in made:
-        touches = bits & graph.predecessors[index]
-        if touches and _is_convex(graph, bits | grown):
-            grown |= bits
-        else:
-            kept.append(bits)
-    return [*kept, grown]
+def _covering(intervals: Sequence[tuple[int, int]], count: int) -> list[int]:
+    """For each position how many of the intervals (begin, end), the end not included, cover it."""
+    change = [0] * (count + 1)
+    for begin, end in intervals:
+        if begin < end:
+            change[begin] += 1
+            change[end] -= 1
+    return list(accumulate(change[:count]))
 
 
-def _is_convex(graph: DataflowGraph, bits: int) -> bool:
-    return not SubGraph(graph, IndexSet.from_bits(bits)).re_entered
+def _runs(graph: DataflowGraph, is_taken: Sequence[bool], max_depth: int | None) -> Iterator[IndexSet]:
+    """Every run of taken nodes from after one cut point up to another, the shortest first.
+
+    Between two cut points everything lies on paths from one to the other, so depths add up and a run that is too deep has
+    only deeper ones after it.
+    """
+    ends = _ends(graph)
+    pieces = list(pairwise(ends))
+    depth = [_depth(graph.sources, range(begin + 1, end + 1)) for begin, end in pieces]
+    whole = [all(is_taken[begin + 1 : end + 1]) for begin, end in pieces]
+    many = [_placeable(graph, range(begin + 1, end + 1)) for begin, end in pieces]
+
+    def starting(first: int, last: int, deep: int, placeable: int) -> list[tuple[int, int, int, int, int]]:
+        """The run from piece `first` through piece `last`, as the heap holds it; nothing where it may not be."""
+        if last == len(pieces) or not whole[last] or (max_depth is not None and deep + depth[last] > max_depth):
+            return []
+        return [(ends[last + 1] - ends[first], first, last, deep + depth[last], placeable + many[last])]
+
+    heap = [run for first in range(len(pieces)) for run in starting(first, first, 0, 0)]
+    heapify(heap)
+    while heap:
+        length, first, last, deep, placeable = heappop(heap)
+        for longer in starting(first, last + 1, deep, placeable):
+            heappush(heap, longer)
+        if placeable > 1:
+            yield IndexSet.window(ends[first] + 1, (1 << length) - 1)
+
+
+def _ends(graph: DataflowGraph) -> list[int]:
+    """Where runs begin and end: after the last node before the model, at each cut point, and at the last node."""
+    ends = [-1, *cut_points(graph)]
+    last = len(graph) - 1
+    if _placeable(graph, range(ends[-1] + 1, last + 1)) == 0 and len(ends) > 1:
+        ends.pop()  # only host nodes follow: they go with the run before
+    return [*ends, last] if ends[-1] < last else ends
+
+
+def _placeable(graph: DataflowGraph, nodes: Sequence[int]) -> int:
+    return sum(1 for index in nodes if not graph.nodes[index].is_host)
+
+
+def _depth(reads: Sequence[Sequence[int]], nodes: Sequence[int]) -> int:
+    """Nodes on the longest path among `nodes`, which ascend."""
+    longest: dict[int, int] = {}
+    for index in nodes:
+        longest[index] = 1 + max((longest.get(source, 0) for source in reads[index]), default=0)
+    return max(longest.values(), default=0)

@@ -5,13 +5,14 @@ Seeds: RFC 62 (0.81), "PartitionSpec", "Phase 1", "Phase 2".
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..graph import DataflowGraph
-from .base import PartitionRule, RuleContext
+from .base import Found, PartitionRule, RuleContext
 from .base_rules import Host
-from .candidate import CandidatePartition, RejectionLog, make_candidate
+from .candidate import CandidatePartition, RejectionLog
 
 HOST_TARGET = "host"
 """The target of what only reshuffles references; it costs nothing."""
@@ -35,10 +36,28 @@ def gather_specs(rules: Mapping[str, PartitionRule]) -> list[PartitionSpec]:
 
 
 def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog) -> dict[str, list[CandidatePartition]]:
-    """Target → its candidates, ordered by their first node, then by their nodes (phase 2)."""
-    made: dict[str, list[CandidatePartition]] = {}
+    """Target → its candidates, ordered by their first node, then by their nodes (phase 2).
+
+    The rules run once for all targets of the spec; what they reject is logged for each.
+    """
+    rejected = RejectionLog()
+    found = sorted(spec.rule.find(RuleContext(graph, "/".join(spec.targets), rejected)), key=_order)
+    numbers = [graph.computations.of(item.inside) for item in found]
+    times = Counter(numbers)
+    made = {}
     for target in spec.targets:
-        context = RuleContext(graph, target, log)
-        found = sorted(spec.rule.find(context), key=lambda item: tuple(item.inside))
-        made[target] = [make_candidate(graph, target, item.inside, f"{target}.{item.path}", item.composites) for item in found]
+        log.add_for(target, rejected)
+        paths = {path: f"{target}.{path}" for path in {item.path for item in found}}
+        made[target] = [
+            CandidatePartition(graph, target, item.inside, paths[item.path], item.composites, item.deferred, number, times[number])
+            for item, number in zip(found, numbers, strict=True)
+        ]
     return made
+
+
+_SWAPPED = str.maketrans("01", "10")
+
+
+def _order(found: Found) -> tuple[int, str]:
+    """Orders sets as the lists of their nodes: the least node that only one of two has comes first, unless the other ends before it."""
+    return found.inside.base, f"{found.inside.rel:b}"[::-1].translate(_SWAPPED)

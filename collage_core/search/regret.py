@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .best_first import astar
 from .constraints import Constraint, allowed_indices
 from .cover import Cover, Move, State, steps
 from .problem import SearchProblem
 from .result import cycle, may_loop
 from .searcher import QUIET, SearchResult, SearchRun
+from .through import BestWith
 
 Edge = tuple[State, Move, int, State]
 
@@ -55,7 +55,7 @@ def regret_intervals(
     values = regrets_within(problem, constraints, best, MOST_EDGES, run)
     if values is not None:
         return [None if value is None else Regret(value, value) for value in values]
-    return _one_by_one(problem, allowed_indices(problem, constraints), best, run)
+    return Regrets(problem, constraints, best.chosen, best.total).of(range(len(problem.candidates)), run)
 
 
 def regrets_within(
@@ -78,67 +78,59 @@ def regrets_within(
             continue
         plan = sweep.plan(index) if loose else []
         if not loose.isdisjoint(plan) and cycle(problem, plan) is not None:
-            made[index] = _pinned(problem, usable, index, best.total)
+            held = BestWith(problem, usable).plan_with(index, run.should_stop)
+            made[index] = held.total - best.total if held.is_feasible else None
         else:
             made[index] = cover.weights.total((cover.bound or 0) + weight) - best.total
     return made
 
 
-def regrets_of(problem: SearchProblem, constraints: Sequence[Constraint], indices: Sequence[int], best_total: int) -> list[int | None]:
-    """As `regrets` for the candidates `indices` alone: each is asked of a search of its own.
+class Regrets:
+    """Regrets of single candidates, on demand: each is asked of a search of its own.
 
     Args:
-        best_total: Femtoseconds of the best plan.
+        chosen: Indices of the best plan's candidates.
+        total: Femtoseconds of the best plan.
     """
-    usable = allowed_indices(problem, constraints)
-    allowed = set(usable)
-    return [_pinned(problem, usable, index, best_total) if index in allowed else None for index in indices]
 
+    def __init__(self, problem: SearchProblem, constraints: Sequence[Constraint], chosen: Sequence[int], total: int):
+        self._total = total
+        self._best_with = BestWith(problem, allowed_indices(problem, constraints))
+        cover = Cover(problem, self._best_with.usable)
+        self._known: dict[int, Regret | None] = {}
+        for index, weight in cover.least_weights():
+            self._known[index] = Regret(max(0, cover.weights.total((cover.bound or 0) + weight) - total), None)
+        self._learn(chosen, 0)
 
-def _pinned(problem: SearchProblem, usable: Sequence[int], index: int, best_total: int) -> int | None:
-    held = _with(problem, usable, index, QUIET)
-    return held.total - best_total if held.is_feasible else None
+    def of(self, indices: Sequence[int], run: SearchRun = QUIET) -> list[Regret | None]:
+        """As `regrets` for the candidates `indices`: intervals for those that are not known exactly when `run` stops it.
 
+        Those that the prices put nearest to the best plan are asked first.
+        """
+        open_ = [index for index in indices if (known := self._known.get(index)) is not None and not known.is_exact]
+        for index in sorted(open_, key=lambda index: self._known[index].low):  # type: ignore[union-attr]
+            if run.should_stop():
+                break
+            known = self._known[index]
+            if known is None or not known.is_exact:
+                self._ask(index, run)
+        return [self._known.get(index) for index in indices]
 
-def _with(problem: SearchProblem, usable: Sequence[int], index: int, run: SearchRun) -> SearchResult:
-    """The best plan that holds candidate `index`."""
-    inside = problem.candidates[index].inside
-    fitting = [other for other in usable if other == index or problem.candidates[other].inside.isdisjoint(inside)]
-    return astar(problem, fitting, SearchRun(should_stop=run.should_stop))
-
-
-def _one_by_one(problem: SearchProblem, usable: Sequence[int], best: SearchResult, run: SearchRun) -> list[Regret | None]:
-    """A search for each candidate, those first that the prices put nearest to the best plan, until it is stopped."""
-    cover = Cover(problem, usable)
-    made: list[Regret | None] = [None] * len(problem.candidates)
-    for row in cover.moves:
-        for move in row:
-            low = cover.weights.total((cover.bound or 0) + move.weight) - best.total
-            made[move.index] = Regret(max(0, low), None)
-    _know(made, best, best.total)
-    for index in sorted(usable, key=lambda index: made[index].low if made[index] else 0):  # type: ignore[union-attr]
-        known = made[index]
-        if known is None or known.is_exact:
-            continue
-        if run.should_stop():
-            break
-        held = _with(problem, usable, index, run)
-        if held.optimal:
-            made[index] = Regret(held.total - best.total, held.total - best.total)
-        elif not held.stopped:
-            made[index] = None
+    def _ask(self, index: int, run: SearchRun) -> None:
+        held = self._best_with.plan_with(index, run.should_stop)
         if held.is_feasible:
-            _know(made, held, best.total)
-    return made
+            self._learn(held.chosen, held.total - self._total)
+        if held.optimal:
+            self._known[index] = Regret(held.total - self._total, held.total - self._total)
+        elif not held.stopped:
+            self._known[index] = None
 
-
-def _know(made: list[Regret | None], plan: SearchResult, best_total: int) -> None:
-    """A plan was met: those that it holds are in no worse ones."""
-    for index in plan.chosen:
-        known = made[index]
-        high = plan.total - best_total
-        if known is not None and (known.high is None or high < known.high):
-            made[index] = Regret(min(known.low, high), high)
+    def _learn(self, chosen: Sequence[int], high: int) -> None:
+        """A plan was met: the best plans of those that it holds are no worse."""
+        for index in chosen:
+            known = self._known.get(index)
+            if known is not None and (known.high is None or high < known.high):
+                self._known[index] = Regret(min(known.low, high), high)
 
 
 class _Sweep:

@@ -81,11 +81,13 @@ class Toolchain(ABC):
         name: As in ``--targets``.
         style: ``graph`` (whole sub-graphs) or ``library`` (calls).
         letter: One capital letter by which the page tells it apart.
+        conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
     """
 
     name: str
     style: str = "graph"
     letter: str = "?"
+    conflicts: tuple[str, ...] = ()
 
     @abstractmethod
     def availability(self) -> Availability:

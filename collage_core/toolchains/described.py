@@ -13,12 +13,13 @@ from typing import Any
 from ..errors import CollageError
 from ..graph import Tensor
 from ..model.base import SubModel
-from ..rules import Composite, DFPattern, PartitionRule, RuleOptions, Union, fusion_tree, rule_from_json
+from ..rules import Composite, DFPattern, PartitionRule, RuleMistake, RuleOptions, Union, fusion_tree, line_of, rule_from_json
 from .base import Availability, Kernel, Toolchain, ToolchainError
 
 STYLES = ("graph", "library")
 FUSIONS = ("none", "tvm", "arbitrary")
 DEPTH = 4
+_HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
 _KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
 
 
@@ -27,16 +28,19 @@ class DescribedToolchain(Toolchain):
 
     Args:
         data: The file's content, checked by `read_description`.
+
+    Raises:
+        RuleMistake: its rules do not read.
     """
 
-    def __init__(self, data: Mapping[str, Any], where: str):
+    def __init__(self, data: Mapping[str, Any]):
         self.name = data["name"]
         self.style = data.get("style", "graph")
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
-        self._tree = rule_from_json(data["rule"], f"{where}: rule") if "rule" in data else None
-        self._patterns = tuple(_pattern(item, f"{where}: pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
+        self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
+        self._patterns = tuple(_pattern(item, f"pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
 
     def availability(self) -> Availability:
         return Availability(False, reason="it is only described, in a file", hint="use mock costs, or an estimate", device="described")
@@ -58,49 +62,60 @@ def read_description(path: Path) -> DescribedToolchain:
     """The toolchain that the TOML file `path` describes.
 
     Raises:
-        CollageError: it cannot be read, or a key is wrong; one line that names the file and the place.
+        CollageError: it cannot be read, or a key is wrong; one line that names the file, the line and the key. `tomllib` tells
+            no positions, so the line is found by `line_of`: right for tables and keys at the start of a line, and a search for
+            the key inside values that span several.
     """
     try:
-        data = tomllib.loads(path.read_text())
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
     except OSError as error:
         raise CollageError(f"cannot read the toolchain {str(path)!r}: {error.strerror}", "give a TOML file", "no_file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CollageError(f"{str(path)!r} is not TOML: {error}", "docs/files.md shows a described toolchain", "bad_rule") from error
-    where = str(path)
+    except (ValueError, RecursionError) as error:
+        raise CollageError(f"{str(path)!r} is not TOML: {error}", _HINT, "bad_rule") from error
+    try:
+        _check(data)
+        return DescribedToolchain(data)
+    except RuleMistake as error:
+        where = f"{path}, line {line_of(text, error.place, error.found)}"
+        raise CollageError(f"{where}: {error.message}", error.hint, "bad_rule") from error
+
+
+def _check(data: Mapping[str, Any]) -> None:
+    """Everything but the rules themselves."""
     for key, value in data.items():
         if key not in _KEYS:
-            raise _mistake(where, key, value, f"left out: only {', '.join(_KEYS)} mean something")
+            raise _mistake(key, value, f"left out: only {', '.join(_KEYS)} mean something")
     if not isinstance(data.get("name"), str) or not data["name"].strip() or "," in data["name"]:
-        raise _mistake(where, "name", data.get("name"), "a word, to be named in --targets")
+        raise _mistake("name", data.get("name"), "a word, to be named in --targets")
     for key, choices in (("style", STYLES), ("fusion", FUSIONS)):
         if key in data and data[key] not in choices:
-            raise _mistake(where, key, data[key], f"one of {', '.join(choices)}")
+            raise _mistake(key, data[key], f"one of {', '.join(choices)}")
     if ("rule" in data) == ("pattern" in data):
-        raise _mistake(where, "pattern", data.get("pattern"), "given, or else a [rule] in its place")
-    if not isinstance(data.get("pattern", []), list):
-        raise _mistake(where, "pattern", data["pattern"], "a list: write [[pattern]]")
-    _check_cost(data.get("cost", {}), where)
-    return DescribedToolchain(data, where)
+        raise _mistake("pattern", data.get("pattern"), "given, or else a [rule] in its place")
+    if not isinstance(data.get("pattern", [0]), list) or not data.get("pattern", [0]):
+        raise _mistake("pattern", data["pattern"], "a list of at least one: write [[pattern]]")
+    _check_cost(data.get("cost", {}))
 
 
-def _check_cost(cost: Any, where: str) -> None:
+def _check_cost(cost: Any) -> None:
     known = ("launch_s", "flops_per_s", "bytes_per_s")
     if not isinstance(cost, Mapping):
-        raise _mistake(where, "cost", cost, "a table")
+        raise _mistake("cost", cost, "a table")
     for key, value in cost.items():
         if key not in known:
-            raise _mistake(where, f"cost.{key}", value, f"left out: only {', '.join(known)} mean something")
+            raise _mistake(f"cost.{key}", value, f"left out: only {', '.join(known)} mean something")
         positive = key != "launch_s"
         if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1e30 or (value == 0 and not positive)):
-            raise _mistake(where, f"cost.{key}", value, "a positive, finite number")
+            raise _mistake(f"cost.{key}", value, "a positive, finite number")
 
 
-def _pattern(item: Any, where: str) -> PartitionRule:
+def _pattern(item: Any, place: str) -> PartitionRule:
     if not isinstance(item, Mapping):
-        raise _mistake(where, "pattern", item, "a table")
-    rule = rule_from_json({"rule": "df_pattern", **item}, where)
+        raise _mistake(place, item, "a table")
+    rule = rule_from_json({"rule": "df_pattern", **item}, place)
     return Composite(rule.label, rule) if isinstance(rule, DFPattern) and rule.label else rule
 
 
-def _mistake(where: str, key: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where}: {key} is {found!r}, it must be {wanted}", "docs/files.md shows a described toolchain", "bad_rule")
+def _mistake(place: str, found: Any, wanted: str) -> RuleMistake:
+    return RuleMistake(f"{place} is {found!r}, it must be {wanted}", _HINT, place, found)

@@ -378,8 +378,10 @@ export interface RunList {
  *
  * Attributes:
  *     cost: As `Cost.to_json` gives it.
+ *     times: How many candidates of the target are this computation.
  *     chosen: It is in the plan.
  *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
+ *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
  */
 export interface NodeCandidate {
   id: string;
@@ -387,9 +389,11 @@ export interface NodeCandidate {
   label: string;
   nodes: number[];
   rule: string;
+  times: number;
   cost: Cost;
   chosen: boolean;
   regret_s: number | null;
+  regret_at_least_s: number | null;
 }
 
 /** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */

@@ -39,7 +39,7 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
     one.chosen ? 0 : 1,
     one.cost.seconds === null ? 1 : 0,
-    one.regret_s ?? Infinity,
+    one.regret_at_least_s ?? Infinity,
     one.nodes.length,
     one.cost.seconds ?? Infinity,
   ];

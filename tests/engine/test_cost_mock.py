@@ -15,7 +15,7 @@ from collage_core.errors import CollageError
 from collage_core.graph import IndexSet
 from collage_core.rules import HOST_TARGET, make_candidate
 
-from .graphs import MINI_MNIST
+from .graphs import MINI_MNIST, graph
 
 DESIGN = {
     "targets": {"tvm": {"op_s": 3, "decay": 0.9, "ops": {"Conv": 5}, "invalid": ["Softmax", "Pad"]}, "hook": {"op_s": 1}},
@@ -54,6 +54,15 @@ def test_decay_is_one_unless_given(mock: Any) -> None:
 
 def test_op_that_cannot_be_taken_makes_the_candidate_invalid(mock: Any) -> None:
     assert cost(mock(DESIGN), "tvm", 0, 1) == Cost.invalid("import", "the mock file says that Pad cannot be taken")
+
+
+def test_equal_computations_have_one_cost(mock: Any) -> None:
+    on = graph(["a: Relu <- x", "b: Relu <- a", "c: Relu <- b"])
+    sets = [("hook", (0, 1)), ("hook", (1, 2)), ("tvm", (1, 2)), ("hook", (0,))]
+    candidates = [make_candidate(on, target, IndexSet(nodes), "test") for target, nodes in sets]
+    found = [cost for _, cost, _ in mock(DESIGN).estimate(on, candidates)]
+    assert [cost.seconds for cost in found] == [2.0, 2.0, pytest.approx(3 + 3 * 0.9), 1.0]
+    assert found[0] is found[1]
 
 
 def test_host_costs_nothing(mock: Any) -> None:

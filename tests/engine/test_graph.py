@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +41,24 @@ def test_flavours_of_node() -> None:
 def test_a_model_output_is_an_exit() -> None:
     on = graph(["a: Conv <- x", "b: Relu <- a"], outputs=["a"])
     assert list(SubGraph(on, IndexSet([0, 1])).exits) == [0, 1]
+
+
+def test_what_nobody_reads_is_an_exit() -> None:
+    on = replace(graph(["a: Conv <- x", "b: Relu <- a"]), outputs=("a",))
+    assert on.ends == (True, True)
+    assert list(SubGraph(on, IndexSet([0, 1])).exits) == [0, 1]
+
+
+def test_a_constant_among_others_has_no_kind_of_its_own() -> None:
+    on = graph(["w: Constant <-", "a: Conv <- x, w", "t: TopK <- a"])
+    assert [SubGraph(on, IndexSet(nodes)).kind.letter for nodes in ([0], [0, 1], [1, 2], [0, 1, 2])] == ["O", "A", "O", "O"]
+
+
+def test_who_reads_whom() -> None:
+    assert RESIDUAL.sources == ((), (0,), (1,), (0, 2))
+    assert RESIDUAL.consumers == ((1, 3), (2,), (3,), ())
+    assert RESIDUAL.ends == (False, False, False, True)
+    assert [list(IndexSet.from_bits(bits)) for bits in RESIDUAL.downstream] == [[1, 2, 3], [2, 3], [3], []]
 
 
 def test_validity_names_the_check_and_the_nodes() -> None:

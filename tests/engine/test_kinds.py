@@ -3,7 +3,7 @@
 import onnx.defs
 import pytest
 
-from collage_core.graph import TensorType
+from collage_core.graph import OpPatternKind, TensorType
 from collage_core.model.kinds import _KINDS, kind_of
 
 FULL = TensorType((1, 8, 4, 4), "float32")
@@ -45,3 +45,24 @@ def test_the_table_names_operators_that_exist():
     own = {"SimplifiedLayerNormalization"}
     unknown = [op for op in _KINDS if not op.startswith("com.microsoft.") and op not in own and not onnx.defs.has(op)]
     assert unknown == []
+
+
+def test_the_table_says_something_of_every_operator_that_onnx_has():
+    """A new one is opaque until somebody has thought about it: this test asks to."""
+    named = {schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == "" and not schema.deprecated}
+    assert sorted(named - set(_KINDS)) == []
+
+
+def test_no_operator_is_in_two_groups():
+    import collage_core.model.kinds as kinds
+
+    groups = [kinds._ELEMENT_WISE, kinds._BROADCAST, kinds._INJECTIVE, kinds._REDUCE, kinds._OUT_FUSABLE, kinds._OPAQUE]
+    listed = [op for group in groups for op in group.split()]
+    assert sorted(op for op in set(listed) if listed.count(op) > 1) == []
+
+
+def test_letters_are_in_the_order_of_the_kinds_and_read_back():
+    assert "".join(kind.letter for kind in sorted(OpPatternKind)) == "EBIRAO"
+    assert all(OpPatternKind.from_letter(kind.letter) is kind for kind in OpPatternKind)
+    with pytest.raises(KeyError):
+        OpPatternKind.from_letter("X")

@@ -54,7 +54,7 @@ function Answer(): JSX.Element | null {
   const chosen = selection.value;
   const partition = chosen.kind === "partition" ? run.value.plan?.partitions.find((one) => one.id === chosen.id) : undefined;
   const groups = byTarget(state.data, partition?.nodes);
-  const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_s ?? 0)));
+  const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
       {sentence(state.data).map((line) => (
@@ -128,11 +128,12 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
         <span class="label">
           {candidate.chosen && <span class="good" aria-label="chosen">✓ </span>}
           {labelOf(candidate)}
+          {candidate.times > 1 && <span class="muted" title={`This computation is in the model ${candidate.times} times; it is measured once`}> ×{candidate.times}</span>}
         </span>
         <span class="regret">{regretWords(candidate)}</span>
         {cost.seconds !== null && (
           <>
-            {candidate.regret_s !== null && widest > 0 ? <Bar share={candidate.regret_s / widest} colour={look(candidate.target).base} /> : <span />}
+            {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={look(candidate.target).base} /> : <span />}
             <span class="numbers">
               {duration(cost.seconds)} <span class="muted">{spread(cost.seconds, cost.spread_s)}</span>
             </span>
@@ -164,12 +165,13 @@ function labelOf(candidate: NodeCandidate): string {
 }
 
 /** What the regret is over: the least total of a plan that holds the candidate. */
-function totalWords({ regret_s: regret }: NodeCandidate): string {
+function totalWords({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
   const total = run.value?.plan?.total_s;
-  return regret === null || total === undefined ? "" : `cheapest plan that holds it: ${duration(total + regret)}`;
+  if (least === null || total === undefined) return "";
+  return regret === null ? `no plan that holds it is below ${duration(total + least)}` : `cheapest plan that holds it: ${duration(total + regret)}`;
 }
 
 function regretWords(candidate: NodeCandidate): string {
-  if (candidate.chosen || candidate.regret_s === null) return candidate.chosen ? "–" : "";
-  return difference(candidate.regret_s);
+  if (candidate.chosen || candidate.regret_at_least_s === null) return candidate.chosen ? "–" : "";
+  return candidate.regret_s === null ? `≥ ${difference(candidate.regret_at_least_s)}` : difference(candidate.regret_s);
 }

@@ -1,0 +1,115 @@
+"""Rule trees as TOML text: written so that they read back the same, and the line of a file at which a key stands.
+
+Enters: a rule, or a TOML text and a place in it. Leaves: TOML, or a line number. Reading itself is `tomllib`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .base import PartitionRule
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]#]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+Path = tuple[str | int, ...]
+
+
+def rule_to_toml(rule: PartitionRule, key: str = "rule") -> str:
+    """`rule` as a TOML table called `key`; what `rule_from_json` reads from it equals `rule`."""
+    return "\n\n".join(_tables(rule.to_json(), key, is_item=False)) + "\n"
+
+
+def _tables(data: Mapping[str, Any], name: str, *, is_item: bool) -> Iterator[str]:
+    lines = [f"[[{name}]]" if is_item else f"[{name}]"]
+    subs = data.get("of")
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in data.items() if key != "of"]
+    yield "\n".join(lines)
+    for sub in subs if isinstance(subs, list) else [subs] if subs else []:
+        yield from _tables(sub, f"{name}.of", is_item=isinstance(subs, list))
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """JSON's escapes are TOML's; only DEL needs one more."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(value)
+
+
+def line_of(text: str, place: str, found: Any = None) -> int:
+    """The line, from 1, of a TOML text at which `place` stands, as far as a search of the text can tell.
+
+    Tables, arrays of tables and keys at the start of a line are followed exactly. Inside a value that spans keys of its own
+    (an inline table) the first line counts that holds the key, and the value `found` where one does.
+
+    Args:
+        place: Keys and indices, such as ``rule.of[1].max_depth``; where it is missing, the table that lacks it is meant.
+    """
+    wanted: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", place))
+    entries = list(_entries(text))
+    held = [(path, line) for path, line in entries if wanted[: len(path)] == path]
+    if not held:
+        return 1
+    path, first = max(held, key=lambda entry: len(entry[0]))
+    rest = [part for part in wanted[len(path) :] if isinstance(part, str)]
+    if not rest:
+        return first
+    last = min((line for _, line in entries if line > first), default=len(text.splitlines()) + 1)
+    inside = list(enumerate(text.splitlines()[first - 1 : last - 1], first))
+    named = [(line, content) for line, content in inside if re.search(rf"\b{re.escape(rest[-1])}\b\s*=", content)]
+    shown = [line for line, content in named if found is not None and str(found) in content]
+    return (shown or [line for line, _ in named] or [first])[0]
+
+
+def _entries(text: str) -> Iterator[tuple[Path, int]]:
+    """Where every table and every key at the start of a line stands."""
+    counts: dict[tuple[str, ...], int] = {}
+    table: Path = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        header, key = _HEADER.match(line), _KEY.match(line)
+        if key:
+            yield (*table, *_names(key.group(1))), number
+        elif header:
+            names = _names(header.group(2))
+            if header.group(1) == "[[":
+                counts[names] = counts.get(names, 0) + 1
+                _forget_below(counts, names)
+            table = _indexed(names, counts)
+            yield table, number
+
+
+def _forget_below(counts: dict[tuple[str, ...], int], names: tuple[str, ...]) -> None:
+    """A new item begins: the arrays inside it are counted afresh."""
+    for other in [other for other in counts if len(other) > len(names) and other[: len(names)] == names]:
+        del counts[other]
+
+
+def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> Path:
+    made: list[str | int] = []
+    for place, name in enumerate(names):
+        made.append(name)
+        if names[: place + 1] in counts:
+            made.append(counts[names[: place + 1]] - 1)
+    return tuple(made)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
