@@ -5,8 +5,9 @@ BIN := .venv/bin
 NPM := $(BIN)/python tools/node.py npm
 MODEL ?= mnist
 PYTEST ?=
+BENCH ?=
 
-.PHONY: help setup run test lint format page-test python-test chromium slow acceptance \
+.PHONY: help setup run test lint format page-test python-test chromium slow acceptance bench \
         protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
@@ -46,6 +47,9 @@ slow: setup ## tests that measure or build for long
 acceptance: setup ## measures every sample and four real models on this machine; takes its time
 	$(BIN)/python tools/acceptance.py
 
+bench: setup ## times the engine beside the C++ original and checks its budgets (BENCH="--only gpt2" for one model)
+	@$(BIN)/python tools/bench.py $(BENCH)
+
 protocol: setup ## the page's types from server/protocol.py
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
 	mv .make/protocol.ts frontend/src/protocol.ts
@@ -59,11 +63,11 @@ record: setup ## the recorded runs that come with the samples
 sizes: setup ## how long files and functions are
 	@$(BIN)/python tools/sizes.py
 
-COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
           --fork-strategy fewest --no-emit-index-url --custom-compile-command "make lock"
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
-	$(COMPILE) --extra openvino --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) pyproject.toml --extra openvino --extra tvm --group dev -o locks/python.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt
 	$(NPM) update --package-lock-only

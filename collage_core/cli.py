@@ -21,6 +21,9 @@ from .errors import CollageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
+OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="collage")
@@ -54,7 +57,8 @@ def _run_options(command: F) -> F:
 @click.argument("model")
 @_run_options
 @click.option("--costs", default="measure", show_default=True, help="measure, mock:FILE or replay:FILE.")
-@click.option("--search", default="astar", show_default=True, help="Searcher.")
+@click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
+@click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
 @click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
 @click.option("--time-limit", type=float, help="Seconds after which the search gives its best.")
@@ -94,22 +98,44 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
 
 @collage.command()
 @click.argument("problem", type=click.Path(path_type=Path))
-@click.option("--search", "name", default="astar", show_default=True, help="Searcher.")
+@click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
+@click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
 @click.option("--regret", is_flag=True, help="Say what insisting on each candidate would cost.")
+@click.option("--best", type=int, default=0, metavar="K", help="List the K best plans.")
+@click.option("--pareto", is_flag=True, help="List the plans of which no other is both faster and moves fewer bytes.")
+@click.option("--prune", is_flag=True, help="Search only what upstream's heuristic keeps, and say what that loses.")
+@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search gives its best.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the searchers that draw lots.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def search(problem: Path, name: str, regret: bool, as_json: bool) -> None:
+def search(problem: Path, as_json: bool, **given: Any) -> None:
     """Phase 3 alone, on a PROBLEM given as plain data."""
-    from .standalone import solve_file
+    from .standalone import SearchRequest, solve_file
 
-    document = solve_file(problem, name, regret)
+    document = solve_file(problem, SearchRequest(**given))
     if as_json:
         _print_json(document)
-    elif document["plan"] is not None:
-        click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    else:
+        _show_search(document)
     if document["plan"] is None:
         why = f"constraints {document['conflict']} collide" if document["conflict"] else f"nodes {document['uncovered']} are uncovered"
         click.echo(f"error: no plan exists: {why}", err=True)
         sys.exit(3)
+
+
+def _show_search(document: dict[str, Any]) -> None:
+    if document["plan"] is None:
+        return
+    has = document["measures"]
+    click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    click.echo(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
+    if document["prune"] is not None:
+        told = document["prune"]
+        loss = "it leaves no plan" if told["loss_s"] is None else f"it loses {told['loss_s']!r} s"
+        click.echo(f"pruned to {told['kept']} of {told['candidates']} candidates: {loss}")
+    listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
+    for title, plans in listed:
+        for place, plan in enumerate(plans, 1):
+            click.echo(f"{title} {place}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
 
 
 @collage.command()
@@ -168,13 +194,18 @@ def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, 
 
 
 @collage.command()
-@click.option("--rules", is_flag=True, help="Show the rule tree of each.")
+@click.option("--rules", is_flag=True, help="Show the rule tree of each; with --json also as the data that a rule file holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def toolchains(rules: bool, as_json: bool) -> None:
     """Which toolchains are usable here, their versions, or the reason why not."""
     from .standalone import toolchain_documents
 
     found = toolchain_documents()
+    if rules and as_json:
+        from .rules import RuleOptions
+        from .toolchains import get
+
+        found = [{**item, "tree": get(item["name"]).rule(RuleOptions()).to_json()} for item in found]
     if as_json:
         _print_json({"schema": 1, "toolchains": found})
         return
@@ -230,6 +261,7 @@ def _options(given: dict[str, Any]) -> Any:
         targets=tuple(filter(None, (name.strip() for name in given["targets"].split(",")))),
         costs=given["costs"],
         search=given.get("search", "astar"),
+        objective=given.get("objective", "time"),
         constraints=_read_constraints(given["constraints_file"]),
         shapes=dict(_shape(text) for text in given["shapes"]),
         max_depth=dict(_depth(text) for text in given["depths"]),

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import CollageError
 from .rules import RuleOptions
-from .search import DEFAULT, SEARCHERS
+from .search import DEFAULT, SEARCHERS, parse_objective
 
 FUSION_STYLES = ("none", "tvm", "arbitrary")
 
@@ -28,6 +28,7 @@ class Options:
         targets: Names of toolchains, the preferred one first.
         costs: ``measure``, ``mock:FILE`` or ``replay:FILE``.
         search: Name of a searcher.
+        objective: What plans are chosen by: ``time``, or another as `search.parse_objective` reads it.
         constraints: As in a constraints file.
         shapes: Input name → dimensions.
         max_depth: Target → bound; the key ``""`` is for all others.
@@ -44,6 +45,7 @@ class Options:
     targets: tuple[str, ...]
     costs: str = "measure"
     search: str = DEFAULT
+    objective: str = "time"
     constraints: tuple[Mapping[str, Any], ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     max_depth: Mapping[str, int] = field(default_factory=dict)
@@ -69,6 +71,7 @@ class Options:
         self._check_numbers()
         if self.search not in SEARCHERS:
             raise CollageError(f"unknown search {self.search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+        parse_objective(self.objective)
         for target, style in self.fusion.items():
             if style not in FUSION_STYLES:
                 raise CollageError(
@@ -114,6 +117,7 @@ class Options:
         return {
             "costs": self.costs,
             "search": self.search,
+            "objective": self.objective,
             "shapes": {name: list(shape) for name, shape in self.shapes.items()},
             "max_depth": dict(self.max_depth),
             "max_exits": self.max_exits,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +16,152 @@ from .errors import CollageError, InfeasibleError
 from .isolation import Worker, WorkerError
 from .planning import result_document
 from .rules import RuleOptions
-from .search import FEMTOSECONDS, parse_constraints, problem_from_json, regrets, solve
+from .search import (
+    DEFAULT,
+    FEMTOSECONDS,
+    Constraint,
+    SearchProblem,
+    SearchResult,
+    SearchRun,
+    allowed_indices,
+    k_best_for,
+    measures,
+    pareto,
+    parse_constraints,
+    parse_objective,
+    problem_from_json,
+    prune,
+    regrets,
+    solve,
+    solve_for,
+)
 from .toolchains import all_toolchains
 
 RUN_TIMEOUT_S = 600.0
+MOST_LISTED = 10_000
+"""Of the best plans, the most that are listed."""
 
 
-def solve_file(path: Path, search: str, regret: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class SearchRequest:
+    """What `collage search` was asked for, beside the problem.
+
+    Attributes:
+        search: Name of the searcher.
+        objective: What plans are chosen by, as text.
+        regret: The regret of every candidate too.
+        pareto: The plans too of which no other is both faster and moves fewer bytes.
+        best: How many of the best plans to list; 0 for none.
+        prune: Search what upstream's heuristic leaves, and the whole to say what that loses.
+        time_limit_s: Seconds after which the search gives its best; None for none.
+        seed: For searchers that draw lots.
+    """
+
+    search: str = DEFAULT
+    objective: str = "time"
+    regret: bool = False
+    pareto: bool = False
+    best: int = 0
+    prune: bool = False
+    time_limit_s: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.best <= MOST_LISTED:
+            raise CollageError(f"--best is {self.best}, it must be from 1 to {MOST_LISTED}", "", "bad_option")
+        if self.time_limit_s is not None and not 0 < self.time_limit_s < float("inf"):
+            raise CollageError(f"--time-limit is {self.time_limit_s:g}, it must be more than 0", "", "bad_option")
+        if self.regret and not parse_objective(self.objective).is_time:
+            raise CollageError("--regret is one of time, it has no meaning beside --objective", "leave one of them out", "bad_option")
+
+    def run(self) -> SearchRun:
+        """How the search is run: the time limit begins now."""
+        if self.time_limit_s is None:
+            return SearchRun(seed=self.seed)
+        deadline = time.monotonic() + self.time_limit_s
+        return SearchRun(should_stop=lambda: time.monotonic() > deadline, seed=self.seed)
+
+
+def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
     """The document of `collage search`; ``plan`` is None where there is none."""
     data = _read_json(path)
     problem = problem_from_json(data)
     constraints = parse_constraints(data.get("constraints", []), problem)
-    document: dict[str, Any] = {"schema": 1, "search": None, "plan": None, "regret": [], "conflict": [], "uncovered": []}
+    document: dict[str, Any] = {
+        "schema": 1,
+        "objective": request.objective,
+        "search": None,
+        "plan": None,
+        "measures": None,
+        "regret": [],
+        "plans": [],
+        "pareto": None,
+        "prune": None,
+        "conflict": [],
+        "uncovered": [],
+    }
     try:
-        best = solve(problem, constraints, search)
+        _solve_into(document, problem, constraints, request)
     except InfeasibleError as error:
-        document["search"] = {"algorithm": search}
+        document["search"] = {"algorithm": request.search}
         document["conflict"], document["uncovered"] = error.conflict, error.uncovered
-        return document
-    document["search"] = result_document(best)
-    document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
-    if regret:
-        values = regrets(problem, constraints, best)
-        document["regret"] = [None if value is None else value / FEMTOSECONDS for value in values]
     return document
 
 
-def _read_json(path: Path) -> Any:
+def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: Sequence[Constraint], request: SearchRequest) -> None:
+    objective, run = parse_objective(request.objective), request.run()
+    best = solve_for(problem, objective, constraints, request.search, run)
+    if request.prune:
+        best, document["prune"] = _pruned(problem, constraints, request, run, best)
+    document["search"] = result_document(best)
+    document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
+    document["measures"] = measures(problem, best.chosen).to_json()
+    if request.regret:
+        reference = best if best.optimal else solve(problem, constraints)
+        values = regrets(problem, constraints, reference)
+        document["regret"] = [None if value is None else value / FEMTOSECONDS for value in values]
+    if request.best:
+        plans = k_best_for(problem, objective, constraints, request.best, run)
+        document["plans"] = [_listed(problem, plan.chosen) for plan in plans]
+    if request.pareto:
+        listed = pareto(problem, allowed_indices(problem, constraints), run)
+        document["pareto"] = {"complete": listed.is_complete, "plans": [_listed(problem, plan.chosen) for plan in listed.plans]}
+
+
+def _pruned(
+    problem: SearchProblem, constraints: Sequence[Constraint], request: SearchRequest, run: SearchRun, whole: SearchResult
+) -> tuple[SearchResult, dict[str, Any]]:
+    """The plan over what the heuristic keeps (over all, where that has none), and what it loses against all."""
+    usable = allowed_indices(problem, constraints)
+    kept = prune(problem, usable)
+    found = whole
+    told: dict[str, Any] = {"candidates": len(usable), "kept": len(kept), "total_s": None, "unpruned_total_s": whole.total / FEMTOSECONDS}
     try:
-        return json.loads(path.read_text())
+        smaller = problem.with_candidates([problem.candidates[index] for index in kept])
+        part = solve_for(smaller, parse_objective(request.objective), (), request.search, run)
+        found = replace(part, chosen=tuple(kept[place] for place in part.chosen))
+        told["total_s"] = found.total / FEMTOSECONDS
+    except InfeasibleError:
+        pass  # The document says so: no total.
+    told["loss_s"] = None if told["total_s"] is None else (found.total - whole.total) / FEMTOSECONDS
+    return found, told
+
+
+def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
+    has = measures(problem, chosen)
+    return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "measures": has.to_json()}
+
+
+def _read_json(path: Path) -> Any:
+    hint = "`collage partition --save-problem FILE` writes one"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "give a JSON file", "no_file") from error
+    except RecursionError as error:
+        raise CollageError(f"{str(path)!r} is nested too deeply to be a problem", hint, "bad_problem") from error
     except ValueError as error:
-        raise CollageError(
-            f"{str(path)!r} is not JSON: {error}", "`collage partition --save-problem FILE` writes one", "bad_problem"
-        ) from error
+        raise CollageError(f"{str(path)!r} is not JSON: {error}", hint, "bad_problem") from error
 
 
 def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool) -> dict[str, Any]:

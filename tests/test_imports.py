@@ -50,7 +50,7 @@ TABLE = {
     "samples": room("model", "numpy onnx"),
     "toolchains": room("graph rules model", "ml_dtypes numpy onnx"),
     "cost": room("graph rules model toolchains", "numpy onnx psutil sqlalchemy"),
-    "search": room("graph", "numpy"),
+    "search": room("graph", "numpy scipy"),
     "plan": room("", "pydantic"),
     "runtime": room("graph toolchains", "numpy tvm tvm_ffi"),
     "rewrite": room("graph model toolchains plan runtime", "numpy onnx tvm"),

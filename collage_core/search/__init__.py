@@ -1,10 +1,15 @@
 """Phase 3: the cheapest well-formed plan, why, and what else there was. Plain data in, plain data out (see README.md)."""
 
+from .conflict import find_conflict, is_coverable
 from .constraints import Constraint, allowed_indices, parse_constraints
 from .k_best import k_best, plans_in_order
 from .merge import neighbours_as_one
+from .objective_search import k_best_for, solve_for
+from .objectives import Objective, PlanMeasures, measures, parse_objective
+from .pareto import ParetoList, pareto
 from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition, femtoseconds, problem_from_json
-from .regret import Regret, regret_intervals, regrets, regrets_of, regrets_within
+from .prune import prune
+from .regret import Regret, Regrets, regret_intervals, regrets, regrets_within
 from .result import cycle, plan_total, plan_transitions
 from .searcher import Searcher, SearchReporter, SearchResult, SearchRun
 from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
@@ -16,7 +21,11 @@ __all__ = [
     "SEARCHERS",
     "Constraint",
     "FlowTensor",
+    "Objective",
+    "ParetoList",
+    "PlanMeasures",
     "Regret",
+    "Regrets",
     "SearchCandidate",
     "SearchProblem",
     "SearchReporter",
@@ -27,18 +36,25 @@ __all__ = [
     "allowed_indices",
     "cycle",
     "femtoseconds",
+    "find_conflict",
     "infeasible",
+    "is_coverable",
     "is_feasible",
     "k_best",
+    "k_best_for",
+    "measures",
     "neighbours_as_one",
+    "pareto",
     "parse_constraints",
+    "parse_objective",
     "plan_total",
     "plan_transitions",
     "plans_in_order",
     "problem_from_json",
+    "prune",
     "regret_intervals",
     "regrets",
-    "regrets_of",
     "regrets_within",
     "solve",
+    "solve_for",
 ]

@@ -1,4 +1,4 @@
-"""`astar` and `dijkstra`: exact best-first search over the states of a `Cover`.
+"""The walk of `astar` and `dijkstra`: exact best-first search over the states of a `Cover`.
 
 Seeds: RFC 62 (0.81), "Phase 3" (Dijkstra with relaxation, ending at the first full state). A* is the same walk with the
 costs reduced by `Prices`: then the steps of a best plan weigh next to nothing, and what cannot be in a nearly best plan is
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from .cover import Cover, Move, State
 from .problem import SearchProblem
 from .result import cycle, plan_total
-from .searcher import QUIET, SearchResult, SearchRun
+from .searcher import SearchResult, SearchRun
 
 REPORT_EVERY = 1024
 """States between two looks at the clock and at the reporter."""
@@ -29,7 +29,7 @@ NEW = -1
 
 
 @dataclass
-class _Walk:
+class Walk:
     """A search over one cover: the lightest way to every state met so far, and how far the search is.
 
     Attributes:
@@ -46,6 +46,7 @@ class _Walk:
     settled: set[State] = field(default_factory=set)
     heap: list[tuple[int, int, int, State, int]] = field(default_factory=list)
     numbers: dict[State, int] = field(default_factory=dict)
+    first_number: int = 0
     best: tuple[int, ...] = ()
     best_weight: int | None = None
     pushed: int = 0
@@ -57,19 +58,40 @@ class _Walk:
         """Search until the full state is settled; False when there is no way there, or when it was stopped."""
         start, end = self.cover.start, self.cover.end
         self._meet(start, 0)
-        self._dive(start)
+        if self.run.reporter.traces:
+            self.run.reporter.pushed(self.numbers[start], -1, -1, 0)
         while self.heap:
             self.reached, _, _, state, position = heapq.heappop(self.heap)
             if position == NEW:
                 if state in self.settled:
                     continue
                 self.settled.add(state)
+                if self.run.reporter.traces:
+                    self.run.reporter.popped(self.numbers[state], state[0] + state[1].bit_count(), self.reached)
                 if state == end:
                     return True
                 if self._must_stop(state):
                     return False
             self._expand(state, max(position, 0))
         return False
+
+    def dive(self, state: State) -> None:
+        """Complete `state` by the lightest moves that fit: a plan early, for whoever waits or must stop."""
+        weight, moves = self.weight.get(state, 0), self.path(state)
+        while state != self.cover.end:
+            for _, number in self.cover.row(state[0]):
+                move = self.cover.move(number)
+                placed = self.cover.place(state, move)
+                if not isinstance(placed, str):
+                    weight, state = weight + placed[0], placed[1]
+                    moves.append(move)
+                    break
+            else:
+                return
+        chosen = tuple(move.index for move in moves)
+        if (self.best_weight is None or weight < self.best_weight) and cycle(self.cover.problem, chosen) is None:
+            self.best, self.best_weight = chosen, weight
+            self.run.reporter.better_plan(chosen, plan_total(self.cover.problem, chosen))
 
     def path(self, state: State) -> list[Move]:
         """The moves that lead to `state`, in order."""
@@ -82,15 +104,14 @@ class _Walk:
     def _expand(self, state: State, position: int) -> None:
         """Try the moves of `state` from `position` on whose turn it is, and come back to the others later."""
         cover, reporter = self.cover, self.run.reporter
-        weight, moves = self.weight[state], cover.moves[state[0]]
-        if reporter.traces and not position:
-            reporter.popped(self.numbers[state], state[0] + state[1].bit_count(), weight)
-        while position < len(moves):
-            move = moves[position]
-            if weight + move.weight > self.reached:
-                self._push(weight + move.weight, state, position)
+        weight, row = self.weight[state], cover.row(state[0])
+        while position < len(row):
+            least, number = row[position]
+            if weight + least > self.reached:
+                self._push(weight + least, state, position)
                 return
             position += 1
+            move = cover.move(number)
             self.transitions += 1
             placed = cover.place(state, move)
             if not isinstance(placed, str):
@@ -113,7 +134,7 @@ class _Walk:
     def _meet(self, state: State, weight: int) -> None:
         self.weight[state] = weight
         if self.run.reporter.traces:
-            self.numbers.setdefault(state, len(self.numbers))
+            self.numbers.setdefault(state, self.first_number + len(self.numbers))
         self._push(weight, state, NEW)
 
     def _push(self, weight: int, state: State, position: int) -> None:
@@ -139,42 +160,15 @@ class _Walk:
             return False
         self.stopped = self.run.should_stop()
         if len(self.settled) % (REPORT_EVERY * DIVE_EVERY) == 0:
-            self._dive(state)
+            self.dive(state)
         bound = self.cover.weights.total((self.cover.bound or 0) + self.reached)
         best = None if not self.best else plan_total(self.cover.problem, self.best)
         covered = state[0] + state[1].bit_count()
         self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), covered, bound, best)
         return self.stopped
 
-    def _dive(self, state: State) -> None:
-        """Complete `state` by the lightest moves that fit: a plan early, for whoever waits or must stop."""
-        weight, moves = self.weight[state], self.path(state)
-        while state != self.cover.end:
-            for move in self.cover.moves[state[0]]:
-                placed = self.cover.place(state, move)
-                if not isinstance(placed, str):
-                    weight, state = weight + placed[0], placed[1]
-                    moves.append(move)
-                    break
-            else:
-                return
-        chosen = tuple(move.index for move in moves)
-        if (self.best_weight is None or weight < self.best_weight) and cycle(self.cover.problem, chosen) is None:
-            self.best, self.best_weight = chosen, weight
-            self.run.reporter.better_plan(chosen, plan_total(self.cover.problem, chosen))
 
-
-def astar(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """A best plan, by costs that prices reduce."""
-    return _best_first("astar", problem, usable, run, is_guided=True)
-
-
-def dijkstra(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """A best plan, as the seeds find it: nothing is known of what is still to come."""
-    return _best_first("dijkstra", problem, usable, run, is_guided=False)
-
-
-def _best_first(name: str, problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, is_guided: bool) -> SearchResult:
+def walk_whole(name: str, problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, is_guided: bool) -> SearchResult:
     """A best plan over the candidates `usable`, proven; ``chosen`` is empty when there is none.
 
     A plan whose partitions make a cycle is no plan: the combination is forbidden and the search goes on, until the best
@@ -182,20 +176,21 @@ def _best_first(name: str, problem: SearchProblem, usable: Sequence[int], run: S
     """
     began = time.perf_counter()
     forbidden: list[frozenset[int]] = []
-    states = transitions = 0
+    states = transitions = met = 0
     while True:
         cover = Cover(problem, usable, forbidden, is_guided=is_guided)
-        walk = _Walk(cover, run)
+        walk = Walk(cover, run, first_number=met)
+        if cover.bound is not None:
+            walk.dive(cover.start)
         found = cover.bound is not None and walk.to_end()
         states += len(walk.settled)
         transitions += walk.transitions
+        met += len(walk.numbers)
         chosen = tuple(move.index for move in walk.path(cover.end)) if found else walk.best
         looped = cycle(problem, chosen) if found else None
         if looped is None:
             total = plan_total(problem, chosen) if chosen else 0
             bound = cover.weights.total((cover.bound or 0) + walk.reached)
             seconds = time.perf_counter() - began
-            result = SearchResult(name, chosen, total, found, total if found else bound, states, transitions, seconds, walk.stopped)
-            run.reporter.end(result)
-            return result
+            return SearchResult(name, chosen, total, found, total if found else bound, states, transitions, seconds, walk.stopped)
         forbidden.append(looped)

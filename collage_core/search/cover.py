@@ -14,7 +14,7 @@ what `Prices` leaves of a candidate's cost; a plan's weight is the sum of its st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .frame import frame_of
 from .hand_over import HandOver
@@ -63,26 +63,39 @@ class Cover:
         usable: Indices of the candidates that may be used.
         forbidden: Sets of candidate indices that must not all be in one plan.
         is_guided: Whether steps are weighed with prices, so that those of a best plan weigh next to nothing.
+        weights: The weights to count in, where it is part of a larger problem.
+        targets: All targets of the larger problem.
 
     Attributes:
-        moves: For each node the moves that begin there, the lightest first.
         bound: Weight that no plan is below; None where there is no plan.
     """
 
-    def __init__(self, problem: SearchProblem, usable: Sequence[int], forbidden: Sequence[frozenset[int]] = (), *, is_guided: bool = True):
+    def __init__(
+        self,
+        problem: SearchProblem,
+        usable: Sequence[int],
+        forbidden: Sequence[frozenset[int]] = (),
+        *,
+        is_guided: bool = True,
+        weights: Weights | None = None,
+        targets: Sequence[str] | None = None,
+    ):
         self.problem = problem
         self.frame = frame_of(problem)
-        self.weights = Weights(problem, usable)
+        self.weights = weights or Weights(problem, usable)
         self._forbidden = [sorted(members) for members in forbidden]
-        self._targets = list(dict.fromkeys(problem.candidates[index].target for index in usable))
+        self._usable = usable
+        self._targets = list(targets or dict.fromkeys(problem.candidates[index].target for index in usable))
         self._hand_over = HandOver(problem, self._targets, self.weights.total_shift)
-        placings = [self._placing(index) for index in usable]
-        self._prices = Prices(self.frame, self._hand_over, placings, is_guided=is_guided)
+        self._placings = self._place_all()
+        self._prices = Prices(self.frame, self._hand_over, self._placings, is_guided=is_guided)
         self.bound = self._prices.bound
         self._tells_makers = self._hand_over.makers > 1
         self._dearer: dict[tuple[int, int, int, int], int] = {}
-        self.moves: list[list[Move]] = [[] for _ in range(problem.nodes)]
-        self._make_moves(usable, placings)
+        self._excludes = self._exclusions()
+        self._combinations = self._combined()
+        self._moves: dict[int, Move] = {}
+        self._rows = self._begun_at()
 
     @property
     def start(self) -> State:
@@ -118,6 +131,10 @@ class Cover:
         if any(begun):
             begun = self._retired(begun, reached)
         return weight, (reached, covered >> run, live, used | move.uses, begun)
+
+    def holding(self, number: int) -> Cover:
+        """The same search graph, of the plans that hold the candidate of a move: what that weighs is paid in the bound."""
+        return _Holding(self, number)
 
     def order_of(self, index: int) -> tuple[int, int, tuple[int, ...]]:
         """What decides between equal plans that differ in this candidate first (design, "Well-formed plan")."""
@@ -180,34 +197,66 @@ class Cover:
                 made[index] = 0
         return tuple(made)
 
-    def _placing(self, index: int) -> Placing:
-        candidate = self.problem.candidates[index]
-        target = self._targets.index(candidate.target)
-        boundary = self.frame.boundary(candidate.inside)
-        own = self.weights.of(candidate)
-        if not self._hand_over.is_free:
-            outputs = [tensor for tensor, _, to_host in boundary.makes if to_host]
-            own += self._hand_over.with_host(target, boundary.host_reads, outputs)
-        return Placing(own, self._hand_over.maker_class[target], self._hand_over.reader_class[target], boundary)
+    def row(self, first: int) -> list[tuple[int, int]]:
+        """(least weight, number) of each move that begins at node `first`, the lightest first."""
+        return self._rows[first]
 
-    def _make_moves(self, usable: Sequence[int], placings: Sequence[Placing]) -> None:
-        excludes = self._exclusions()
-        combinations = self._combinations()
-        for index, placing, weight in zip(usable, placings, self._prices.reduced, strict=True):
-            if weight is None:
-                continue
+    def least_weights(self) -> Iterator[tuple[int, int]]:
+        """(index of a candidate, what a plan that holds it weighs at least) for each that may be in one."""
+        for row in self._rows:
+            for weight, number in row:
+                yield self._usable[number], weight
+
+    def move(self, number: int) -> Move:
+        """The move of that number; made when its turn comes, since most never get one."""
+        known = self._moves.get(number)
+        if known is None:
+            known = self._moves[number] = self._made(number)
+        return known
+
+    def numbers(self) -> dict[int, int]:
+        """Index of a candidate → number of its move, for those that may be in a plan."""
+        return {self._usable[number]: number for row in self._rows for _, number in row}
+
+    def _made(self, number: int) -> Move:
+        index, placing = self._usable[number], self._placings[number]
+        weight = self._prices.reduced[number]
+        assert weight is not None
+        candidate = self.problem.candidates[index]
+        reads: tuple[tuple[int, int, int, int], ...] = ()
+        makes: tuple[int, ...] = ()
+        if self._tells_makers:
+            reads = tuple((tensor, self.frame.maker[tensor], placing.reader, count) for tensor, count in placing.boundary.reads)
+            makes = tuple(tensor for tensor, count, _ in placing.boundary.makes if count)
+        uses, excluded = self._excludes.get(candidate.target, (0, 0))
+        combinations = self._combinations.get(index, ())
+        return Move(index, candidate.inside.rel, weight, reads, makes, placing.maker, uses, excluded, combinations)
+
+    def _place_all(self) -> list[Placing]:
+        hand_over, boundary_of, weigh = self._hand_over, self.frame.boundary, self.weights.of
+        targets = {name: place for place, name in enumerate(self._targets)}
+        made = []
+        for index in self._usable:
             candidate = self.problem.candidates[index]
-            reads: tuple[tuple[int, int, int, int], ...] = ()
-            makes: tuple[int, ...] = ()
-            if self._tells_makers:
-                reads = tuple((tensor, self.frame.maker[tensor], placing.reader, count) for tensor, count in placing.boundary.reads)
-                makes = tuple(tensor for tensor, count, _ in placing.boundary.makes if count)
-            uses, excluded = excludes.get(candidate.target, (0, 0))
-            rel, taken = candidate.inside.rel, combinations.get(index, ())
-            move = Move(index, rel, weight, reads, makes, placing.maker, uses, excluded, taken)
-            self.moves[candidate.inside.base].append(move)
-        for row in self.moves:
-            row.sort(key=lambda move: (move.weight, move.index))
+            target = targets[candidate.target]
+            boundary = boundary_of(candidate.inside)
+            own = weigh(candidate)
+            if not hand_over.is_free_with_host:
+                outputs = [tensor for tensor, _, to_host in boundary.makes if to_host]
+                own += hand_over.with_host(target, boundary.host_reads, outputs)
+            made.append(Placing(own, hand_over.maker_class[target], hand_over.reader_class[target], boundary))
+        return made
+
+    def _begun_at(self) -> list[list[tuple[int, int]]]:
+        """The moves' numbers by the node that they begin at, with the least that they weigh."""
+        rows: list[list[tuple[int, int]]] = [[] for _ in range(self.problem.nodes)]
+        candidates, usable = self.problem.candidates, self._usable
+        for number, weight in enumerate(self._prices.reduced):
+            if weight is not None:
+                rows[candidates[usable[number]].inside.base].append((weight, number))
+        for row in rows:
+            row.sort()
+        return rows
 
     def _exclusions(self) -> dict[str, tuple[int, int]]:
         """For each target that excludes another: its bit, and the bits of those that it excludes."""
@@ -218,7 +267,7 @@ class Cover:
                 made[target] = (1 << place, sum(1 << self._targets.index(other) for other in rivals if other in self._targets))
         return made
 
-    def _combinations(self) -> dict[int, tuple[tuple[int, int], ...]]:
+    def _combined(self) -> dict[int, tuple[tuple[int, int], ...]]:
         made: dict[int, list[tuple[int, int]]] = {}
         for number, members in enumerate(self._forbidden):
             for place, member in enumerate(members):
@@ -226,9 +275,48 @@ class Cover:
         return {index: tuple(taken) for index, taken in made.items()}
 
 
+class _Holding(Cover):
+    """A cover of the plans that hold one candidate; everything else is shared with the cover that it was made from."""
+
+    def __init__(self, cover: Cover, number: int):
+        self.__dict__.update(cover.__dict__)
+        held = cover.move(number)
+        assert cover.bound is not None
+        self.bound = cover.bound + held.weight
+        self._number = number
+        self._inside = cover.problem.candidates[held.index].inside
+        self._moves = {number: replace(held, weight=0)}
+        self._all_moves = cover._moves
+        self._kept: dict[int, list[tuple[int, int]]] = {}
+
+    def row(self, first: int) -> list[tuple[int, int]]:
+        if first > self._inside.last():
+            return self._rows[first]
+        known = self._kept.get(first)
+        if known is None:
+            known = self._kept[first] = self._fitting(first)
+        return known
+
+    def move(self, number: int) -> Move:
+        if number == self._number:
+            return self._moves[number]
+        known = self._all_moves.get(number)
+        if known is None:
+            known = self._all_moves[number] = self._made(number)
+        return known
+
+    def _fitting(self, first: int) -> list[tuple[int, int]]:
+        """The moves at a node that do not overlap the candidate, and its own."""
+        if first == self._inside.base:
+            return [(0, self._number)]
+        candidates, usable = self.problem.candidates, self._usable
+        return [item for item in self._rows[first] if candidates[usable[item[1]]].inside.isdisjoint(self._inside)]
+
+
 def steps(cover: Cover, state: State) -> Iterator[tuple[Move, int, State]]:
     """Every way to cover the first uncovered node: the move, its weight here, and the state after it."""
-    for move in cover.moves[state[0]]:
+    for _, number in cover.row(state[0]):
+        move = cover.move(number)
         placed = cover.place(state, move)
         if not isinstance(placed, str):
             yield move, *placed

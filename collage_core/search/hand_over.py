@@ -34,8 +34,8 @@ class HandOver:
         self._to_host = [get((target, HOST_NAME), FREE) for target in targets]
         self._bytes = [tensor.bytes for tensor in problem.tensors]
         self._shift = shift
-        self.is_free = all(transition == FREE for transition in problem.transitions.values())
-        """Nothing is paid for any hand-over."""
+        self.is_free_with_host = all(transition == FREE for transition in (*self._from_host, *self._to_host))
+        """Nothing is paid for what the host makes and reads."""
 
     def between(self, tensor: int, maker: int, reader: int) -> int:
         """The weight of handing `tensor` from a class of makers to a class of readers."""
@@ -43,8 +43,6 @@ class HandOver:
 
     def with_host(self, target: int, host_reads: Sequence[int], outputs: Sequence[int]) -> int:
         """The weight of what `target` takes from the host and gives to it; tensors past the problem's own weigh nothing."""
-        if self.is_free:
-            return 0
         taken, given = self._from_host[target], self._to_host[target]
         weight = sum(taken.cost(self._bytes[tensor]) for tensor in host_reads)
         weight += sum(given.cost(self._bytes[tensor]) for tensor in outputs if tensor < len(self._bytes))

@@ -65,13 +65,14 @@ def _ways(cover: Cover, run: SearchRun) -> Iterator[tuple[int, _Way | None, int]
         taken += not position
         if taken % REPORT_EVERY == 0 and run.should_stop():
             return
-        moves = cover.moves[state[0]]
-        while position < len(moves):
-            move = moves[position]
-            if weight + move.weight > key:
-                heapq.heappush(heap, (weight + move.weight, state[0], number, state, way, position))
+        row = cover.row(state[0])
+        while position < len(row):
+            least, step = row[position]
+            if weight + least > key:
+                heapq.heappush(heap, (weight + least, state[0], number, state, way, position))
                 break
             position += 1
+            move = cover.move(step)
             placed = cover.place(state, move)
             if not isinstance(placed, str):
                 pushed += 1

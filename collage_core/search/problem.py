@@ -6,7 +6,7 @@ Costs are integers of femtoseconds from here on. Nothing here reads files or kno
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -16,6 +16,11 @@ from ..graph import HOST, IndexSet
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"
+
+MOST_NODES = 1_000_000
+MOST_BYTES = 1 << 50
+MOST_SECONDS = 1e15
+"""More than these a problem from outside may not hold: a slip of the pen is told before it fills the memory."""
 
 
 def femtoseconds(seconds: float) -> int:
@@ -154,36 +159,33 @@ def _seconds(cost: int | None) -> float | None:
 
 
 def problem_from_json(data: Any) -> SearchProblem:
-    """The problem that `data` states.
+    """The problem that `data` states. What it says beyond the contract is left alone, as far as it cannot be a slip of the pen.
 
     Raises:
         CollageError: it is not a problem; the message says where (``candidates[3].cost_s``) and what was found.
     """
     if not isinstance(data, dict):
         raise _mistake("the problem", data, "a JSON object")
-    if data.get("schema", 1) != 1:
-        raise _mistake("schema", data["schema"], "1")
-    nodes = _integer(data, "nodes", "nodes", low=1)
-    names = _strings(data.get("names", []), "names") or tuple(str(index) for index in range(nodes))
-    ops = _strings(data.get("ops", []), "ops") or ("",) * nodes
-    if len(names) != nodes or len(ops) != nodes:
-        raise _mistake("names", len(names), f"as many names and ops as nodes ({nodes})")
+    schema = data.get("schema", 1)
+    if isinstance(schema, bool) or schema != 1:
+        raise _mistake("schema", schema, "1")
+    nodes = _whole(data.get("nodes"), "nodes", 1, MOST_NODES)
     problem = SearchProblem(
         nodes=nodes,
-        tensors=_tensors(data.get("edges", []), nodes),
-        candidates=tuple(_candidate(item, index, nodes) for index, item in enumerate(_list(data, "candidates"))),
+        tensors=_tensors(_list(data, "edges"), nodes),
+        candidates=_candidates(_list(data, "candidates"), nodes),
         transitions=_transitions(data.get("transitions", {})),
-        exclusive=tuple(_pair(item, f"exclusive[{index}]") for index, item in enumerate(data.get("exclusive", []))),
-        priorities=_strings(data.get("priorities", []), "priorities"),
-        names=names,
-        ops=ops,
+        exclusive=tuple(_pair(item, f"exclusive[{index}]") for index, item in enumerate(_list(data, "exclusive"))),
+        priorities=_unique(_strings(data, "priorities"), "priorities"),
+        names=_unique(_for_nodes(data, "names", nodes), "names") or tuple(str(index) for index in range(nodes)),
+        ops=_for_nodes(data, "ops", nodes) or ("",) * nodes,
     )
     _check_acyclic(problem)
     return problem
 
 
 def _mistake(where: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where} is {found!r}, it must be {wanted}", "docs/files.md shows a problem", "bad_problem")
+    return CollageError(f"{where} is {reprlib.repr(found)}, it must be {wanted}", "docs/files.md shows a problem", "bad_problem")
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Any]:
@@ -193,85 +195,130 @@ def _list(data: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _strings(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _mistake(where, value, "a list of strings")
-    return tuple(value)
+def _strings(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    listed = _list(data, key)
+    for index, item in enumerate(listed):
+        if not isinstance(item, str):
+            raise _mistake(f"{key}[{index}]", item, "a string")
+    return tuple(listed)
 
 
-def _integer(data: Mapping[str, Any], key: str, where: str, low: int) -> int:
-    value = data.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < low:
-        raise _mistake(where, value, f"a whole number of at least {low}")
+def _for_nodes(data: Mapping[str, Any], key: str, nodes: int) -> tuple[str, ...]:
+    """One string for each node, or nothing."""
+    listed = _strings(data, key)
+    if listed and len(listed) != nodes:
+        raise CollageError(f"there are {len(listed)} {key} for {nodes} nodes", "give one for each node, or none", "bad_problem")
+    return listed
+
+
+def _unique(listed: tuple[str, ...], where: str) -> tuple[str, ...]:
+    if len(set(listed)) < len(listed):
+        index, item = next((index, item) for index, item in enumerate(listed) if item in listed[:index])
+        raise _mistake(f"{where}[{index}]", item, "named once: another has that name")
+    return listed
+
+
+def _whole(value: Any, where: str, low: int, high: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise _mistake(where, value, f"a whole number from {low} to {high}")
     return value
 
 
 def finite_cost(value: Any, where: str) -> float:
-    """`value` as a cost in seconds. Raises CollageError where it is no number, NaN, infinite or negative."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise _mistake(where, value, "a finite number of seconds, not negative")
+    """`value` as a cost in seconds. Raises CollageError where it is no number, NaN, infinite, negative, or beyond all sense."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
+        raise _mistake(where, value, f"a finite number of seconds, not negative, at most {MOST_SECONDS:g}")
     return float(value)
 
 
 def _pair(item: Any, where: str) -> tuple[str, str]:
-    if not isinstance(item, list) or len(item) != 2 or not all(isinstance(name, str) for name in item):
-        raise _mistake(where, item, "a pair of targets")
+    if not isinstance(item, list) or len(item) != 2 or not all(isinstance(name, str) and name for name in item) or item[0] == item[1]:
+        raise _mistake(where, item, "a pair of different targets")
     return item[0], item[1]
 
 
-def _candidate(item: Any, index: int, nodes: int) -> SearchCandidate:
-    where = f"candidates[{index}]"
+def _candidates(items: Sequence[Any], nodes: int) -> tuple[SearchCandidate, ...]:
+    made = tuple(_candidate(item, f"candidates[{index}]", index, nodes) for index, item in enumerate(items))
+    places: dict[str, int] = {}
+    for index, candidate in enumerate(made):
+        if places.setdefault(candidate.id, index) != index:
+            raise _mistake(f"candidates[{index}].id", candidate.id, f"another than that of candidates[{places[candidate.id]}]")
+    return made
+
+
+def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate:
     if not isinstance(item, dict):
         raise _mistake(where, item, "an object")
-    inside = item.get("nodes")
-    if not isinstance(inside, list) or not inside:
-        raise _mistake(f"{where}.nodes", inside, "a list of nodes")
-    for node in inside:
+    target = item.get("target")
+    if not isinstance(target, str) or not target:
+        raise _mistake(f"{where}.target", target, "the name of a target")
+    if "cost_s" not in item:
+        raise CollageError(f"{where} has no cost_s", "give seconds, or null where it is unknown", "bad_problem")
+    cost = item["cost_s"]
+    known = None if cost is None else femtoseconds(finite_cost(cost, f"{where}.cost_s"))
+    named = item.get("id", str(index))
+    if not isinstance(named, str):
+        raise _mistake(f"{where}.id", named, "a string")
+    return SearchCandidate(_inside(item.get("nodes"), f"{where}.nodes", nodes), target, known, named)
+
+
+def _inside(listed: Any, where: str, nodes: int) -> IndexSet:
+    if not isinstance(listed, list) or not listed:
+        raise _mistake(where, listed, "a list of nodes")
+    for node in listed:
         if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < nodes:
-            raise _mistake(f"{where}.nodes", node, f"nodes from 0 to {nodes - 1}")
-    if not isinstance(item.get("target"), str) or not item["target"]:
-        raise _mistake(f"{where}.target", item.get("target"), "the name of a target")
-    cost = item.get("cost_s")
-    seconds = None if cost is None else finite_cost(cost, f"{where}.cost_s")
-    return SearchCandidate(IndexSet(inside), item["target"], None if seconds is None else femtoseconds(seconds), str(item.get("id", index)))
+            raise _mistake(where, node, f"nodes from 0 to {nodes - 1}")
+    inside = IndexSet(listed)
+    if len(inside) < len(listed):
+        raise _mistake(where, listed, "different nodes")
+    return inside
 
 
 def _transitions(data: Any) -> dict[tuple[str, str], Transition]:
     if not isinstance(data, dict):
         raise _mistake("transitions", data, 'an object such as {"a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}}')
-    made = {}
+    made: dict[tuple[str, str], Transition] = {}
     for key, value in data.items():
-        maker, arrow, reader = key.partition("->")
-        if not (maker and arrow and reader) or not isinstance(value, dict):
-            raise _mistake(f"transitions[{key!r}]", value, 'an entry such as "a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}')
-        fixed = finite_cost(value.get("fixed_s", 0.0), f"transitions[{key!r}].fixed_s")
-        per_byte = finite_cost(value.get("per_byte_s", 0.0), f"transitions[{key!r}].per_byte_s")
+        where = f"transitions[{key!r}]"
+        maker, arrow, reader = (part.strip() for part in str(key).partition("->"))
+        if not (maker and arrow and reader) or not isinstance(value, dict) or set(value) - {"fixed_s", "per_byte_s"}:
+            raise _mistake(where, value, 'an entry such as "a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}')
+        if (maker, reader) in made:
+            raise _mistake(where, value, "given once")
+        fixed = finite_cost(value.get("fixed_s", 0.0), f"{where}.fixed_s")
+        per_byte = finite_cost(value.get("per_byte_s", 0.0), f"{where}.per_byte_s")
         made[maker, reader] = Transition(fixed * FEMTOSECONDS, per_byte * FEMTOSECONDS)
     return made
 
 
-def _tensors(edges: Any, nodes: int) -> tuple[FlowTensor, ...]:
-    if not isinstance(edges, list):
-        raise _mistake("edges", edges, "a list of [producer, consumer, bytes]")
-    grouped: dict[tuple[int, str], FlowTensor] = {}
+def _tensors(edges: Sequence[Any], nodes: int) -> tuple[FlowTensor, ...]:
+    """The tensors that the edges carry. A host's edge that is not named carries one of its own."""
+    sizes: dict[tuple[int, str], int] = {}
+    readers: dict[tuple[int, str], set[int]] = {}
     for index, edge in enumerate(edges):
         where = f"edges[{index}]"
-        if (
-            not isinstance(edge, list)
-            or len(edge) not in (3, 4)
-            or not all(isinstance(v, int) and not isinstance(v, bool) for v in edge[:3])
-        ):
-            raise _mistake(where, edge, "[producer, consumer, bytes] or [producer, consumer, bytes, tensor]")
-        maker, reader, size = edge[:3]
-        if not HOST <= maker < nodes or not HOST <= reader < nodes or size < 0 or maker == reader:
-            raise _mistake(where, edge, f"an edge between nodes -1 to {nodes - 1}, of 0 bytes or more")
-        name = str(edge[3]) if len(edge) == 4 else (f"host#{index}" if maker == HOST else f"{maker}")
-        known = grouped.get((maker, name)) or FlowTensor(name, maker, (), False, size)
-        if known.bytes != size:
-            raise _mistake(where, size, f"{known.bytes} bytes as in the other edges of tensor {name!r}")
-        known = replace(known, is_output=True) if reader == HOST else replace(known, readers=tuple(sorted({*known.readers, reader})))
-        grouped[maker, name] = known
-    return tuple(grouped.values())
+        maker, reader, size, name = _edge(edge, where, nodes)
+        key = (maker, (f"host#{index}" if maker == HOST else f"{maker}") if name is None else name)
+        if sizes.setdefault(key, size) != size:
+            raise _mistake(where, edge, f"of {sizes[key]} bytes, as the other edges of tensor {key[1]!r}")
+        readers.setdefault(key, set()).add(reader)
+    return tuple(
+        FlowTensor(name, maker, tuple(sorted(ends - {HOST})), HOST in ends, sizes[maker, name]) for (maker, name), ends in readers.items()
+    )
+
+
+def _edge(edge: Any, where: str, nodes: int) -> tuple[int, int, int, str | None]:
+    form = "[producer, consumer, bytes] or [producer, consumer, bytes, tensor]"
+    if not isinstance(edge, list) or len(edge) not in (3, 4) or not all(isinstance(v, int) and not isinstance(v, bool) for v in edge[:3]):
+        raise _mistake(where, edge, form)
+    if len(edge) == 4 and not isinstance(edge[3], str):
+        raise _mistake(where, edge, f"{form}, the tensor a name")
+    maker, reader, size = edge[:3]
+    if not HOST <= maker < nodes or not HOST <= reader < nodes or maker == reader:
+        raise _mistake(where, edge, f"an edge between two nodes from -1 (the host) to {nodes - 1}")
+    if not 0 <= size <= MOST_BYTES:
+        raise _mistake(where, edge, f"of 0 to {MOST_BYTES} bytes")
+    return maker, reader, size, edge[3] if len(edge) == 4 else None
 
 
 def _check_acyclic(problem: SearchProblem) -> None:

@@ -52,7 +52,8 @@ class SearchResult:
 class SearchReporter:
     """Hears how a search goes. What it does not override costs nothing but a call; a trace not even that.
 
-    States are numbered in the order in which they are met, the start is 0.
+    States are numbered in the order in which they are met. The start is one without a parent (-1) or a candidate (-1);
+    where a search begins again, because its plan had a cycle between partitions, there is another.
 
     Attributes:
         traces: Whether it wants `pushed`, `popped`, `improved` and `considered`, which come for every state and move.

@@ -9,13 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
-from .best_first import astar, dijkstra
 from .constraints import Constraint, allowed_indices, minimal_conflict, uncovered
+from .evolutionary import evolutionary
+from .exact import astar, dijkstra
 from .greedy import greedy
+from .milp import milp
+from .op_dp import op_dp
 from .problem import HOST_NAME, SearchProblem
+from .random_plan import random_plans
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
 
-SEARCHERS: Mapping[str, Searcher] = {"astar": astar, "dijkstra": dijkstra, "greedy": greedy}
+SEARCHERS: Mapping[str, Searcher] = {
+    "astar": astar,
+    "dijkstra": dijkstra,
+    "milp": milp,
+    "op_dp": op_dp,
+    "evolutionary": evolutionary,
+    "greedy": greedy,
+    "random": random_plans,
+}
 DEFAULT = "astar"
 
 

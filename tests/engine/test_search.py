@@ -10,6 +10,7 @@ from collage_core.errors import CollageError, InfeasibleError
 from collage_core.graph import HOST, IndexSet
 from collage_core.search import (
     FlowTensor,
+    Regrets,
     SearchCandidate,
     SearchProblem,
     Transition,
@@ -19,7 +20,6 @@ from collage_core.search import (
     plan_total,
     problem_from_json,
     regrets,
-    regrets_of,
     solve,
 )
 
@@ -62,7 +62,9 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
         holding = [plan_total(problem, plan) for plan in plans if index in plan]
         assert regret == (min(holding) - best.total if holding else None)
     everything = range(len(problem.candidates))
-    assert regrets_of(problem, (), everything, best.total) == regrets(problem, (), best)
+    asked = Regrets(problem, (), best.chosen, best.total).of(everything)
+    assert [None if regret is None else regret.low for regret in asked] == regrets(problem, (), best)
+    assert all(regret is None or regret.is_exact for regret in asked)
 
 
 @given(problem=problems(), data=st.data())
