@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from .frame import frame_of
 from .hand_over import HandOver
@@ -27,6 +28,9 @@ Live = tuple[tuple[int, int | tuple[tuple[int, int], ...]], ...]
 
 State = tuple[int, int, Live, int, tuple[int, ...]]
 """(first uncovered node, covered nodes from there on as bits, live tensors, targets used, forbidden combinations begun)."""
+
+
+_tensor = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,19 +158,20 @@ class Cover:
                 made_by = held[tensor]
                 assert isinstance(made_by, int)
                 weight += self._more(tensor, made_by, reader, count)
+                if not self._is_awaited(tensor, first, covered):
+                    del held[tensor]
             else:
                 waiting = held.get(tensor, ())
                 assert isinstance(waiting, tuple)
                 held[tensor] = tuple(sorted((*waiting, (reader, count))))
         for tensor in move.makes:
-            waiting = held.get(tensor, ())
+            waiting = held.pop(tensor, ())
             assert isinstance(waiting, tuple)
             for reader, count in waiting:
                 weight += self._more(tensor, move.maker, reader, count)
-            held[tensor] = move.maker
-        kept = [item for item in held.items() if isinstance(item[1], tuple) or self._is_awaited(item[0], first, covered)]
-        kept.sort(key=lambda item: item[0])
-        return weight, tuple(kept)
+            if self._is_awaited(tensor, first, covered):
+                held[tensor] = move.maker
+        return weight, tuple(sorted(held.items(), key=_tensor))
 
     def _more(self, tensor: int, maker: int, reader: int, count: int) -> int:
         key = (tensor, maker, reader, count)
@@ -176,7 +181,10 @@ class Cover:
         return known
 
     def _is_awaited(self, tensor: int, first: int, covered: int) -> bool:
-        return any(reader >= first and not covered >> reader - first & 1 for reader in self.frame.readers[tensor])
+        readers = self.frame.readers[tensor]
+        return readers[-1] >= first + covered.bit_length() or any(
+            reader >= first and not covered >> reader - first & 1 for reader in readers
+        )
 
     def _advance(self, begun: tuple[int, ...], move: Move) -> tuple[int, ...] | None:
         after = list(begun)

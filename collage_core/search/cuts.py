@@ -1,20 +1,22 @@
 """Where a problem falls apart: positions in the order of the nodes that every candidate respects.
 
-A cut lies before a node p when no candidate holds nodes on both sides and no tensor is read before the cut and made after
-it. A large candidate that holds everything between two cuts respects those in between too: it is a way past them.
+A cut lies before a node p when no candidate holds nodes on both sides, no tensor is read before the cut and made after it, and
+few tensors pass it. A large candidate that holds everything between two cuts respects those in between too: it is a way past them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from ..graph import HOST
 from .problem import SearchProblem
 
 LEAST_NODES = 16
 """Cuts nearer to each other than this save nothing."""
+MOST_ALIVE = 3
+"""Where more tensors than this pass from before to behind, there is no cut: each may be of any maker, so ways to it multiply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,13 @@ class Cuts:
 
 def find_cuts(problem: SearchProblem, usable: Sequence[int]) -> Cuts:
     """The cuts that all of `usable` respect."""
-    spanned = _Spans(problem.nodes)
+    spanned, alive = _Spans(problem.nodes), _Spans(problem.nodes)
     for tensor in problem.tensors:
-        if tensor.maker != HOST and tensor.readers and tensor.readers[0] < tensor.maker:
-            spanned.add(tensor.readers[0], tensor.maker)
+        if tensor.maker != HOST and tensor.readers:
+            alive.add(tensor.maker, tensor.readers[-1])
+            if tensor.readers[0] < tensor.maker:
+                spanned.add(tensor.readers[0], tensor.maker)
+    narrow = [passing <= MOST_ALIVE for passing in alive.depths()]
     whole: list[int] = []
     for index in usable:
         inside = problem.candidates[index].inside
@@ -46,7 +51,7 @@ def find_cuts(problem: SearchProblem, usable: Sequence[int]) -> Cuts:
         else:
             whole.append(index)
     while True:
-        free = spanned.free()
+        free = [is_narrow and not depth for is_narrow, depth in zip(narrow, spanned.depths(), strict=True)]
         crooked = [index for index in whole if not _ends_at(problem, index, free)]
         if not crooked:
             break
@@ -92,7 +97,7 @@ def _sorted(problem: SearchProblem, usable: Sequence[int], positions: list[int])
 
 
 class _Spans:
-    """Counts what spans each position: a position is free when nothing does."""
+    """Counts what spans each position."""
 
     def __init__(self, nodes: int):
         self._change = [0] * (nodes + 2)
@@ -102,10 +107,6 @@ class _Spans:
         self._change[first + 1] += 1
         self._change[last + 1] -= 1
 
-    def free(self) -> list[bool]:
-        """For each position from 0 to the number of nodes whether it is free."""
-        made, depth = [], 0
-        for change in self._change[:-1]:
-            depth += change
-            made.append(depth == 0)
-        return made
+    def depths(self) -> list[int]:
+        """For each position from 0 to the number of nodes how many span it."""
+        return list(accumulate(self._change[:-1]))
