@@ -74,8 +74,8 @@ class Found:
         with phases("candidates"), no_collector():
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log))
-            for limit in dict.fromkeys(rejection.reason for rejection in self.log.limits):
-                emit(Note(f"not every candidate was looked at: {limit}"))
+            for said in dict.fromkeys(rejection.reason for rejection in self.log.notes):
+                emit(Note(said))
             self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
             for target, found in self.by_target.items():
                 if target in self.toolchains:

@@ -29,15 +29,16 @@ from .model import OnnxModel, load_model
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
 from .planning import (
+    How,
     Planned,
     alone,
+    by_priority,
     host_cost,
     make_problem,
     merge_rounds,
     placed_partitions,
     placed_transitions,
     plan_document,
-    plan_event,
     regret_seconds,
     search_document,
     search_first,
@@ -45,7 +46,7 @@ from .planning import (
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
 from .samples import resolve
-from .search import FEMTOSECONDS, Constraint, SearchProblem, SearchResult, Transition, parse_constraints, solve
+from .search import FEMTOSECONDS, Constraint, SearchProblem, SearchResult, Transition, parse_constraints, parse_objective, solve
 from .toolchains import get
 
 __all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again"]
@@ -71,7 +72,7 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunR
         InfeasibleError: no plan exists.
         AccuracyError: the assembled plan is over the accuracy; the plan and the run are written all the same.
     """
-    run = _Run(source, options, emit)
+    run = Run(source, options, emit)
     try:
         run.cost()
         run.search()
@@ -89,8 +90,8 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunR
     return record
 
 
-class _Run:
-    """One run of the pipeline: what the phases hand to each other."""
+class Run:
+    """One run of the pipeline: what the phases hand to each other. `partition` is the way in; the bench takes single steps."""
 
     def __init__(self, source: str | Path, options: Options, emit: Emit):
         self.options = options
@@ -112,6 +113,7 @@ class _Run:
         self.costed: list[CostedCandidate] = []
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
         self.constraints: list[Constraint] = []
+        self.how = How(options.search, parse_objective(options.objective), self.is_over)
 
     def close(self) -> None:
         """Let go of the workers."""
@@ -140,16 +142,24 @@ class _Run:
 
     def search(self) -> None:
         """Phase 3, with merging."""
-        problem = make_problem(self.found.graph, self.costed, self.transitions, self.options.targets)
+        problem = self.problem()
         self.constraints = parse_constraints(list(self.options.constraints), problem)
         with self.phases("search"):
-            first = search_first(problem, self.constraints, self.options.search, self.emit, self.is_over)
+            first = search_first(problem, self.constraints, self.how, self.emit)
         with self.phases("merge"):
             planned = Planned(first, first, problem, self.costed)
-            self.planned = merge_rounds(planned, self.constraints, self.options.search, self._cost_merged, self.emit, self.is_over)
+            self.planned = merge_rounds(planned, self.constraints, self.how, self.cost_merged, self.emit)
             self.regret_s = regret_seconds(self.planned, self.constraints)
+        said = by_priority(self.planned)
+        if said:
+            self.emit(Note(said))
 
-    def _cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
+    def problem(self) -> SearchProblem:
+        """What is searched first: the candidates of the rules."""
+        return make_problem(self.found.graph, self.costed, self.transitions, self.found.toolchains)
+
+    def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
+        """Costs of neighbours as one, given as (target, nodes as bits)."""
         graph = self.found.graph
         candidates = [make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
         return self._costs_of(candidates)
@@ -255,7 +265,7 @@ class _Run:
         made = []
         problem = self.planned.problem
         for name in self.options.targets:
-            made.append(self._baseline(name, alone(problem, name, self.options.search), f"{name} cannot take every node"))
+            made.append(self._baseline(name, alone(problem, name, self.how), f"{name} cannot take every node"))
         return [*made, self._baseline("greedy", greedy_plan(problem), "the largest sub-graphs leave nodes that nothing covers")]
 
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
@@ -294,10 +304,8 @@ def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit:
     """
     phases = Phases(emit)
     parsed = parse_constraints(list(constraints), record.problem)
-    search = record.plan.options.get("search", "astar")
     with phases("search"):
-        result = solve(record.problem, parsed, search)
-        emit(plan_event(record.problem, result, 0))
+        result = search_first(record.problem, parsed, How.given(record.plan.options), emit)
     planned = Planned(result, result, record.problem, record.candidates)
     regret_s = regret_seconds(planned, parsed)
     plan = record.plan.model_copy(

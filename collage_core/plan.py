@@ -28,6 +28,7 @@ class PlacedPartition(_Part):
         cost_s: Seconds; None where the cost is unknown.
         spread_s: Half the inter-quartile range of the samples, in seconds.
         source: As `Cost.source`.
+        decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
         stability: Share of resamplings of the costs under which it stays chosen; None where costs have no samples.
     """
 
@@ -40,6 +41,7 @@ class PlacedPartition(_Part):
     spread_s: float | None = None
     samples: int = 0
     source: str
+    decided_by: str = "cost"
     stability: float | None = None
 
 

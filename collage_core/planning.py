@@ -6,7 +6,8 @@ Design, "Well-formed plan". Plain data, but for the costs of merged partitions, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 from .cost.cost import Cost
@@ -16,21 +17,41 @@ from .plan import PlacedPartition, PlacedTransition, Plan
 from .record import CostedCandidate, flow_tensors, search_candidates
 from .rules import HOST_TARGET
 from .search import (
+    DEFAULT,
     FEMTOSECONDS,
     Constraint,
+    Objective,
     SearchProblem,
     SearchReporter,
     SearchResult,
     SearchRun,
     Transition,
     neighbours_as_one,
+    never,
+    parse_objective,
     plan_transitions,
     regrets_within,
-    solve,
+    solve_for,
 )
+from .toolchains import Toolchain
 
 MOST_REGRET_EDGES = 20_000
 """Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How plans are searched for: the searcher's name, what plans are chosen by, and who may end it early."""
+
+    search: str = DEFAULT
+    objective: Objective = field(default_factory=Objective)
+    should_stop: Callable[[], bool] = never
+
+    @classmethod
+    def given(cls, options: Mapping[str, Any], should_stop: Callable[[], bool] = never) -> How:
+        """As the options of a plan say."""
+        return cls(options.get("search", DEFAULT), parse_objective(options.get("objective", "time")), should_stop)
+
 
 CostMore = Callable[[Sequence[tuple[str, int]]], list[CostedCandidate]]
 """Costs merged partitions, given as (target, nodes as bits)."""
@@ -66,32 +87,36 @@ class _Teller(SearchReporter):
 
 
 def make_problem(
-    graph: DataflowGraph, costed: Sequence[CostedCandidate], transitions: Mapping[tuple[str, str], Transition], priorities: Sequence[str]
+    graph: DataflowGraph,
+    costed: Sequence[CostedCandidate],
+    transitions: Mapping[tuple[str, str], Transition],
+    toolchains: Mapping[str, Toolchain],
 ) -> SearchProblem:
-    """What is searched: the usable candidates over the graph's tensors."""
+    """What is searched: the usable candidates over the graph's tensors; the toolchains are in the order of their priority."""
     return SearchProblem(
         nodes=len(graph),
         tensors=flow_tensors(graph),
         candidates=search_candidates(costed),
         transitions=transitions,
-        priorities=tuple(priorities),
+        exclusive=tuple((a, b) for a, b in combinations(toolchains, 2) if b in toolchains[a].conflicts or a in toolchains[b].conflicts),
+        priorities=tuple(toolchains),
         names=tuple(node.name for node in graph.nodes),
         ops=tuple(node.op for node in graph.nodes),
     )
 
 
-def search_first(
-    problem: SearchProblem, constraints: Sequence[Constraint], search: str, emit: Emit, should_stop: Callable[[], bool]
-) -> SearchResult:
+def search_first(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
     """The first search; its plan is told as an event."""
-    result = solve(problem, constraints, search, SearchRun(_Teller(emit, problem.nodes), should_stop))
+    result = _searched(problem, constraints, how, emit)
     emit(plan_event(problem, result, 0))
     return result
 
 
-def merge_rounds(
-    planned: Planned, constraints: Sequence[Constraint], search: str, cost_more: CostMore, emit: Emit, should_stop: Callable[[], bool]
-) -> Planned:
+def _searched(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
+    return solve_for(problem, how.objective, constraints, how.search, SearchRun(_Teller(emit, problem.nodes), how.should_stop))
+
+
+def merge_rounds(planned: Planned, constraints: Sequence[Constraint], how: How, cost_more: CostMore, emit: Emit) -> Planned:
     """Try neighbours on one target as one, search again, until nothing changes."""
     asked: set[tuple[str, int]] = set()
     for number in range(1, planned.problem.nodes + 1):
@@ -102,7 +127,7 @@ def merge_rounds(
             break
         costed = [*planned.costed, *more]
         problem = planned.problem.with_candidates(search_candidates(costed))
-        result = solve(problem, constraints, search, SearchRun(_Teller(emit, problem.nodes), should_stop))
+        result = _searched(problem, constraints, how, emit)
         before = planned.final
         planned = replace(planned, final=result, problem=problem, costed=costed)
         if _ids(problem, result) == _ids(problem, before):
@@ -141,9 +166,23 @@ def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPar
                 spread_s=item.cost.spread_s,
                 samples=item.cost.samples,
                 source=item.cost.source,
+                decided_by="priority" if item.cost.seconds is None and item.target != HOST_TARGET else "cost",
             )
         )
     return tuple(made)
+
+
+def by_priority(planned: Planned) -> str:
+    """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
+    problem = planned.problem
+    chosen = [problem.candidates[index] for index in planned.final.chosen]
+    blind = [candidate for candidate in chosen if candidate.cost is None and candidate.target != HOST_TARGET]
+    if not blind:
+        return ""
+    nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
+    listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
+    order = ", ".join(problem.priorities)
+    return f"the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed}): there the order {order} decided"
 
 
 def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
@@ -157,19 +196,25 @@ def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
     )
 
 
-def alone(problem: SearchProblem, target: str, search: str) -> SearchResult | None:
+def alone(problem: SearchProblem, target: str, how: How) -> SearchResult | None:
     """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
     indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
     only = problem.with_candidates([problem.candidates[index] for index in indices])
     covered = {node for candidate in only.candidates for node in candidate.inside}
     if len(covered) < problem.nodes:
         return None
-    result = solve(only, (), search)
+    result = solve_for(only, how.objective, (), how.search, SearchRun(should_stop=how.should_stop))
     return replace(result, chosen=tuple(indices[index] for index in result.chosen))
 
 
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
-    """Candidate id → regret in seconds, None for one that is in no plan; empty where that would take long."""
+    """Candidate id → regret in seconds, None for one that is in no plan.
+
+    Empty where that would take long, and where the plan is not the fastest, or not known to be: then regrets are asked for
+    one by one.
+    """
+    if not planned.final.optimal or planned.final.total > planned.final.lower_bound:
+        return {}
     values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
     if values is None:
         return {}
@@ -185,10 +230,12 @@ def search_document(planned: Planned) -> dict[str, Any]:
 
 
 def result_document(result: SearchResult) -> dict[str, Any]:
-    """One search, as the documents say it."""
+    """One search, as the documents say it; ``gap_s`` is by how much a better plan could be below it."""
     return {
         "algorithm": result.algorithm,
         "optimal": result.optimal,
+        "gap_s": result.gap / FEMTOSECONDS,
+        "stopped": result.stopped,
         "total_s": result.total / FEMTOSECONDS,
         "states": result.states,
         "transitions": result.transitions,

@@ -30,7 +30,9 @@ from .search import (
     SearchRun,
     femtoseconds,
     parse_constraints,
+    plan_total,
     problem_from_json,
+    solve,
 )
 
 SCHEMA = 1
@@ -139,18 +141,22 @@ class RunRecord:
     def _regrets(self) -> Regrets:
         """Answers for single candidates, where regrets did not come with the plan."""
         constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+        search = self.document["search"].get("final", self.document["search"])
+        if not search["optimal"] or self.plan.options.get("objective", "time") != "time":
+            best = solve(self.problem, constraints, run=_for_seconds(REGRET_TIME_S))
+            return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
         place = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
         chosen = [place[partition.id] for partition in self.plan.partitions]
-        return Regrets(self.problem, constraints, chosen, femtoseconds(self.plan.total_s))
+        total = plan_total(self.problem, chosen)
+        return Regrets(self.problem, constraints, chosen, total, total)
 
     def _learn_regrets(self, node: int) -> dict[str, float]:
         """Have the regret of every usable candidate that holds `node`; gives lower bounds of those that would take too long."""
         missing = [index for index, item in enumerate(self.problem.candidates) if node in item.inside and item.id not in self.regret_s]
         if not missing:
             return {}
-        deadline = time.monotonic() + REGRET_TIME_S
         at_least: dict[str, float] = {}
-        found = self._regrets.of(missing, SearchRun(should_stop=lambda: time.monotonic() > deadline))
+        found = self._regrets.of(missing, _for_seconds(REGRET_TIME_S))
         for index, regret in zip(missing, found, strict=True):
             name = self.problem.candidates[index].id
             if regret is None or regret.is_exact:
@@ -185,6 +191,12 @@ class RunRecord:
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
+
+
+def _for_seconds(limit_s: float) -> SearchRun:
+    """A search that ends with what it has after `limit_s` seconds from now."""
+    deadline = time.monotonic() + limit_s
+    return SearchRun(should_stop=lambda: time.monotonic() > deadline)
 
 
 def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:

@@ -31,7 +31,7 @@ from .search import (
     parse_objective,
     problem_from_json,
     prune,
-    regrets,
+    regret_intervals,
     solve,
     solve_for,
 )
@@ -94,6 +94,8 @@ def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
         "plan": None,
         "measures": None,
         "regret": [],
+        "regret_at_most": [],
+        "regret_exact": None,
         "plans": [],
         "pareto": None,
         "prune": None,
@@ -117,9 +119,11 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
     document["plan"] = {"total_s": best.total / FEMTOSECONDS, "chosen": list(best.chosen)}
     document["measures"] = measures(problem, best.chosen).to_json()
     if request.regret:
-        reference = best if best.optimal else solve(problem, constraints)
-        values = regrets(problem, constraints, reference)
-        document["regret"] = [None if value is None else value / FEMTOSECONDS for value in values]
+        reference = best if best.optimal or request.time_limit_s else solve(problem, constraints)
+        values = regret_intervals(problem, constraints, reference, run)
+        document["regret"] = [None if value is None else value.low / FEMTOSECONDS for value in values]
+        document["regret_at_most"] = [None if value is None or value.high is None else value.high / FEMTOSECONDS for value in values]
+        document["regret_exact"] = all(value is None or value.is_exact for value in values)
     if request.best:
         plans = k_best_for(problem, objective, constraints, request.best, run)
         document["plans"] = [_listed(problem, plan.chosen) for plan in plans]

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from collage_core import pipeline
 from collage_core.errors import InfeasibleError
 from collage_core.model import load_model
 from collage_core.options import Options
-from collage_core.planning import Planned, make_problem, merge_rounds, search_first
+from collage_core.planning import Planned, merge_rounds, search_first
 from collage_core.search import FEMTOSECONDS, SEARCHERS, SearchProblem, SearchResult, SearchRun, parse_constraints, solve
 
 REPEATS = 3
@@ -87,14 +88,14 @@ class Once:
     """
 
     def __init__(self, path: Path, options: Options):
-        self.run = pipeline._Run(path, options, pipeline.ignore)
+        self.run = pipeline.Run(path, options, pipeline.ignore)
         phases = self.run.phases.seconds
         self.seconds = {"find": (phases["specs"] or 0.0) + (phases["candidates"] or 0.0)}
         began = time.perf_counter()
         self.run.cost()
         costed = time.perf_counter()
-        self.problem = make_problem(self.run.found.graph, self.run.costed, self.run.transitions, options.targets)
-        self.first = search_first(self.problem, (), options.search, pipeline.ignore, self.run.is_over)
+        self.problem = self.run.problem()
+        self.first = search_first(self.problem, (), self.run.how, pipeline.ignore)
         self.seconds |= {"costs": costed - began, "search": time.perf_counter() - costed}
         self.seconds["sum"] = sum(self.seconds.values())
 
@@ -120,8 +121,8 @@ class Once:
         began = time.perf_counter()
         deadline = time.monotonic() + MERGE_LIMIT_S
         planned = Planned(self.first, self.first, self.problem, self.run.costed)
-        search = self.run.options.search
-        planned = merge_rounds(planned, (), search, self.run._cost_merged, pipeline.ignore, lambda: time.monotonic() > deadline)
+        how = replace(self.run.how, should_stop=lambda: time.monotonic() > deadline)
+        planned = merge_rounds(planned, (), how, self.run.cost_merged, pipeline.ignore)
         return {"merge_s": time.perf_counter() - began, "merged_total_s": planned.final.total / FEMTOSECONDS}
 
 

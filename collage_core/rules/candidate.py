@@ -133,12 +133,12 @@ class RejectionLog:
     Attributes:
         counts: (target, rule, stage, check) → how many.
         sample: The first of each sort.
-        limits: What was cut off (check ``limit``), of which the user should hear.
+        notes: Those without nodes: something about the rules themselves, of which the user should hear.
     """
 
     counts: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     sample: list[Rejection] = field(default_factory=list)
-    limits: list[Rejection] = field(default_factory=list)
+    notes: list[Rejection] = field(default_factory=list)
 
     def add(self, rejection: Rejection, check: str = "") -> None:
         """Record one; `check` tells sorts of one stage apart (``depth``, ``taps`` …)."""
@@ -146,12 +146,12 @@ class RejectionLog:
         self.counts[sort] += 1
         if self.counts[sort] <= SAMPLE_PER_REASON:
             self.sample.append(rejection)
-        if check == "limit":
-            self.limits.append(rejection)
+        if not rejection.nodes:
+            self.notes.append(rejection)
 
     def add_for(self, target: str, other: RejectionLog) -> None:
         """Take in all of `other`, as rejections of `target`."""
         for (_, rule, stage, check), count in other.counts.items():
             self.counts[target, rule, stage, check] += count
         self.sample += [replace(rejection, target=target) for rejection in other.sample]
-        self.limits += [replace(rejection, target=target) for rejection in other.limits]
+        self.notes += [replace(rejection, target=target) for rejection in other.notes]

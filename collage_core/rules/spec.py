@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..graph import DataflowGraph
-from .base import Found, PartitionRule, RuleContext
+from .base import Found, PartitionRule, RuleContext, find_or_say
 from .base_rules import Host
 from .candidate import CandidatePartition, RejectionLog
 
@@ -41,7 +41,8 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
     The rules run once for all targets of the spec; what they reject is logged for each.
     """
     rejected = RejectionLog()
-    found = sorted(spec.rule.find(RuleContext(graph, "/".join(spec.targets), rejected)), key=_order)
+    context = RuleContext(graph, " and ".join(spec.targets), rejected)
+    found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_or_say(spec.rule, context), key=_order)
     numbers = [graph.computations.of(item.inside) for item in found]
     times = Counter(numbers)
     made = {}

@@ -11,7 +11,7 @@ from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, Searc
 from .prune import prune
 from .regret import Regret, Regrets, regret_intervals, regrets, regrets_within
 from .result import cycle, plan_total, plan_transitions
-from .searcher import Searcher, SearchReporter, SearchResult, SearchRun
+from .searcher import Searcher, SearchReporter, SearchResult, SearchRun, never
 from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "k_best_for",
     "measures",
     "neighbours_as_one",
+    "never",
     "pareto",
     "parse_constraints",
     "parse_objective",

@@ -51,11 +51,12 @@ def regrets(problem: SearchProblem, constraints: Sequence[Constraint], best: Sea
 def regret_intervals(
     problem: SearchProblem, constraints: Sequence[Constraint], best: SearchResult, run: SearchRun = QUIET
 ) -> list[Regret | None]:
-    """As `regrets`; when `run` stops it, intervals for those that are not known exactly by then."""
-    values = regrets_within(problem, constraints, best, MOST_EDGES, run)
+    """As `regrets`, of a plan that need not be proven the best; when `run` stops it, intervals where it is not known exactly by then."""
+    values = regrets_within(problem, constraints, best, MOST_EDGES, run) if best.optimal else None
     if values is not None:
         return [None if value is None else Regret(value, value) for value in values]
-    return Regrets(problem, constraints, best.chosen, best.total).of(range(len(problem.candidates)), run)
+    least = best.total if best.optimal else best.lower_bound
+    return Regrets(problem, constraints, best.chosen, best.total, least).of(range(len(problem.candidates)), run)
 
 
 def regrets_within(
@@ -89,41 +90,49 @@ class Regrets:
     """Regrets of single candidates, on demand: each is asked of a search of its own.
 
     Args:
-        chosen: Indices of the best plan's candidates.
-        total: Femtoseconds of the best plan.
+        chosen: Indices of the candidates of the best plan that is known.
+        total: Femtoseconds of that plan.
+        least: No plan is below; as many where the plan is proven to be the best. Less makes every regret an interval.
     """
 
-    def __init__(self, problem: SearchProblem, constraints: Sequence[Constraint], chosen: Sequence[int], total: int):
+    def __init__(self, problem: SearchProblem, constraints: Sequence[Constraint], chosen: Sequence[int], total: int, least: int):
         self._total = total
+        self._least = least
         self._best_with = BestWith(problem, allowed_indices(problem, constraints))
         cover = Cover(problem, self._best_with.usable)
         self._known: dict[int, Regret | None] = {}
+        self._asked: set[int] = set()
         for index, weight in cover.least_weights():
             self._known[index] = Regret(max(0, cover.weights.total((cover.bound or 0) + weight) - total), None)
-        self._learn(chosen, 0)
+        self._learn(chosen, total - least)
 
     def of(self, indices: Sequence[int], run: SearchRun = QUIET) -> list[Regret | None]:
         """As `regrets` for the candidates `indices`: intervals for those that are not known exactly when `run` stops it.
 
         Those that the prices put nearest to the best plan are asked first.
         """
-        open_ = [index for index in indices if (known := self._known.get(index)) is not None and not known.is_exact]
+        open_ = [index for index in indices if self._is_open(index)]
         for index in sorted(open_, key=lambda index: self._known[index].low):  # type: ignore[union-attr]
             if run.should_stop():
                 break
-            known = self._known[index]
-            if known is None or not known.is_exact:
+            if self._is_open(index):
                 self._ask(index, run)
         return [self._known.get(index) for index in indices]
+
+    def _is_open(self, index: int) -> bool:
+        known = self._known.get(index)
+        return known is not None and not known.is_exact and index not in self._asked
 
     def _ask(self, index: int, run: SearchRun) -> None:
         held = self._best_with.plan_with(index, run.should_stop)
         if held.is_feasible:
-            self._learn(held.chosen, held.total - self._total)
+            self._learn(held.chosen, held.total - self._least)
         if held.optimal:
-            self._known[index] = Regret(held.total - self._total, held.total - self._total)
+            self._known[index] = Regret(max(0, held.total - self._total), held.total - self._least)
         elif not held.stopped:
             self._known[index] = None
+        if not held.stopped:
+            self._asked.add(index)
 
     def _learn(self, chosen: Sequence[int], high: int) -> None:
         """A plan was met: the best plans of those that it holds are no worse."""

@@ -353,24 +353,24 @@ def test_the_limit_is_said_and_no_part_of_the_model_goes_without() -> None:
     assert len(made) <= 120
     assert {(index,) for index in range(20)} <= made
     assert {nodes[-1] for nodes in made if len(nodes) > 1} == set(range(1, 20)), "each exit has its share"
-    assert [rejection.stage for rejection in log.limits] == ["validity"]
-    assert log.limits[0].reason.startswith("stopped at 120 sets: some larger sub-graphs, such as those that end in ")
+    assert [rejection.stage for rejection in log.notes] == ["validity"]
+    assert log.notes[0].reason.startswith("stopped at 120 sets: some larger sub-graphs, such as those that end in ")
     log = RejectionLog()
     assert len(found(Combine(OpCallByKind(), ANYTHING, None, limit=50), on, log)) == 50
-    assert log.limits[0].reason == "stopped at 50 sets: larger sub-graphs of t were not looked at"
+    assert log.notes[0].reason == "stopped at 50 sets: larger sub-graphs of t were not looked at"
     log = RejectionLog()
     assert len(found(OnlyValid(Combine(OpCallByKind(), ANYTHING, None, limit=210)), on, log)) == 210, "all of them, just"
-    assert not log.limits
+    assert not log.notes
 
 
 def test_a_join_of_many_inputs_meets_the_limit_and_no_other() -> None:
     on = graph(*[f"n{index}: Conv <- x" for index in range(40)], f"join: Concat <- {', '.join(f'n{index}' for index in range(40))}")
     log = RejectionLog()
     assert len(found(OnlyValid(Combine(OpCallByKind(), ANYTHING, 3, limit=2_000)), on, log)) == 2_000
-    assert log.limits
+    assert log.notes
     log = RejectionLog()
     assert len(found(OnlyValid(Combine(OpCallByKind(), ANYTHING, 2, limit=2_000)), on, log)) == 81, "each alone, and each with the join"
-    assert not log.limits
+    assert not log.notes
 
 
 def test_what_was_not_spelt_out_is_said_once() -> None:

@@ -62,7 +62,7 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
         holding = [plan_total(problem, plan) for plan in plans if index in plan]
         assert regret == (min(holding) - best.total if holding else None)
     everything = range(len(problem.candidates))
-    asked = Regrets(problem, (), best.chosen, best.total).of(everything)
+    asked = Regrets(problem, (), best.chosen, best.total, best.total).of(everything)
     assert [None if regret is None else regret.low for regret in asked] == regrets(problem, (), best)
     assert all(regret is None or regret.is_exact for regret in asked)
 
