@@ -10,7 +10,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,8 @@ import click
 
 from . import __version__
 from .errors import CollageError
+from .events import Event, Note
+from .json_file import read_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,7 +72,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, **given: Any
     from .pipeline import partition as run
     from .terminal import Progress, show_plan
 
-    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, _naming(given["constraints_file"]):
         record = run(model, _options(given), progress)
     if save_problem is not None:
         _write(save_problem, record.problem.to_json())
@@ -86,7 +89,7 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
     """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
     from .pipeline import find
 
-    document = find(model, _options({**given, "costs": "none"}))
+    document = find(model, _options({**given, "costs": "none"}), _tell_note)
     if as_json:
         _print_json(document)
         return
@@ -94,6 +97,12 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
         click.echo(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
     for item in document["rejected_counts"]:
         click.echo(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
+
+
+def _tell_note(event: Event) -> None:
+    """Of the events of a short command, only what the user should know."""
+    if isinstance(event, Note):
+        click.echo(f"note: {event.text}", err=True)
 
 
 @collage.command()
@@ -117,8 +126,7 @@ def search(problem: Path, as_json: bool, **given: Any) -> None:
     else:
         _show_search(document)
     if document["plan"] is None:
-        why = f"constraints {document['conflict']} collide" if document["conflict"] else f"nodes {document['uncovered']} are uncovered"
-        click.echo(f"error: no plan exists: {why}", err=True)
+        click.echo(f"error: no plan exists: {document['error']}", err=True)
         sys.exit(3)
 
 
@@ -253,6 +261,8 @@ def explore(
     serve(host=host, port=port, model=model, open_browser=not no_browser, shapes=fixed, hosts=hosts, behind_proxy=behind_proxy)
 
 
+
+
 def _options(given: dict[str, Any]) -> Any:
     """`Options` from what click parsed."""
     from .options import Options
@@ -306,15 +316,22 @@ def _depth(text: str) -> tuple[str, int]:
 def _read_constraints(path: Path | None) -> tuple[dict[str, Any], ...]:
     if path is None:
         return ()
-    try:
-        data = json.loads(path.read_text())
-    except OSError as error:
-        raise CollageError(f"cannot read the constraints {str(path)!r}: {error.strerror}", "give a JSON file", "bad_constraint") from error
-    except ValueError as error:
-        raise CollageError(f"{str(path)!r} is not JSON: {error}", 'the form is {"constraints": [...]}', "bad_constraint") from error
+    form = 'the form is {"constraints": [...]}'
+    _, data = read_json(path, "bad_constraint", form)
     if not isinstance(data, dict) or not isinstance(data.get("constraints"), list):
-        raise CollageError(f"{str(path)!r} holds no constraints", 'the form is {"constraints": [...]}', "bad_constraint")
+        raise CollageError(f"{str(path)!r} holds no constraints", form, "bad_constraint")
     return tuple(data["constraints"])
+
+
+@contextmanager
+def _naming(path: Path | None) -> Iterator[None]:
+    """What is wrong in the constraints file `path` is told with the file and the line."""
+    from .search import ProblemMistake
+
+    try:
+        yield
+    except ProblemMistake as error:
+        raise error if path is None else error.in_file(path, path.read_text(encoding="utf-8")) from error
 
 
 def _print_json(document: Any) -> None:

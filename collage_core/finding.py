@@ -17,9 +17,9 @@ from .events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from .graph import DataflowGraph
 from .model import OnnxModel, default_accuracy, load_model
 from .options import Options
-from .rules import CandidatePartition, RejectionLog, find_candidates, gather_specs
+from .rules import CandidatePartition, Rejection, RejectionLog, find_candidates, gather_specs
 from .samples import SAMPLES, resolve
-from .toolchains import Toolchain, get, names, read_description
+from .toolchains import DescribedToolchain, Toolchain, get, names, read_description
 
 
 @contextmanager
@@ -74,13 +74,18 @@ class Found:
         with phases("candidates"), no_collector():
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log))
-            for said in dict.fromkeys(rejection.reason for rejection in self.log.notes):
+            for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
                 emit(Note(said))
             self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
             for target, found in self.by_target.items():
                 if target in self.toolchains:
                     rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
                     emit(CandidatesFound(target, len(found), self.unique[target], rejected))
+
+    def _said(self, note: Rejection) -> str:
+        """A note on the rules, with the user's file that they stand in."""
+        toolchain = self.toolchains.get(note.target)
+        return f"{toolchain.source}: {note.reason}" if isinstance(toolchain, DescribedToolchain) else note.reason
 
     @property
     def graph(self) -> DataflowGraph:

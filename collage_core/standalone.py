@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Sequence
@@ -14,12 +13,14 @@ import numpy as np
 
 from .errors import CollageError, InfeasibleError
 from .isolation import Worker, WorkerError
+from .json_file import read_json
 from .planning import result_document
 from .rules import RuleOptions
 from .search import (
     DEFAULT,
     FEMTOSECONDS,
     Constraint,
+    ProblemMistake,
     SearchProblem,
     SearchResult,
     SearchRun,
@@ -84,9 +85,12 @@ class SearchRequest:
 
 def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
     """The document of `collage search`; ``plan`` is None where there is none."""
-    data = _read_json(path)
-    problem = problem_from_json(data)
-    constraints = parse_constraints(data.get("constraints", []), problem)
+    text, data = read_json(path, "bad_problem", "`collage partition --save-problem FILE` writes one")
+    try:
+        problem = problem_from_json(data)
+        constraints = parse_constraints(data.get("constraints", []), problem)
+    except ProblemMistake as error:
+        raise error.in_file(path, text) from error
     document: dict[str, Any] = {
         "schema": 1,
         "objective": request.objective,
@@ -101,12 +105,13 @@ def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
         "prune": None,
         "conflict": [],
         "uncovered": [],
+        "error": None,
     }
     try:
         _solve_into(document, problem, constraints, request)
     except InfeasibleError as error:
         document["search"] = {"algorithm": request.search}
-        document["conflict"], document["uncovered"] = error.conflict, error.uncovered
+        document["conflict"], document["uncovered"], document["error"] = error.conflict, error.uncovered, error.message
     return document
 
 
@@ -154,18 +159,6 @@ def _pruned(
 def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
     has = measures(problem, chosen)
     return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "measures": has.to_json()}
-
-
-def _read_json(path: Path) -> Any:
-    hint = "`collage partition --save-problem FILE` writes one"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "give a JSON file", "no_file") from error
-    except RecursionError as error:
-        raise CollageError(f"{str(path)!r} is nested too deeply to be a problem", hint, "bad_problem") from error
-    except ValueError as error:
-        raise CollageError(f"{str(path)!r} is not JSON: {error}", hint, "bad_problem") from error
 
 
 def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool) -> dict[str, Any]:

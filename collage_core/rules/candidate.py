@@ -149,9 +149,9 @@ class RejectionLog:
         if not rejection.nodes:
             self.notes.append(rejection)
 
-    def add_for(self, target: str, other: RejectionLog) -> None:
-        """Take in all of `other`, as rejections of `target`."""
+    def add_for(self, target: str, other: RejectionLog, together: str) -> None:
+        """Take in all of `other`, as rejections of `target`; `together` is what the reasons call it and those that share its rules."""
         for (_, rule, stage, check), count in other.counts.items():
             self.counts[target, rule, stage, check] += count
-        self.sample += [replace(rejection, target=target) for rejection in other.sample]
-        self.notes += [replace(rejection, target=target) for rejection in other.notes]
+        for mine, its in ((self.sample, other.sample), (self.notes, other.notes)):
+            mine += [replace(rejection, target=target, reason=rejection.reason.replace(together, target)) for rejection in its]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -31,6 +32,8 @@ _RULES_HINT = f"the rules are {', '.join(RULES)}"
 _HINT = "docs/rules.md has every rule with its options"
 _OPERATOR = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _MOST_NESTED = 100
+_CLIP = reprlib.Repr()
+_CLIP.maxstring = _CLIP.maxother = 100
 
 
 class RuleMistake(CollageError):
@@ -94,7 +97,7 @@ def _read(reader: Callable[[Any, str, type[PartitionRule]], Any], value: Any, wh
 
 
 def _mistake(where: str, found: Any, wanted: str, hint: str = _HINT) -> RuleMistake:
-    return RuleMistake(f"{where} is {found!r}, it must be {wanted}", hint, where, found)
+    return RuleMistake(f"{where} is {_CLIP.repr(found)}, it must be {wanted}", hint, where, found)
 
 
 def _sub_rules(value: Any, where: str, kind: type[PartitionRule]) -> Any:
@@ -163,7 +166,7 @@ def _combiners(value: Any, where: str, kind: type[PartitionRule]) -> tuple[str, 
 
 def _text(value: Any, where: str, kind: type[PartitionRule]) -> str:
     if not isinstance(value, str) or not value:
-        raise _mistake(where, value, "a string")
+        raise _mistake(where, value, "a string that is not empty")
     return value
 
 

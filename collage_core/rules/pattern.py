@@ -21,6 +21,7 @@ MOST_MATCHES = 1_000
 """Most sets that a pattern may hold with one node as its last; the others are not looked at."""
 _MOST_TRIES = 50 * MOST_MATCHES
 _DEEPEST = 100
+_MOST_SHOWN = 200
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][\w.]*)|([*|(),]))")
 
 
@@ -61,9 +62,14 @@ def parse_pattern(text: str) -> Pattern:
         raise parser.mistake("the end")
     if isinstance(pattern, Anything):
         raise CollageError(
-            f"the pattern {text!r} matches anything and holds nothing", "name an operator, such as Relu(Conv(*, *))", "bad_pattern"
+            f"the pattern {_shown(text)} matches anything and holds nothing", "name an operator, such as Relu(Conv(*, *))", "bad_pattern"
         )
     return pattern
+
+
+def _shown(text: str) -> str:
+    """A pattern as an error quotes it."""
+    return repr(text) if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]!r}…"
 
 
 class _Parser:
@@ -79,7 +85,7 @@ class _Parser:
             found = _TOKEN.match(text, place)
             if found is None:
                 raise CollageError(
-                    f"the pattern {text!r} has {text[place]!r} at character {place + 1}",
+                    f"the pattern {_shown(text)} has {text[place]!r} at character {place + 1}",
                     "patterns are written as Relu(Conv(*, *))",
                     "bad_pattern",
                 )
@@ -89,7 +95,7 @@ class _Parser:
     def either(self) -> Pattern:
         self.deep += 1
         if self.deep > _DEEPEST:
-            raise CollageError(f"the pattern {self.text[:40]!r}… is nested deeper than {_DEEPEST}", "write several", "bad_pattern")
+            raise CollageError(f"the pattern {_shown(self.text)} is nested deeper than {_DEEPEST}", "write several", "bad_pattern")
         made = self.options()
         self.deep -= 1
         return made
@@ -139,7 +145,7 @@ class _Parser:
         where = f"at character {self.tokens[self.at][1] + 1}" if self.at < len(self.tokens) else "at its end"
         found = repr(self.peek()) if self.peek() else "nothing"
         return CollageError(
-            f"the pattern {self.text!r} has {found} {where}, {wanted} was expected",
+            f"the pattern {_shown(self.text)} has {found} {where}, {wanted} was expected",
             "patterns are written as Relu(Conv(*, *))",
             "bad_pattern",
         )

@@ -47,7 +47,7 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
     times = Counter(numbers)
     made = {}
     for target in spec.targets:
-        log.add_for(target, rejected)
+        log.add_for(target, rejected, context.target)
         paths = {path: f"{target}.{path}" for path in {item.path for item in found}}
         made[target] = [
             CandidatePartition(graph, target, item.inside, paths[item.path], item.composites, item.deferred, number, times[number])

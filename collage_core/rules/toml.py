@@ -58,22 +58,25 @@ def line_of(text: str, place: str, found: Any = None) -> int:
     """The line, from 1, of a TOML text at which `place` stands, as far as a search of the text can tell.
 
     Tables, arrays of tables and keys at the start of a line are followed exactly. Inside a value that spans keys of its own
-    (an inline table) the first line counts that holds the key, and the value `found` where one does.
+    (an inline table) the first line counts that holds the key, and the value `found` where one does; in a list of several
+    lines the one that holds the text `found`.
 
     Args:
         place: Keys and indices, such as ``rule.of[1].max_depth``; where it is missing, the table that lacks it is meant.
     """
     wanted: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", place))
     entries = list(_entries(text))
+    whole = [(path, line) for path, line in entries if path[: len(wanted)] == wanted]
     held = [(path, line) for path, line in entries if wanted[: len(path)] == path]
-    if not held:
+    if not (whole or held):
         return 1
-    path, first = max(held, key=lambda entry: len(entry[0]))
-    rest = [part for part in wanted[len(path) :] if isinstance(part, str)]
-    if not rest:
-        return first
+    path, first = whole[0] if whole else max(held, key=lambda entry: len(entry[0]))
     last = min((line for _, line in entries if line > first), default=len(text.splitlines()) + 1)
     inside = list(enumerate(text.splitlines()[first - 1 : last - 1], first))
+    rest = [part for part in wanted[len(path) :] if isinstance(part, str)]
+    if not rest:
+        quoted = (f'"{found}"', f"'{found}'") if isinstance(found, str) else ()
+        return next((line for line, content in inside if any(value in content for value in quoted)), first)
     named = [(line, content) for line, content in inside if re.search(rf"\b{re.escape(rest[-1])}\b\s*=", content)]
     shown = [line for line, content in named if found is not None and str(found) in content]
     return (shown or [line for line, _ in named] or [first])[0]

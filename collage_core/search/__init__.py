@@ -3,6 +3,7 @@
 from .conflict import find_conflict, is_coverable
 from .constraints import Constraint, allowed_indices, parse_constraints
 from .k_best import k_best, plans_in_order
+from .lines import ProblemMistake
 from .merge import neighbours_as_one
 from .objective_search import k_best_for, solve_for
 from .objectives import Objective, PlanMeasures, measures, parse_objective
@@ -24,6 +25,7 @@ __all__ = [
     "Objective",
     "ParetoList",
     "PlanMeasures",
+    "ProblemMistake",
     "Regret",
     "Regrets",
     "SearchCandidate",

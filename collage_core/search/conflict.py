@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from .constraints import Constraint, violations
 from .exact import astar
-from .exclusion import compatible_sets
+from .exclusion import compatible_sets, rivals_of
 from .problem import SearchProblem
 from .result import cycle, may_loop
 
@@ -62,6 +62,9 @@ class Feasibility:
     def holds(self, constraints: int) -> bool:
         """Whether a plan exists that holds the constraints given as bits."""
         targets = list(dict.fromkeys(candidate.target for candidate in self._problem.candidates))
+        excludes = any(rivals_of(self._problem, targets).values())
+        if excludes and not self._reaches(constraints, frozenset(targets)):
+            return False  # Not even if they did not exclude each other; of compatible sets there may be very many.
         return any(self._reaches(constraints, together) for together in compatible_sets(self._problem, targets))
 
     def _allows(self, index: int, constraints: int, together: frozenset[str]) -> bool:
@@ -83,8 +86,8 @@ class Feasibility:
             return False
         if cycle(self._problem, chosen) is None:
             return True
-        loose = may_loop(self._problem, sorted(near))
-        if self._cover(free, near - loose) is not None:
+        tame = self._cover(free, near - may_loop(self._problem, sorted(near)))
+        if tame is not None and cycle(self._problem, tame) is None:
             return True
         # One candidate for each free node is enough: a plan whose other partitions are split into these has no new cycle.
         return astar(_unpriced(self._problem), sorted(near.union(free.values()))).is_feasible

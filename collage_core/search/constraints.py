@@ -1,19 +1,19 @@
 """Pins, vetoes and cuts, as filters: each says of every candidate whether it may be in a plan.
 
 Design, "Constraints" and "Constraints file". All of them can be told candidate by candidate, so that every searcher holds
-them alike; which of them collide is found by trying without each.
+them alike; which of them collide is found in `conflict`.
 """
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..errors import CollageError
 from ..graph import bits_of
+from .lines import ProblemMistake
 from .problem import HOST_NAME, SearchCandidate, SearchProblem
 
 KINDS = ("pin", "veto", "cut")
@@ -127,7 +127,7 @@ def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
     """The constraints that `items` (the list of a constraints file) state for `problem`.
 
     Raises:
-        CollageError: one is malformed, or names a node, operator, candidate or target that there is not.
+        ProblemMistake: one is malformed, or names a node, operator, candidate or target that there is not.
     """
     if not isinstance(items, list):
         raise _mistake("constraints", items, "a list")
@@ -214,7 +214,7 @@ class _Reader:
                 bits &= bits_of(index for index, value in enumerate(values) if _matches(key, value, item[key]))
         if not bits:
             asked = {key: item[key] for key in ("node", "nodes", "op", "name") if key in item}
-            raise CollageError(f"{where} speaks of no node: {reprlib.repr(asked)} matches none", _HINT, "bad_constraint")
+            raise ProblemMistake(f"{where} speaks of no node: {reprlib.repr(asked)} matches none", _HINT, "bad_constraint", where)
         return bits
 
     def _node(self, value: Any, where: str) -> int:
@@ -239,23 +239,8 @@ def _flag(item: dict[str, Any], key: str, where: str) -> bool:
     return value
 
 
-def _mistake(where: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where} is {reprlib.repr(found)}, it must be {wanted}", _HINT, "bad_constraint")
-
-
-def minimal_conflict(constraints: Sequence[Constraint], is_feasible: Callable[[Sequence[Constraint]], bool]) -> list[int]:
-    """Indices of a minimal set of constraints that cannot hold together: without any one of them the rest can.
-
-    `constraints` as a whole must be infeasible. Empty when there is no plan even without any.
-    """
-    kept = list(range(len(constraints)))
-    if not is_feasible([]):
-        return []
-    for index in list(kept):
-        without = [other for other in kept if other != index]
-        if not is_feasible([constraints[other] for other in without]):
-            kept = without
-    return kept
+def _mistake(where: str, found: Any, wanted: str) -> ProblemMistake:
+    return ProblemMistake(f"{where} is {reprlib.repr(found)}, it must be {wanted}", _HINT, "bad_constraint", where)
 
 
 def uncovered(problem: SearchProblem, candidates: Sequence[SearchCandidate]) -> list[int]:

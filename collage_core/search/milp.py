@@ -143,6 +143,10 @@ class Program:
         moved = plan_transitions(self._problem, chosen)
         return own + sum(measure.handed(a, b, self._problem.tensors[tensor].bytes) for a, b, tensor, _ in moved)
 
+    def tells_apart(self, place: int) -> bool:
+        """Whether a limit on a measure is told from the next sum by far more than HiGHS's tolerances: it was not scaled down."""
+        return self._scale(place) == 1.0
+
     def in_order(self, limits: Mapping[int, int] | None = None, *, insist: bool = False) -> list[Solution]:
         """Every measure minimised in its turn, with those before it held at their least; ends early where that fails.
 

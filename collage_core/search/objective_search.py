@@ -27,7 +27,7 @@ from .objectives import TIME, Objective, is_moved, measures
 from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
 from .result import plan_total
 from .searcher import QUIET, SearchReporter, SearchResult, SearchRun
-from .solve import DEFAULT, infeasible, solve
+from .solve import DEFAULT, SEARCHERS, infeasible, solve
 
 MOST_PLANS = 100_000
 """Plans that are gone through at most where memory is asked for."""
@@ -42,13 +42,14 @@ def solve_for(
 ) -> SearchResult:
     """A best plan for `objective` that holds every constraint, as `solve` gives it; ``total`` is its time in any case.
 
-    ``lower_bound`` is of the time too: 0 where the objective does not begin with it.
+    ``lower_bound`` is of the time too: 0 where the objective does not begin with it. Where it is stopped before there is any
+    plan, the one that is at hand for time is given.
 
     Raises:
         CollageError: `search` is no searcher.
         InfeasibleError: there is no plan.
     """
-    if objective.is_time:
+    if objective.is_time or search not in SEARCHERS:
         return solve(problem, constraints, search, run)
     usable = allowed_indices(problem, constraints)
     if not objective.is_additive:
@@ -57,8 +58,11 @@ def solve_for(
         result = _by_program(problem, usable, objective, run)
     else:
         return _packed(problem, usable, objective, constraints, search, run)
-    if not result.is_feasible and not result.stopped:
-        raise infeasible(problem, constraints)
+    if not result.is_feasible:
+        if not result.stopped:
+            raise infeasible(problem, constraints)
+        quick = solve(problem, constraints, DEFAULT, replace(run, reporter=SearchReporter()))
+        result = replace(result, chosen=quick.chosen, total=quick.total)
     run.reporter.end(result)
     return result
 
@@ -137,7 +141,7 @@ class Packing:
     def unpacked(self, found: SearchResult) -> SearchResult:
         """`found`, with the time of its plan in place of the packed sum."""
         bound = 0 if self._time_shift is None else found.lower_bound >> self._time_shift
-        return replace(found, total=plan_total(self._original, found.chosen), lower_bound=bound)
+        return replace(found, total=self.time_of(found.chosen) if found.chosen else 0, lower_bound=bound)
 
     def time_of(self, chosen: Sequence[int]) -> int:
         """Femtoseconds of a plan."""

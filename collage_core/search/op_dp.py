@@ -18,7 +18,7 @@ from ..graph import indices_of
 from .exclusion import compatible_sets
 from .pool import Pool, Value
 from .problem import HOST_NAME, SearchProblem
-from .result import cycle
+from .result import cycle, plan_total
 from .searcher import QUIET, SearchResult, SearchRun
 from .weights import Weights
 
@@ -69,7 +69,7 @@ def op_dp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET)
             break
     bound = 0 if stopped or not best else _bound(problem, usable, passes)
     total = least[1] if least else 0
-    is_best = bool(best) and not stopped and _is_proof(problem, usable, passes) and bound == total
+    is_best = bool(best) and not stopped and bound == total and _is_proof(problem, usable, passes, bound)
     states, moves = sum(passed.states for passed in passes), sum(passed.moves for passed in passes)
     result = SearchResult("op_dp", best, total, is_best, bound, states, moves, time.perf_counter() - began, stopped)
     run.reporter.end(result)
@@ -83,9 +83,17 @@ def _bound(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_Pass
     return min((passed.bound for passed in passes if passed.bound is not None), default=0)
 
 
-def _is_proof(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_Pass]) -> bool:
-    """Whether a plan at the bound is a best one: then its hand-overs are free, and of such plans it was the first choice."""
-    return not _has_unknown(problem, usable) and all(passed.is_whole and passed.is_first for passed in passes)
+def _is_proof(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_Pass], bound: int) -> bool:
+    """Whether a plan at the bound is a best one: then its hand-overs are free, and of such plans it was the first choice.
+
+    A set of targets whose cheapest cover is at the bound and pays for hand-overs may have another cover there that pays
+    nothing, with fewer partitions than the plan that was found: then nothing is proven.
+    """
+    if _has_unknown(problem, usable):
+        return False
+    return all(
+        passed.is_whole and passed.is_first and (passed.bound != bound or plan_total(problem, passed.chosen) == bound) for passed in passes
+    )
 
 
 def _has_unknown(problem: SearchProblem, usable: Sequence[int]) -> bool:

@@ -2,7 +2,8 @@
 
 Requirement 59. The epsilon-constraint method over `milp`: the fastest plan first, then again and again the fastest of those
 that move fewer bytes than the one before, until there is none. Each plan's time and bytes are added up in whole numbers from
-the plan itself; that nothing is missing is as sure as HiGHS's tolerances (see `milp`), and said by ``is_complete``.
+the plan itself; that nothing is missing is as sure as HiGHS's tolerances (see `milp`), and said by ``is_complete``. Where
+tensors are so large and so unequal that "fewer bytes" drowns in these, the list is not called complete.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def pareto(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET
     moved = len(listed) - 1
     limits: dict[int, int] = {}
     plans: list[ParetoPlan] = []
-    is_complete = True
+    is_complete = program.tells_apart(moved)
     while not run.should_stop():
         solutions = program.in_order(limits, insist=True)
         chosen = solutions[-1].chosen
@@ -57,6 +58,9 @@ def pareto(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET
             break
         is_complete = is_complete and len(solutions) == len(listed) and all(solution.is_proven for solution in solutions)
         plan = ParetoPlan(chosen, measures(problem, chosen))
+        if plans and plan.measures.bytes >= plans[-1].measures.bytes:
+            is_complete = False
+            break
         plans.append(plan)
         run.reporter.better_plan(chosen, plan_total(problem, chosen))
         if plan.measures.bytes == 0:

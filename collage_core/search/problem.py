@@ -11,16 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..errors import CollageError
 from ..graph import HOST, IndexSet
+from .lines import ProblemMistake
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"
 
-MOST_NODES = 1_000_000
+MOST_NODES = 100_000
+MOST_SPAN = 1 << 31
 MOST_BYTES = 1 << 50
 MOST_SECONDS = 1e15
-"""More than these a problem from outside may not hold: a slip of the pen is told before it fills the memory."""
+"""More than these a problem from outside may not hold: a slip of the pen is told before it fills the memory.
+
+A candidate takes a bit for each node from its first to its last, whether it holds it or not; `MOST_SPAN` bounds the bits of all.
+"""
 
 
 def femtoseconds(seconds: float) -> int:
@@ -162,10 +166,10 @@ def problem_from_json(data: Any) -> SearchProblem:
     """The problem that `data` states. What it says beyond the contract is left alone, as far as it cannot be a slip of the pen.
 
     Raises:
-        CollageError: it is not a problem; the message says where (``candidates[3].cost_s``) and what was found.
+        ProblemMistake: it is not a problem; the message says where (``candidates[3].cost_s``) and what was found.
     """
     if not isinstance(data, dict):
-        raise _mistake("the problem", data, "a JSON object")
+        raise _mistake("", data, "a JSON object")
     schema = data.get("schema", 1)
     if isinstance(schema, bool) or schema != 1:
         raise _mistake("schema", schema, "1")
@@ -184,8 +188,9 @@ def problem_from_json(data: Any) -> SearchProblem:
     return problem
 
 
-def _mistake(where: str, found: Any, wanted: str) -> CollageError:
-    return CollageError(f"{where} is {reprlib.repr(found)}, it must be {wanted}", "docs/files.md shows a problem", "bad_problem")
+def _mistake(where: str, found: Any, wanted: str) -> ProblemMistake:
+    message = f"{where or 'the problem'} is {reprlib.repr(found)}, it must be {wanted}"
+    return ProblemMistake(message, "docs/files.md shows a problem", "bad_problem", where)
 
 
 def _list(data: Mapping[str, Any], key: str) -> list[Any]:
@@ -207,14 +212,16 @@ def _for_nodes(data: Mapping[str, Any], key: str, nodes: int) -> tuple[str, ...]
     """One string for each node, or nothing."""
     listed = _strings(data, key)
     if listed and len(listed) != nodes:
-        raise CollageError(f"there are {len(listed)} {key} for {nodes} nodes", "give one for each node, or none", "bad_problem")
+        message = f"{key} has {len(listed)} strings for {nodes} nodes"
+        raise ProblemMistake(message, "give one for each node, or none", "bad_problem", key)
     return listed
 
 
 def _unique(listed: tuple[str, ...], where: str) -> tuple[str, ...]:
-    if len(set(listed)) < len(listed):
-        index, item = next((index, item) for index, item in enumerate(listed) if item in listed[:index])
-        raise _mistake(f"{where}[{index}]", item, "named once: another has that name")
+    places: dict[str, int] = {}
+    for index, item in enumerate(listed):
+        if places.setdefault(item, index) != index:
+            raise _mistake(f"{where}[{index}]", item, f"another than {where}[{places[item]}]: each is named once")
     return listed
 
 
@@ -225,7 +232,7 @@ def _whole(value: Any, where: str, low: int, high: int) -> int:
 
 
 def finite_cost(value: Any, where: str) -> float:
-    """`value` as a cost in seconds. Raises CollageError where it is no number, NaN, infinite, negative, or beyond all sense."""
+    """`value` as a cost in seconds. Raises ProblemMistake where it is no number, NaN, infinite, negative, or beyond all sense."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
         raise _mistake(where, value, f"a finite number of seconds, not negative, at most {MOST_SECONDS:g}")
     return float(value)
@@ -238,12 +245,19 @@ def _pair(item: Any, where: str) -> tuple[str, str]:
 
 
 def _candidates(items: Sequence[Any], nodes: int) -> tuple[SearchCandidate, ...]:
-    made = tuple(_candidate(item, f"candidates[{index}]", index, nodes) for index, item in enumerate(items))
+    made: list[SearchCandidate] = []
     places: dict[str, int] = {}
-    for index, candidate in enumerate(made):
+    span = 0
+    for index, item in enumerate(items):
+        candidate = _candidate(item, f"candidates[{index}]", index, nodes)
         if places.setdefault(candidate.id, index) != index:
             raise _mistake(f"candidates[{index}].id", candidate.id, f"another than that of candidates[{places[candidate.id]}]")
-    return made
+        span += candidate.inside.rel.bit_length()
+        if span > MOST_SPAN:
+            message = f"the candidates up to candidates[{index}] reach over {span} nodes together, at most {MOST_SPAN} can be held"
+            raise ProblemMistake(message, "number the nodes along the dataflow", "bad_problem", f"candidates[{index}]")
+        made.append(candidate)
+    return tuple(made)
 
 
 def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate:
@@ -253,7 +267,7 @@ def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate
     if not isinstance(target, str) or not target:
         raise _mistake(f"{where}.target", target, "the name of a target")
     if "cost_s" not in item:
-        raise CollageError(f"{where} has no cost_s", "give seconds, or null where it is unknown", "bad_problem")
+        raise ProblemMistake(f"{where} has no cost_s", "give seconds, or null where it is unknown", "bad_problem", where)
     cost = item["cost_s"]
     known = None if cost is None else femtoseconds(finite_cost(cost, f"{where}.cost_s"))
     named = item.get("id", str(index))
@@ -279,7 +293,7 @@ def _transitions(data: Any) -> dict[tuple[str, str], Transition]:
         raise _mistake("transitions", data, 'an object such as {"a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}}')
     made: dict[tuple[str, str], Transition] = {}
     for key, value in data.items():
-        where = f"transitions[{key!r}]"
+        where = f"transitions[{reprlib.repr(key)}]"
         maker, arrow, reader = (part.strip() for part in str(key).partition("->"))
         if not (maker and arrow and reader) or not isinstance(value, dict) or set(value) - {"fixed_s", "per_byte_s"}:
             raise _mistake(where, value, 'an entry such as "a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}')
@@ -300,7 +314,7 @@ def _tensors(edges: Sequence[Any], nodes: int) -> tuple[FlowTensor, ...]:
         maker, reader, size, name = _edge(edge, where, nodes)
         key = (maker, (f"host#{index}" if maker == HOST else f"{maker}") if name is None else name)
         if sizes.setdefault(key, size) != size:
-            raise _mistake(where, edge, f"of {sizes[key]} bytes, as the other edges of tensor {key[1]!r}")
+            raise _mistake(where, edge, f"of {sizes[key]} bytes, as the other edges of tensor {reprlib.repr(key[1])}")
         readers.setdefault(key, set()).add(reader)
     return tuple(
         FlowTensor(name, maker, tuple(sorted(ends - {HOST})), HOST in ends, sizes[maker, name]) for (maker, name), ends in readers.items()
@@ -340,5 +354,24 @@ def _check_acyclic(problem: SearchProblem) -> None:
             if not waiting[node]:
                 ready.append(node)
     if done < problem.nodes:
-        stuck = sorted(node for node, count in waiting.items() if count)
-        raise CollageError(f"the edges make a cycle through the nodes {stuck[:8]}", "a dataflow graph has no cycle", "bad_problem")
+        found = _cycle(readers, {node for node, count in waiting.items() if count})
+        shown = ", ".join(map(str, found[:8])) + (", …" if len(found) > 8 else "")
+        message = f"the edges make a cycle through the nodes [{shown}]"
+        raise ProblemMistake(message, "a dataflow graph has no cycle: drop one of these edges", "bad_problem", "edges")
+
+
+def _cycle(readers: Mapping[int, set[int]], stuck: set[int]) -> list[int]:
+    """The nodes of one cycle in the order in which they read each other; `stuck` are those on cycles, and those behind them."""
+    maker: dict[int, int] = {}
+    for node in sorted(stuck):
+        for reader in readers[node] & stuck:
+            maker.setdefault(reader, node)
+    walk: dict[int, None] = {}
+    node = min(stuck)
+    while node not in walk:
+        walk[node] = None
+        node = maker[node]
+    listed = list(walk)
+    found = listed[listed.index(node) :][::-1]
+    first = found.index(min(found))
+    return found[first:] + found[:first]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import HOST
+from .frame import frame_of
 from .problem import SearchProblem
 
 
@@ -42,19 +43,12 @@ def plan_transitions(problem: SearchProblem, chosen: Sequence[int]) -> list[tupl
 def may_loop(problem: SearchProblem, usable: Sequence[int]) -> set[int]:
     """Those of `usable` that have several exits: a cycle between partitions needs at least one such.
 
-    A partition of one exit is left through that node alone, and every node inside leads to it. So a cycle through such
+    A partition of one exit is left through that node alone, and every node inside leads to it (one that nobody reads is an exit
+    too). So a cycle through such
     partitions only would lead from exit to exit and be a cycle of nodes, which there is not.
     """
-    readers: list[set[int]] = [set() for _ in range(problem.nodes)]
-    for tensor in problem.tensors:
-        if tensor.maker != HOST:
-            readers[tensor.maker].update(tensor.readers, (HOST,) if tensor.is_output else ())
-    made = set()
-    for index in usable:
-        inside = problem.candidates[index].inside
-        if sum(1 for node in inside if any(reader not in inside for reader in readers[node])) > 1:
-            made.add(index)
-    return made
+    frame = frame_of(problem)
+    return {index for index in usable if frame.boundary(problem.candidates[index].inside).exits > 1}
 
 
 def cycle(problem: SearchProblem, chosen: Sequence[int]) -> frozenset[int] | None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
-from .constraints import Constraint, allowed_indices, minimal_conflict, uncovered
+from .conflict import Feasibility, find_conflict
+from .constraints import Constraint, allowed_indices, uncovered, violations
 from .evolutionary import evolutionary
 from .exact import astar, dijkstra
 from .greedy import greedy
@@ -65,30 +66,21 @@ def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | Non
 
 def is_feasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> bool:
     """Whether any plan holds `constraints`."""
-    allowed = allowed_indices(problem, constraints)
-    if uncovered(problem, [problem.candidates[index] for index in allowed]):
-        return False
-    return astar(_unpriced(problem), allowed).is_feasible
+    return Feasibility(problem, violations(problem, constraints)).holds((1 << len(constraints)) - 1)
 
 
 def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> InfeasibleError:
-    """Why there is no plan."""
-    allowed = [problem.candidates[index] for index in allowed_indices(problem, constraints)]
-    bare = uncovered(problem, allowed)
-    conflict = minimal_conflict(constraints, lambda some: is_feasible(problem, some))
+    """Why there is no plan. Where there is none without constraints either, these are not to blame, and are left out of account."""
+    conflict = find_conflict(problem, constraints)
+    blamed = constraints if conflict else ()
+    bare = uncovered(problem, [problem.candidates[index] for index in allowed_indices(problem, blamed)])
     if conflict:
         which = ", ".join(str(index) for index in conflict)
         return InfeasibleError(f"the constraints {which} cannot hold together", "drop one of them", conflict=conflict, uncovered=bare)
     if bare:
-        names = ", ".join(problem.names[node] if problem.names else str(node) for node in bare[:5])
+        names = ", ".join(" ".join(problem.names[node].split()) if problem.names else str(node) for node in bare[:5])
         more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
         return InfeasibleError(
             f"no target can take {names}{more}", "add a target that can; `collage candidates` says why each cannot", uncovered=bare
         )
     return InfeasibleError("the candidates cannot be put together to cover the model", "add a target, or allow deeper candidates")
-
-
-def _unpriced(problem: SearchProblem) -> SearchProblem:
-    """The same problem with nothing to pay: only whether it can be covered is asked."""
-    free = tuple(replace(candidate, cost=0) for candidate in problem.candidates)
-    return replace(problem, candidates=free, transitions={})

@@ -5,6 +5,8 @@ Design, "Described toolchain": an accelerator not yet bought, a library not yet 
 
 from __future__ import annotations
 
+import re
+import reprlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 from ..errors import CollageError
 from ..graph import Tensor
 from ..model.base import SubModel
-from ..rules import Composite, DFPattern, PartitionRule, RuleMistake, RuleOptions, Union, fusion_tree, line_of, rule_from_json
+from ..rules import HOST_TARGET, Composite, DFPattern, PartitionRule, RuleMistake, RuleOptions, Union, fusion_tree, line_of, rule_from_json
 from .base import Availability, Kernel, Toolchain, ToolchainError
 
 STYLES = ("graph", "library")
@@ -21,6 +23,7 @@ FUSIONS = ("none", "tvm", "arbitrary")
 DEPTH = 4
 _HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
 _KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
+_NAME = re.compile(r"[^\W_][\w.-]*")
 
 
 class DescribedToolchain(Toolchain):
@@ -28,13 +31,15 @@ class DescribedToolchain(Toolchain):
 
     Args:
         data: The file's content, checked by `read_description`.
+        source: The file, and the line at which its rules begin: what is said of them later can name it.
 
     Raises:
         RuleMistake: its rules do not read.
     """
 
-    def __init__(self, data: Mapping[str, Any]):
+    def __init__(self, data: Mapping[str, Any], source: str):
         self.name = data["name"]
+        self.source = source
         self.style = data.get("style", "graph")
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
@@ -75,7 +80,7 @@ def read_description(path: Path) -> DescribedToolchain:
         raise CollageError(f"{str(path)!r} is not TOML: {error}", _HINT, "bad_rule") from error
     try:
         _check(data)
-        return DescribedToolchain(data)
+        return DescribedToolchain(data, f"{path}, line {line_of(text, 'rule' if 'rule' in data else 'pattern[0]')}")
     except RuleMistake as error:
         where = f"{path}, line {line_of(text, error.place, error.found)}"
         raise CollageError(f"{where}: {error.message}", error.hint, "bad_rule") from error
@@ -86,13 +91,16 @@ def _check(data: Mapping[str, Any]) -> None:
     for key, value in data.items():
         if key not in _KEYS:
             raise _mistake(key, value, f"left out: only {', '.join(_KEYS)} mean something")
-    if not isinstance(data.get("name"), str) or not data["name"].strip() or "," in data["name"]:
-        raise _mistake("name", data.get("name"), "a word, to be named in --targets")
+    name = data.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name == HOST_TARGET:
+        raise _mistake("name", name, "a word, to be named in --targets: letters, digits, '_', '.' and '-', and not host")
     for key, choices in (("style", STYLES), ("fusion", FUSIONS)):
         if key in data and data[key] not in choices:
             raise _mistake(key, data[key], f"one of {', '.join(choices)}")
-    if ("rule" in data) == ("pattern" in data):
-        raise _mistake("pattern", data.get("pattern"), "given, or else a [rule] in its place")
+    if "rule" in data and "pattern" in data:
+        raise _mistake("pattern", data["pattern"], "left out where there is a [rule]: the candidates are the tree's and no others")
+    if "rule" not in data and "pattern" not in data:
+        raise _mistake("pattern", None, "given, or else a [rule] in its place")
     if not isinstance(data.get("pattern", [0]), list) or not data.get("pattern", [0]):
         raise _mistake("pattern", data["pattern"], "a list of at least one: write [[pattern]]")
     _check_cost(data.get("cost", {}))
@@ -118,4 +126,4 @@ def _pattern(item: Any, place: str) -> PartitionRule:
 
 
 def _mistake(place: str, found: Any, wanted: str) -> RuleMistake:
-    return RuleMistake(f"{place} is {found!r}, it must be {wanted}", _HINT, place, found)
+    return RuleMistake(f"{place} is {reprlib.repr(found)}, it must be {wanted}", _HINT, place, found)

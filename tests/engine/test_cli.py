@@ -123,7 +123,7 @@ def test_search_without_a_plan_says_why(capsys: pytest.CaptureFixture[str], tmp_
     status, out, err = collage(capsys, "search", problem, "--json")
     assert status == 3
     assert json.loads(out)["uncovered"] == [1]
-    assert err == "error: no plan exists: nodes [1] are uncovered\n"
+    assert err == "error: no plan exists: no target can take 1\n"
 
 
 def write_model(path: Path, **change: Any) -> Path:
