@@ -33,6 +33,7 @@ class Options:
         shapes: Input name → dimensions.
         max_depth: Target → bound; the key ``""`` is for all others.
         fusion: Target → style.
+        measure_all: Measure every distinct candidate, not only those that can matter.
         threads: None for the number of usable cores.
         accuracy: Largest relative error; None for the model's default.
         time_limit_s: Seconds after which the search gives its best; None for none.
@@ -52,6 +53,7 @@ class Options:
     max_exits: int = 1
     allow_taps: bool = False
     fusion: Mapping[str, str] = field(default_factory=dict)
+    measure_all: bool = False
     threads: int | None = None
     accuracy: float | None = None
     time_limit_s: float | None = None

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from . import finding
-from .cost import Cost, CostEstimator, make_estimator
+from .cost import Cost, CostEstimator, Known, LazyEstimator, make_estimator
 from .errors import AccuracyError, Cancelled, CollageError, InfeasibleError
 from .events import CandidateCosted, Emit, Event, Note
 from .finding import Found, Phases, model_document, no_collector
 from .graph import IndexSet
+from .lazy import LazyCosts
 from .model import OnnxModel, load_model
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
@@ -39,9 +40,11 @@ from .planning import (
     placed_partitions,
     placed_transitions,
     plan_document,
+    plan_event,
     regret_seconds,
     search_document,
     search_first,
+    searched,
 )
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
@@ -110,9 +113,11 @@ class Run:
             emit=emit,
             should_stop=self.is_over,
         )
-        self.costed: list[CostedCandidate] = []
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
-        self.constraints: list[Constraint] = []
+        self._told: set[tuple[str, int]] = set()
+        self.lazy: LazyCosts | None = None
+        self.least: int | None = None
+        """Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured."""
         self.how = How(options.search, parse_objective(options.objective), self.is_over)
 
     def close(self) -> None:
@@ -124,13 +129,17 @@ class Run:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def cost(self) -> None:
-        """Costs of every candidate."""
+        """Costs of every candidate; where they are measured, of those that can matter."""
         with self.phases("costs"):
-            self.costed = self._costs_of(self.found.costed_first)
             pairs = self._transition_pairs()
             self.transitions = {
                 ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()
             }
+            first, estimator = self.found.costed_first, self.estimator
+            if isinstance(estimator, LazyEstimator) and not self.options.measure_all:
+                self.costed = self._lazily(first, estimator)
+            else:
+                self.costed = self._costs_of(first)
 
     def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
         """What hand-overs cost, in seconds; nothing where the time limit was over before they were measured."""
@@ -140,23 +149,70 @@ class Run:
             self.emit(Note("the time limit was over before hand-overs were measured: they count as free"))
             return {}
 
+    def _lazily(self, candidates: Sequence[CandidatePartition], estimator: LazyEstimator) -> list[CostedCandidate]:
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        known = {candidate: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
+        self._tell(estimator.recall(placed), known, placed)
+        self.lazy = LazyCosts(self.found.graph, candidates, estimator.sort_of, known, self._measured, self._places)
+        costed = self.lazy.run()
+        if not self.lazy.is_cut_off:
+            return costed
+        self.least = self._solved(costed).final.total
+        late = Cost.unknown("the time limit was over before it was measured")
+        missing = sum(item.cost.source == "estimate" for item in costed)
+        self.emit(Note(f"the time limit was over: {missing} of {len(placed)} candidates have no known cost"))
+        return [CostedCandidate(item.held, late) if item.cost.source == "estimate" else item for item in costed]
+
+    def _measured(self, wanted: Sequence[CandidatePartition]) -> dict[CandidatePartition, Cost]:
+        """Costs of `wanted`, of as many as the time allows."""
+        costs: dict[CandidatePartition, Cost] = {}
+        with suppress(Cancelled):
+            self._tell(self.estimator.estimate(self.found.graph, wanted), costs, wanted)
+        return costs
+
+    def _places(self, costed: list[CostedCandidate]) -> list[int]:
+        """Places in `costed` of the best plan's candidates."""
+        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+        return [usable[index] for index in self._solved(costed).final.chosen]
+
+    def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
+        """What is searched where candidates cost what `costed` says."""
+        return make_problem(self.found.graph, costed, self.transitions, self.found.toolchains)
+
+    def _solved(self, costed: list[CostedCandidate], emit: Emit = ignore) -> Planned:
+        problem = self.problem(costed)
+        result = searched(problem, self.constraints(problem), self.how, emit)
+        return Planned(result, result, problem, costed)
+
+    def constraints(self, problem: SearchProblem) -> list[Constraint]:
+        """Those of the user, for `problem`."""
+        return parse_constraints(list(self.options.constraints), problem)
+
+    def search_over(self, costed: list[CostedCandidate]) -> Planned:
+        """The best plan, all of it measured where costs are."""
+        while True:
+            planned = self._solved(costed, self.emit)
+            usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+            chosen = [usable[index] for index in planned.final.chosen]
+            more = self.lazy.measured(costed, chosen) if self.lazy is not None and not self.lazy.is_cut_off else None
+            if more is None:
+                return planned
+            costed = more
+
     def search(self) -> None:
         """Phase 3, with merging."""
-        problem = self.problem()
-        self.constraints = parse_constraints(list(self.options.constraints), problem)
         with self.phases("search"):
-            first = search_first(problem, self.constraints, self.how, self.emit)
+            planned = self.search_over(self.costed)
+            if self.least is not None:
+                final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.least, planned.final.total))
+                planned = replace(planned, first=final, final=final)
+            self.emit(plan_event(planned.problem, planned.first, 0))
         with self.phases("merge"):
-            planned = Planned(first, first, problem, self.costed)
-            self.planned = merge_rounds(planned, self.constraints, self.how, self.cost_merged, self.emit)
-            self.regret_s = regret_seconds(self.planned, self.constraints)
+            self.planned = merge_rounds(planned, self.search_over, self.cost_merged, self.emit)
+            self.regret_s = regret_seconds(self.planned, self.constraints(self.planned.problem))
         said = by_priority(self.planned)
         if said:
             self.emit(Note(said))
-
-    def problem(self) -> SearchProblem:
-        """What is searched first: the candidates of the rules."""
-        return make_problem(self.found.graph, self.costed, self.transitions, self.found.toolchains)
 
     def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Costs of neighbours as one, given as (target, nodes as bits)."""
@@ -171,7 +227,7 @@ class Run:
         costs = {candidate: free for candidate in candidates if candidate.target == HOST_TARGET}
         try:
             with nullcontext() if self.options.is_measured else no_collector():
-                self._ask(placed, costs)
+                self._tell(self.estimator.estimate(self.found.graph, placed), costs, placed)
         except Cancelled:
             late = Cost.unknown("the time limit was over before it was measured")
             missing = [candidate for candidate in placed if candidate not in costs]
@@ -179,13 +235,14 @@ class Run:
             self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
         return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
 
-    def _ask(self, placed: Sequence[CandidatePartition], costs: dict[CandidatePartition, Cost]) -> None:
-        """Fill `costs` as they get known, and tell each once for each distinct computation."""
+    def _tell(self, known: Iterable[Known], costs: dict[CandidatePartition, Cost], asked: Sequence[CandidatePartition]) -> None:
+        """Fill `costs` as they get `known`, and tell each once for each distinct computation."""
         alike: dict[tuple[str, int], list[CandidatePartition]] = defaultdict(list)
-        for candidate in placed:
+        for candidate in asked:
             alike[candidate.target, candidate.computation].append(candidate)
-        told: set[tuple[str, int]] = set()
-        for candidate, cost, from_cache in self.estimator.estimate(self.found.graph, placed):
+        told = self._told
+        total = len(alike.keys() | told)
+        for candidate, cost, from_cache in known:
             costs[candidate] = cost
             count = self.counts[candidate.target]
             count["invalid"] += cost.is_invalid
@@ -197,7 +254,7 @@ class Run:
             count["measured"] += self.options.is_measured and not from_cache
             if self.emit is not ignore:
                 label, ids = candidate.sub_graph.label, tuple(same.id for same in alike[sort])
-                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), len(alike)))
+                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), total))
 
     def can_build(self) -> bool:
         """Whether every target of the plan can be built here."""

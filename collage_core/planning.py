@@ -74,6 +74,10 @@ class Planned:
     costed: list[CostedCandidate]
 
 
+SearchOver = Callable[[list[CostedCandidate]], Planned]
+"""The best plan over candidates, as both the first and the final one."""
+
+
 class _Teller(SearchReporter):
     """Passes the search's news on as events."""
 
@@ -106,17 +110,18 @@ def make_problem(
 
 
 def search_first(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
-    """The first search; its plan is told as an event."""
-    result = _searched(problem, constraints, how, emit)
+    """A search that tells how it goes, and its plan, as events."""
+    result = searched(problem, constraints, how, emit)
     emit(plan_event(problem, result, 0))
     return result
 
 
-def _searched(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
+def searched(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
+    """A search that tells how it goes as events."""
     return solve_for(problem, how.objective, constraints, how.search, SearchRun(_Teller(emit, problem.nodes), how.should_stop))
 
 
-def merge_rounds(planned: Planned, constraints: Sequence[Constraint], how: How, cost_more: CostMore, emit: Emit) -> Planned:
+def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:
     """Try neighbours on one target as one, search again, until nothing changes."""
     asked: set[tuple[str, int]] = set()
     for number in range(1, planned.problem.nodes + 1):
@@ -125,15 +130,21 @@ def merge_rounds(planned: Planned, constraints: Sequence[Constraint], how: How, 
         more = cost_more(wanted) if wanted else []
         if not more:
             break
-        costed = [*planned.costed, *more]
-        problem = planned.problem.with_candidates(search_candidates(costed))
-        result = _searched(problem, constraints, how, emit)
-        before = planned.final
-        planned = replace(planned, final=result, problem=problem, costed=costed)
-        if _ids(problem, result) == _ids(problem, before):
+        before, planned = planned, replace(search([*planned.costed, *more]), first=planned.first)
+        if planned.final.total > before.final.total and not planned.final.optimal:
+            # A searcher that proves nothing, or was stopped, may do worse with more to choose from.
+            return replace(planned, final=_found_again(before, planned.problem))
+        if _ids(planned.problem, planned.final) == _ids(before.problem, before.final):
             break
-        emit(plan_event(problem, result, number))
+        emit(plan_event(planned.problem, planned.final, number))
     return planned
+
+
+def _found_again(before: Planned, problem: SearchProblem) -> SearchResult:
+    """The plan of `before`, in a problem that has its candidates and more."""
+    places = {(candidate.target, candidate.inside): index for index, candidate in enumerate(problem.candidates)}
+    chosen = [before.problem.candidates[index] for index in before.final.chosen]
+    return replace(before.final, chosen=tuple(places[candidate.target, candidate.inside] for candidate in chosen))
 
 
 def _ids(problem: SearchProblem, result: SearchResult) -> list[str]:

@@ -1,8 +1,8 @@
 """What candidates and hand-overs cost: measured here, replayed, or made up by rule (design, room ``cost``)."""
 
 from .cost import Cost
-from .estimator import CostEstimator
+from .estimator import CostEstimator, Known, LazyEstimator
 from .making import make_estimator
 from .transition import Transition, TransitionModel
 
-__all__ = ["Cost", "CostEstimator", "Transition", "TransitionModel", "make_estimator"]
+__all__ = ["Cost", "CostEstimator", "Known", "LazyEstimator", "Transition", "TransitionModel", "make_estimator"]

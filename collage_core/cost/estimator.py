@@ -5,13 +5,16 @@ Seeds: RFC 62 (0.81), Appendix E. Measured (`measure`), replayed (`replay`), mad
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Protocol, runtime_checkable
 
 from ..graph import DataflowGraph
 from ..rules import CandidatePartition
 from .cost import Cost
 from .transition import TransitionModel
+
+Known = tuple[CandidatePartition, Cost, bool]
+"""A candidate, its cost, and whether that came from the cache."""
 
 
 class CostEstimator(Protocol):
@@ -25,7 +28,7 @@ class CostEstimator(Protocol):
         """Where the costs were measured (`machine_id`); empty where they were not."""
         ...
 
-    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """Yield (candidate, cost, whether it came from the cache) for each candidate, in any order, as they get known.
 
         Candidates of equal computation share one trial. Closing the iterator stops the work; nothing known is lost.
@@ -45,4 +48,17 @@ class CostEstimator(Protocol):
 
     def close(self) -> None:
         """Let go of workers and files."""
+        ...
+
+
+@runtime_checkable
+class LazyEstimator(CostEstimator, Protocol):
+    """One whose answers take work, so that it is asked for what can matter alone."""
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `estimate`, of those alone whose cost is known without any work."""
+        ...
+
+    def sort_of(self, candidate: CandidatePartition) -> Hashable:
+        """Candidates of one sort share a cost."""
         ...

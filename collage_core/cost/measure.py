@@ -7,7 +7,7 @@ in worker processes (`trial`). Everything measured is committed before it is tol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import Cancelled, CollageError
@@ -21,6 +21,7 @@ from .activations import ActivationStore
 from .bounds import upper_bound_s
 from .cost import Cost
 from .database import CostDatabase
+from .estimator import Known
 from .records import CostKey, Record, machine_id
 from .transition import TransitionModel
 from .transition_trial import TIMEOUT_S, TransitionMeter
@@ -34,8 +35,6 @@ _OTHERS_RANK = 2
 
 _OWN_CACHE = 1 << 20
 _LARGEST_CACHE = 1 << 26
-
-Known = tuple[CandidatePartition, Cost, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +131,10 @@ class MeasureEstimator:
             Cancelled: `should_stop` said so; what was measured is kept.
             CollageError: a target is no toolchain, or the disk is full.
         """
-        computations = self._computations(candidates)
         yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
-        done, records = 0, self._database.get(computation.key for computation in computations)
-        trials = []
+        computations = self._computations(candidates)
+        records = self._database.get(computation.key for computation in computations)
+        trials, done = [], 0
         for computation in sorted(computations, key=_order):
             record = records.get(computation.key)
             if record is None or not self._still_holds(record):
@@ -144,11 +143,20 @@ class MeasureEstimator:
             done += 1
             yield from self._known(computation, record, from_cache=True)
         self._prepare(trials, computations)
-        for computation in trials:
-            if self._should_stop is not None and self._should_stop():
-                raise Cancelled
-            yield from self._tried(computation, records.get(computation.key), done, len(computations))
-            done += 1
+        yield from self._all_tried(trials, records, done, len(computations))
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
+        computations = self._computations(candidates)
+        records = self._database.get(computation.key for computation in computations)
+        for computation in sorted(computations, key=_order):
+            record = records.get(computation.key)
+            if record is not None and self._still_holds(record):
+                yield from self._known(computation, record, from_cache=True)
+
+    def sort_of(self, candidate: CandidatePartition) -> CostKey:
+        """As `LazyEstimator.sort_of`."""
+        return self._cost_key(candidate)
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between these targets, or what the database has of them."""
@@ -212,23 +220,50 @@ class MeasureEstimator:
             sub_graph = SubGraph(self._model.graph, computation.inside)
             self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
 
-    def _tried(self, computation: _Computation, older: Record | None, done: int, total: int) -> Iterator[Known]:
+    def _all_tried(self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int) -> Iterator[Known]:
+        """The costs of `trials`, as the runner is done with them; what needs no trial comes in between."""
+        settled: list[tuple[_Computation, Record, bool]] = []
+        waiting: dict[int, _Computation] = {}
+
+        def tasks() -> Iterator[TrialTask]:
+            for number, computation in enumerate(trials, done):
+                if self._should_stop is not None and self._should_stop():
+                    raise Cancelled
+                budget = self._budget_s(computation)
+                record, is_known = self._without_trial(computation, records.get(computation.key), budget)
+                task = self._task(computation, budget) if record is None else record
+                if isinstance(task, Record):
+                    settled.append((computation, task, is_known))
+                else:
+                    self._on_trial(computation.candidates[0], number, total)
+                    waiting[id(task)] = computation
+                    yield task
+
+        for task, record in self._runner.run_all(tasks()):
+            yield from self._settled(settled)
+            computation = waiting.pop(id(task))
+            if record.is_lasting:
+                self._database.put(computation.key, record)
+                self._tell_notes()
+            yield from self._known(computation, record, from_cache=False)
+        yield from self._settled(settled)
+
+    def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
+        while settled:
+            computation, record, is_known = settled.pop(0)
+            yield from self._known(computation, record, from_cache=is_known)
+
+    def _without_trial(self, computation: _Computation, older: Record | None, budget_s: float | None) -> tuple[Record | None, bool]:
+        """What the computation comes to where that is known without a trial, and whether an older one said so."""
         reason = self._holds_refused(computation)
         if reason:
-            yield from ((candidate, Cost.invalid("import", reason), False) for candidate in computation.candidates)
-            return
-        budget = self._budget_s(computation)
-        if older is not None and self._is_settled(older, budget):
-            yield from self._known(computation, older, from_cache=True)
-            return
-        self._on_trial(computation.candidates[0], done, total)
-        record = self._trial(computation, budget)
-        if record.is_lasting:
-            self._database.put(computation.key, record)
-            self._tell_notes()
-        yield from self._known(computation, record, from_cache=False)
+            return Record(stage="import", reason=reason), False
+        if older is not None and self._is_settled(older, budget_s):
+            return older, True
+        return None, False
 
-    def _trial(self, computation: _Computation, budget_s: float | None) -> Record:
+    def _task(self, computation: _Computation, budget_s: float | None) -> TrialTask | Record:
+        """The trial of a computation, or the record where there is none to be had."""
         available = self._availability(computation.target)
         if not available.usable:
             return Record(stage="device", reason=available.reason)
@@ -243,7 +278,7 @@ class MeasureEstimator:
         if None in given or None in wanted:
             return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
         files = [file for file in given if file], [file for file in wanted if file]
-        return self._runner.run(TrialTask(computation.target, model, *files, budget_s))
+        return TrialTask(computation.target, model, *files, budget_s)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
         cost = self._cost(record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,6 +121,11 @@ class TrialRunner:
         if record.crashed and record.limit_s is not None:
             hangs.append(record)
         return record
+
+    def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
+        """Each task with its record, one after another; a task is asked for when the one before it is done."""
+        for task in tasks:
+            yield task, self.run(task)
 
     def close(self) -> None:
         """End the workers."""

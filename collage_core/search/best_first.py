@@ -190,6 +190,8 @@ def walk_whole(name: str, problem: SearchProblem, usable: Sequence[int], run: Se
         looped = cycle(problem, chosen) if found else None
         if looped is None:
             total = plan_total(problem, chosen) if chosen else 0
+            if found and chosen != walk.best:
+                run.reporter.better_plan(chosen, total)
             bound = cover.weights.total((cover.bound or 0) + walk.reached)
             seconds = time.perf_counter() - began
             return SearchResult(name, chosen, total, found, total if found else bound, states, transitions, seconds, walk.stopped)

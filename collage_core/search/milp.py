@@ -8,7 +8,8 @@ HiGHS computes with floating-point numbers and absolute tolerances. So the facto
 whole number that divides them all, and scaled down where they are still too large; a plan's measure is added up anew in
 whole numbers; and HiGHS's bound is lowered by what its tolerances may amount to (`_tolerance`) and rounded up to the next
 sum that there can be. Where the steps between sums are coarser than that, the proof is exact. With costs in femtoseconds as
-they were measured it is not quite: then ``optimal`` is False, and the gap (some billionths) is what was not proven.
+they were measured it is not quite: then ``optimal`` is False, and the gap (some billionths) is what was not proven. Nor is
+it where a measure that had to be scaled down is held while the next is minimised: HiGHS may lose plans at such a limit.
 
 SciPy offers no way to interrupt HiGHS. Where the run may be stopped, it is solved in slices of growing time, each from the
 start, and the question is asked in between: it ends after at most about twice the time that was allowed.
@@ -71,7 +72,7 @@ def milp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) 
     if last.chosen:
         run.reporter.bound(bound)
         run.reporter.better_plan(last.chosen, total)
-    is_best = len(solutions) == len(measures) and all(solution.is_proven for solution in solutions)
+    is_best = program.proves(solutions)
     seconds = time.perf_counter() - began
     stopped = not all(solution.is_over for solution in solutions)
     result = SearchResult("milp", last.chosen, total, is_best, bound, program.relaxations, program.columns, seconds, stopped)
@@ -146,6 +147,15 @@ class Program:
     def tells_apart(self, place: int) -> bool:
         """Whether a limit on a measure is told from the next sum by far more than HiGHS's tolerances: it was not scaled down."""
         return self._scale(place) == 1.0
+
+    def proves(self, solutions: Sequence[Solution]) -> bool:
+        """Whether `solutions` are of all measures, each proven, under limits on those before it that HiGHS tells apart."""
+        held = range(len(self._measures) - 1)
+        return (
+            len(solutions) == len(self._measures)
+            and all(solution.is_proven for solution in solutions)
+            and all(self.tells_apart(place) for place in held)
+        )
 
     def in_order(self, limits: Mapping[int, int] | None = None, *, insist: bool = False) -> list[Solution]:
         """Every measure minimised in its turn, with those before it held at their least; ends early where that fails.

@@ -225,7 +225,7 @@ def _by_program(problem: SearchProblem, usable: Sequence[int], objective: Object
     program = Program(problem, usable, listed, run)
     solutions = program.in_order(insist=True)
     chosen = solutions[-1].chosen
-    is_best = len(solutions) == len(listed) and all(solution.is_proven for solution in solutions)
+    is_best = program.proves(solutions)
     starts_with_time = dict(objective.steps[0]) == {"time": 1} and len(solutions) > len(first)
     bound = solutions[len(first)].bound if starts_with_time else 0
     total = plan_total(problem, chosen) if chosen else 0

@@ -56,7 +56,7 @@ def pareto(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET
         if not chosen or (plans and measures(problem, chosen).unknown_nodes > plans[0].measures.unknown_nodes):
             is_complete = is_complete and solutions[-1].is_over
             break
-        is_complete = is_complete and len(solutions) == len(listed) and all(solution.is_proven for solution in solutions)
+        is_complete = is_complete and program.proves(solutions)
         plan = ParetoPlan(chosen, measures(problem, chosen))
         if plans and plan.measures.bytes >= plans[-1].measures.bytes:
             is_complete = False

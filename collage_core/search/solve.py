@@ -42,7 +42,7 @@ def solve(
 
     Raises:
         CollageError: `search` is no searcher.
-        InfeasibleError: there is no plan; it names a minimal set of constraints that collide, or the nodes left uncovered.
+        InfeasibleError: there is no plan, or none was found (its message says which); where there is none it names a minimal set of constraints that collide, or the nodes left uncovered.
     """
     if search not in SEARCHERS:
         raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
@@ -52,8 +52,14 @@ def solve(
         return result
     fallback = _quick(problem, allowed) if result.stopped else None
     if fallback is None:
-        raise infeasible(problem, constraints)
+        raise _not_found(search, result) if is_feasible(problem, constraints) else infeasible(problem, constraints)
     return replace(result, chosen=fallback.chosen, total=fallback.total)
+
+
+def _not_found(search: str, result: SearchResult) -> InfeasibleError:
+    if result.stopped:
+        return InfeasibleError("the time was over before any plan was found, though there is one", "give it more with --time-limit")
+    return InfeasibleError(f"the search {search!r} found no plan, though there is one", f"search with {DEFAULT}, which finds it")
 
 
 def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from collage_core.errors import InfeasibleError
 from collage_core.graph import IndexSet
 from collage_core.search import (
     Constraint,
@@ -22,6 +23,7 @@ from collage_core.search import (
     allowed_indices,
     plan_total,
     random_plan,
+    solve,
 )
 from collage_core.search import op_dp as op_dp_module
 from collage_core.search.contraction import Contraction
@@ -351,3 +353,11 @@ def test_a_pool_values_plans_as_the_definition_does(problem: SearchProblem, data
     for plan in plans[:10]:
         assert pool.value(plan) == worth(problem, plan)
         assert pool.complete(data.draw(st.permutations(plan)), lambda fitting: fitting[0]) == plan, "a plan is complete as it is"
+
+
+def test_a_searcher_that_misses_the_only_plan_does_not_say_that_there_is_none() -> None:
+    problem = small([(0, (1,), 1), (1, (2,), 1), (2, (), 1)], [((0, 1), "a", 1), ((1, 2), "a", 1), ((0,), "a", 1)])
+    assert solve(problem).total == 2
+    with pytest.raises(InfeasibleError) as error:
+        solve(problem, (), "greedy")
+    assert error.value.message == "the search 'greedy' found no plan, though there is one"

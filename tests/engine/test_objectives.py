@@ -464,3 +464,18 @@ def test_what_is_told_of_a_plan_is_its_time(search: str, text: str) -> None:
     assert heard.ends == [found]
     assert all(total == plan_total(problem, plan) for plan, total in heard.plans)
     assert text != "memory" or heard.plans[-1] == (found.chosen, found.total)
+
+
+def test_milp_does_not_call_a_plan_best_where_a_limit_drowns_in_tolerances() -> None:
+    """Beside 10^10 bytes a few more or less are nothing to HiGHS: held at the least of them, it cannot prove what is fastest."""
+    sizes, costs = (10**10, 3, 1), {"a": (1, 2, 3, 4), "b": (4, 3, 2, 1)}
+    edges = [(0, (1,), sizes[0]), (1, (2,), sizes[1]), (2, (3,), sizes[2]), (3, (), 1)]
+    sets: list[tuple[tuple[int, ...], str, int | None]] = []
+    for target, row in costs.items():
+        sets += [((node,), target, cost) for node, cost in enumerate(row)]
+    problem, objective = small(edges, sets), parse_objective("bytes,time")
+    found = solve_for(problem, objective, (), "milp")
+    assert_well_formed(problem, range(8), found.chosen)
+    assert not found.optimal
+    exact = solve_for(problem, objective)
+    assert (exact.optimal, exact.total, bytes_of(problem, exact.chosen)) == (True, 10, 0)

@@ -143,11 +143,9 @@ def test_an_unproven_step_makes_the_list_incomplete(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("size", [10**6 + 1, 10**9 + 1, 10**12 + 1, 2**50 - 1])
 def test_beside_huge_tensors_small_ones_may_be_missed_and_that_is_said(size: int) -> None:
     """HiGHS cannot tell 10^9 + 4 bytes from 10^9 + 3: it ends all the same, and does not claim to have every plan."""
-    problem = small(
-        [(0, (1,), size), (1, (2,), 1), (2, (3,), 3), (3, (), 1)],
-        [((0,), "a", 1), ((1,), "a", 50), ((2,), "a", 60), ((3,), "a", 1)]
-        + [((1,), "b", 5), ((2,), "b", 9), ((3,), "b", 12), ((0,), "b", 100)],
-    )
+    costs = {"a": (1, 50, 60, 1), "b": (100, 5, 9, 12)}
+    sets = [((node,), target, cost) for target, row in costs.items() for node, cost in enumerate(row)]
+    problem = small([(0, (1,), size), (1, (2,), 1), (2, (3,), 3), (3, (), 1)], sets)
     found = pareto(problem, range(8))
     got = listed(found)
     assert got
