@@ -7,7 +7,7 @@ MODEL ?= mnist
 PYTEST ?=
 BENCH ?=
 
-.PHONY: help setup run test lint format page-test python-test chromium slow acceptance bench \
+.PHONY: help setup run test lint format page-test python-test chromium postgres slow acceptance bench \
         protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
@@ -19,10 +19,13 @@ setup: ## .venv from the locks, and the built page; does nothing when both are u
 run: setup ## the explorer with a sample model (MODEL=mnist); prints its address
 	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]
 
-test: setup chromium lint page-test python-test ## all that must pass before a commit
+test: setup chromium postgres lint page-test python-test ## all that must pass before a commit
 
 chromium: setup
 	@$(BIN)/python tools/chromium.py
+
+postgres: setup
+	@$(BIN)/python tools/postgres.py
 
 lint: setup ## ruff, mypy, eslint and tsc
 	$(BIN)/ruff check
@@ -38,7 +41,7 @@ format: setup ## rewrites the Python sources in the project's format
 page-test: setup ## the page's unit tests
 	$(NPM) test --silent
 
-python-test: setup chromium ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
+python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow" $(PYTEST)
 
 slow: setup ## tests that measure or build for long
@@ -67,7 +70,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
           --fork-strategy fewest --no-emit-index-url --custom-compile-command "make lock"
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
-	$(COMPILE) pyproject.toml --extra openvino --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) pyproject.toml --extra openvino --extra postgres --extra tvm --group dev -o locks/python.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt
 	$(NPM) update --package-lock-only

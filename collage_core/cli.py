@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import click
 
 from . import __version__
+from .cost_commands import costs
 from .errors import CollageError
 from .events import Event, Note
 from .json_file import read_json
@@ -261,6 +262,7 @@ def explore(
     serve(host=host, port=port, model=model, open_browser=not no_browser, shapes=fixed, hosts=hosts, behind_proxy=behind_proxy)
 
 
+collage.add_command(costs)
 
 
 def _options(given: dict[str, Any]) -> Any:

@@ -20,4 +20,5 @@ def collage_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("collage-home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLLAGE_HOME", str(folder))
+        patch.delenv("COLLAGE_COSTS", raising=False)
         yield folder

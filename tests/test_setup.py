@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import node
+import postgres
 import pytest
 import setup
 from packaging.requirements import Requirement
@@ -183,6 +184,28 @@ def test_chromium_is_installed_where_that_needs_no_question(tmp_path: Path):
     assert (tmp_path / "chromium").is_file()
 
 
+def test_without_postgresql_or_the_right_to_install_it_that_is_said_and_the_tests_go_on(tmp_path: Path):
+    code = f"import pathlib, postgres; postgres.DEBIANS = pathlib.Path({str(tmp_path)!r}); postgres.main()"
+    environment = {"PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "tools")}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0
+    assert "will be SKIPPED; to run them: sudo apt-get install postgresql" in ran.stderr
+
+
+@pytest.mark.parametrize("versions", [["9", "15", "17"], ["15", "9", "17"]])
+def test_newest_of_debians_postgresql_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: list[str]):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(postgres, "DEBIANS", tmp_path)
+    assert postgres.find() is None
+    for version in versions:
+        folder = tmp_path / version / "bin"
+        folder.mkdir(parents=True)
+        for name in ("initdb", "pg_ctl", "postgres"):
+            (folder / name).touch()
+    (tmp_path / "18" / "bin").mkdir(parents=True)
+    assert postgres.find() == tmp_path / "17" / "bin"
+
+
 def test_make_calls_only_tools_that_exist():
     called = set(re.findall(r"tools/[a-z_]+\.(?:py|sh)", (ROOT / "Makefile").read_text()))
     assert not [name for name in called if not (ROOT / name).is_file()]
@@ -235,7 +258,7 @@ def test_the_wheel_names_its_extras(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = archive.read(name).decode()
-    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == {"openvino", "tvm"}
+    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == {"openvino", "postgres", "tvm"}
     assert "License-Expression: Apache-2.0" in metadata
 
 

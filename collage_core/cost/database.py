@@ -1,190 +1,175 @@
-"""`CostDatabase`: every measurement that was ever made here, in one SQLite file that several processes share.
+"""`CostDatabase`: every measurement that was ever made here or by the team, shared by several processes.
 
 What enters and leaves are `Record`s by `CostKey`, and the transitions between toolchains. What was put is committed at
-once. A damaged file is set aside under another name, never overwritten. When nothing can be saved (locked, read-only,
-full), measuring goes on: records stay in memory, and `notes` says so.
+once. It lies in a file or on a PostgreSQL server (`places`). When it cannot be read or written (away, locked, read-only,
+full), measuring goes on: records stay in memory and are tried again, and `notes` says so. What no database took by the end
+is left as a file to import.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import os
+import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeVar
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    ColumnElement,
-    Float,
-    Integer,
-    MetaData,
-    QueuePool,
-    String,
-    Table,
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    text,
-)
-from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.engine import Connection, Engine, RowMapping
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from ..errors import CollageError
 from ..home import home
+from .lines import write_lines
+from .places import BUSY_S, FILE_NAME, DatabaseTrouble, Place, find_place
 from .records import CostKey, MeasuredTransition, Record, TransitionKey, now
+from .schema import CostRow, Row, TransitionRow, cost_row, measurements, put_rows, transition_row, transitions
+from .soundness import cleaned, flaw
 
-SCHEMA = 1
-FILE_NAME = "costs.sqlite3"
-BUSY_S = 5.0
+__all__ = ["FILE_NAME", "CostDatabase", "open_database"]
+
+T = TypeVar("T")
 _TRY_AGAIN_S = 30.0
 _CHUNK = 500
-_WORDS = {
-    sqlite3.SQLITE_BUSY: "it is locked by another program",
-    sqlite3.SQLITE_LOCKED: "it is locked by another program",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-}
 
-_metadata = MetaData()
-_meta = Table("meta", _metadata, Column("key", String, primary_key=True), Column("value", String, nullable=False))
-_measurements = Table(
-    "measurements",
-    _metadata,
-    Column("computation", String, primary_key=True),
-    Column("toolchain", String, primary_key=True),
-    Column("version", String, primary_key=True),
-    Column("threads", Integer, primary_key=True),
-    Column("machine", String, primary_key=True),
-    Column("options", String, primary_key=True),
-    Column("samples", JSON, nullable=False),
-    Column("stage", String, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("error", Float),
-    Column("stopped_early", Boolean, nullable=False),
-    Column("crashed", Boolean, nullable=False),
-    Column("limit_s", Float),
-    Column("reference_s", Float),
-    Column("created", String, nullable=False),
-    sqlite_with_rowid=False,
-)
-_transitions = Table(
-    "transitions",
-    _metadata,
-    Column("maker", String, primary_key=True),
-    Column("reader", String, primary_key=True),
-    Column("maker_version", String, primary_key=True),
-    Column("reader_version", String, primary_key=True),
-    Column("threads", Integer, primary_key=True),
-    Column("machine", String, primary_key=True),
-    Column("fixed_s", Float, nullable=False),
-    Column("per_byte_s", Float, nullable=False),
-    Column("note", String, nullable=False),
-    Column("created", String, nullable=False),
-    sqlite_with_rowid=False,
-)
+
+def open_database(where: str | Path | None = None) -> CostDatabase:
+    """The database to keep measurements in; where it cannot be used just now, measuring can begin all the same.
+
+    Args:
+        where: A path or ``postgresql://…``; None for what `COLLAGE_COSTS` names, or else the file in the user's data folder.
+
+    Raises:
+        CollageError: it is no cost database, was written by a newer version, or the URL cannot be read.
+    """
+    return CostDatabase(where, go_on=True)
 
 
 class CostDatabase:
-    """An open cost database.
+    """An open cost database. Several threads may use it.
 
     Args:
-        path: Of the file, made when it is not there; None for the one in `home`.
+        where: As `open_database` takes it.
         busy_s: How long to wait for another process that writes.
         read_only: Never write, not even a journal.
+        go_on: Open even when it cannot be used just now: what is there is read if it can be, records stay in memory.
 
     Attributes:
+        name: The path or the URL, without a password.
         notes: What the user should know: a file that was set aside, records that are not saved.
 
     Raises:
         CollageError: it cannot be opened, is no cost database, or was written by a newer version.
     """
 
-    def __init__(self, path: Path | None = None, *, busy_s: float = BUSY_S, read_only: bool = False):
-        self.path = path or home() / FILE_NAME
+    def __init__(self, where: str | Path | None = None, *, busy_s: float = BUSY_S, read_only: bool = False, go_on: bool = False):
+        self._place: Place = find_place(where, busy_s, read_only=read_only)
+        self.name = self._place.name
         self.notes: list[str] = []
-        self._read_only = read_only
-        self._busy_s = busy_s
+        self._lock = threading.RLock()
         self._unsaved: dict[CostKey, Record] = {}
-        self._try_again = 0.0
+        self._unsaved_transitions: dict[TransitionKey, MeasuredTransition] = {}
+        self._try_again = {"read": 0.0, "written": 0.0}
+        self._told_flaw = False
+        self._engine: Engine | None = None
         try:
-            with _one_opener(self.path, read_only):
-                self._engine = self._opened()
-        except DatabaseError as error:
-            raise self._cannot_open(error) from error
+            self._engine = self._opened()
+        except DatabaseTrouble as trouble:
+            if not go_on:
+                raise
+            self._go_on(trouble)
 
     def get(self, keys: Iterable[CostKey]) -> dict[CostKey, Record]:
         """The records that there are."""
-        wanted = list(keys)
-        found = {key: self._unsaved[key] for key in wanted if key in self._unsaved}
-        groups: dict[CostKey, list[str]] = defaultdict(list)
-        for key in wanted:
-            groups[replace(key, computation="")].append(key.computation)
-        try:
-            with self._engine.connect() as connection:
-                for group, computations in groups.items():
-                    for key, record in _select(connection, computations, group):
-                        found.setdefault(key, record)
-        except DatabaseError as error:
-            self._note_trouble("read", error)
-        return found
+        wanted = set(keys)
+        computations, machines = sorted({key.computation for key in wanted}), {key.machine for key in wanted}
 
-    def of_computations(self, computations: Iterable[str]) -> list[tuple[CostKey, Record]]:
+        def read(connection: Connection) -> dict[CostKey, Record]:
+            among = measurements.c.machine.in_(machines)
+            return {key: record for key, record in self._records(connection, computations, among) if key in wanted}
+
+        found = self._tried("read", read) or {}
+        with self._lock:
+            return found | {key: self._unsaved[key] for key in wanted & self._unsaved.keys()}
+
+    def of_computations(self, computations: Iterable[str]) -> list[CostRow]:
         """Every record of these computations, whatever the toolchain, version, threads and machine."""
-        try:
-            with self._engine.connect() as connection:
-                return list(_select(connection, list(computations), None))
-        except DatabaseError as error:
-            self._note_trouble("read", error)
-            return []
+        wanted = list(computations)
+        return self._tried("read", lambda connection: list(self._records(connection, wanted))) or []
 
     def put(self, key: CostKey, record: Record) -> None:
         """Keep a record, in place of what was there; it is on disk when this returns, or `notes` says why not."""
-        self._unsaved[key] = replace(record, created=record.created or now())
-        if time.monotonic() >= self._try_again:
+        key, record = cleaned(key), cleaned(replace(record, created=record.created or now()))
+        if not self._is_sound(f"a cost of {key.toolchain}", key, record):
+            return
+        with self._lock:
+            self._unsaved[key] = record
             self._save()
 
     def count(self) -> int:
         """How many records are on disk."""
-        with self._engine.connect() as connection:
-            return connection.execute(select(func.count()).select_from(_measurements)).scalar_one()
+        with self.session() as connection:
+            return connection.execute(select(func.count()).select_from(measurements)).scalar_one()
 
     def get_transition(self, key: TransitionKey) -> MeasuredTransition | None:
-        """A transition that was measured, or found to be impossible to measure."""
-        try:
-            return self._transition([_transitions.c[name] == value for name, value in asdict(key).items()])
-        except DatabaseError as error:
-            self._note_trouble("read", error)
-            return None
+        """A transition that was measured, or found to be impossible to measure; of exactly this dtype."""
+        with self._lock:
+            if key in self._unsaved_transitions:
+                return self._unsaved_transitions[key]
+        found = self._transitions([transitions.c[name] == value for name, value in asdict(key).items()])
+        return found[0][1] if found else None
 
-    def newest_transition(self, maker: str, reader: str, machine: str, threads: int) -> MeasuredTransition | None:
-        """The same, of whatever versions were measured last."""
-        table = _transitions.c
-        return self._transition([table.maker == maker, table.reader == reader, table.machine == machine, table.threads == threads])
+    def newest_transition(self, maker: str, reader: str, machine: str, threads: int, dtype: str = "") -> MeasuredTransition | None:
+        """The same, of whatever versions were measured last.
+
+        Of `dtype`, or else of one that was measured for any; without `dtype`, what is for any comes first, then the newest.
+        """
+        table = transitions.c
+        same = [table.maker == maker, table.reader == reader, table.machine == machine, table.threads == threads]
+        if dtype:
+            same.append(table.dtype.in_((dtype, "")))
+        found = self._transitions(same)
+        fitting = [measured for key, measured in found if key.dtype == dtype] or [measured for _, measured in found]
+        return fitting[0] if fitting else None
 
     def put_transition(self, key: TransitionKey, measured: MeasuredTransition) -> None:
-        """Keep a measured transition."""
-        values = {**asdict(key), **asdict(measured), "created": now()}
+        """Keep a measured transition, as `put` does."""
+        key, measured = cleaned(key), cleaned(replace(measured, created=measured.created or now()))
+        if not self._is_sound(f"a hand-over from {key.maker} to {key.reader}", key, measured):
+            return
+        with self._lock:
+            self._unsaved_transitions[key] = measured
+            self._save()
+
+    @contextmanager
+    def session(self, *, writes: bool = False) -> Iterator[Connection]:
+        """A transaction: all that is done in it, or nothing.
+
+        Raises:
+            CollageError: the database cannot be read, or written, just now.
+        """
+        if self._engine is None:
+            with self._lock:
+                self._engine = self._engine or self._opened()
         try:
-            with self._engine.begin() as connection:
-                connection.execute(insert(_transitions).values(values).on_conflict_do_update(set_=values))
-        except DatabaseError as error:
-            self._note_trouble("written", error)
+            with self._engine.connect().execution_options(writes=writes) as connection, connection.begin():
+                yield connection
+        except DBAPIError as error:
+            raise self._place.trouble("written" if writes else "read", error) from error
 
     def close(self) -> None:
-        """Try once more to save what could not be saved, and close the file."""
-        self._save()
-        self._engine.dispose()
+        """Try once more to save what could not be saved, leave the rest as a file, and close the database."""
+        with self._lock:
+            self._try_again["written"] = 0.0
+            self._save()
+            if self._unsaved or self._unsaved_transitions:
+                self._leave_file()
+        if self._engine is not None:
+            self._engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -192,168 +177,84 @@ class CostDatabase:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _transition(self, same: list[ColumnElement[bool]]) -> MeasuredTransition | None:
-        columns = [_transitions.c[name] for name in MeasuredTransition.__slots__]
-        with self._engine.connect() as connection:
-            row = connection.execute(select(*columns).where(*same).order_by(_transitions.c.created.desc())).first()
-        return MeasuredTransition(*row) if row else None
+    def _opened(self) -> Engine:
+        engine = self._place.open()
+        self.notes += self._place.notes
+        return engine
+
+    def _go_on(self, trouble: DatabaseTrouble) -> None:
+        """Without the database, or with reading it alone where that is all that one may."""
+        self._note(f"{trouble.message} ({trouble.hint}): measuring goes on, but new costs may not be kept")
+        if trouble.code == "unwritable":
+            self._place = self._place.to_read()
+            self._tried("read", lambda connection: None)
+        else:
+            self._try_again = dict.fromkeys(self._try_again, time.monotonic() + _TRY_AGAIN_S)
+
+    def _tried(self, what: str, work: Callable[[Connection], T]) -> T | None:
+        """What `work` gives; where the database cannot be ``read`` or ``written``, None and a note, and for a while no new try."""
+        if time.monotonic() < self._try_again[what]:
+            return None
+        try:
+            with self.session(writes=what == "written") as connection:
+                return work(connection)
+        except CollageError as error:
+            self._try_again[what] = time.monotonic() + _TRY_AGAIN_S
+            words = error.words if isinstance(error, DatabaseTrouble) else error.message
+            self._note(f"the cost database {self.name!r} cannot be {what} ({words}): measuring goes on, but new costs may not be kept")
+            return None
+
+    def _records(self, connection: Connection, computations: list[str], *same: ColumnElement[bool]) -> Iterator[CostRow]:
+        """The records of `computations` to which `same` applies."""
+        for start in range(0, len(computations), _CHUNK):
+            among = measurements.c.computation.in_(computations[start : start + _CHUNK])
+            yield from self.sound(map(cost_row, connection.execute(select(measurements).where(among, *same)).mappings()))
+
+    def _transitions(self, same: list[ColumnElement[bool]]) -> list[TransitionRow]:
+        """The newest first."""
+        query = select(transitions).where(*same).order_by(transitions.c.created.desc())
+        rows = self._tried("read", lambda connection: list(map(transition_row, connection.execute(query).mappings())))
+        return list(self.sound(rows or []))
+
+    def sound(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Those that can be true; that there are others is noted."""
+        for row in rows:
+            wrong = flaw(*row)
+            if not wrong:
+                yield row
+            elif not self._told_flaw:
+                self._told_flaw = True
+                self._note(f"the cost database {self.name!r} holds what cannot be true and is not used, such as: {wrong}")
+
+    def _is_sound(self, what: str, key: CostKey | TransitionKey, value: Record | MeasuredTransition) -> bool:
+        wrong = flaw(key, value)
+        if wrong:
+            self._note(f"{what} is not kept, since it cannot be true: {wrong}")
+        return not wrong
 
     def _save(self) -> None:
-        if not self._unsaved:
+        if not self._unsaved and not self._unsaved_transitions:
             return
-        rows = [{**asdict(key), **asdict(record), "samples": list(record.samples)} for key, record in self._unsaved.items()]
-        statement = insert(_measurements)
-        columns = {column.name: statement.excluded[column.name] for column in _measurements.columns if not column.primary_key}
+
+        def write(connection: Connection) -> bool:
+            put_rows(connection, measurements, self._unsaved.items())
+            put_rows(connection, transitions, self._unsaved_transitions.items())
+            return True
+
+        if self._tried("written", write):
+            self._unsaved.clear()
+            self._unsaved_transitions.clear()
+
+    def _leave_file(self) -> None:
+        path = home() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{os.getpid()}.jsonl"
         try:
-            with self._engine.begin() as connection:
-                connection.execute(statement.on_conflict_do_update(set_=columns), rows)
-        except DatabaseError as error:
-            self._try_again = time.monotonic() + _TRY_AGAIN_S
-            self._note_trouble("written", error)
+            path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items())))
+        except OSError as error:
+            self._note(f"{len(self._unsaved)} costs could not be kept, nor written to {str(path)!r}: {error.strerror}")
             return
-        self._unsaved.clear()
+        self._note(f"{len(self._unsaved)} costs could not be kept; they are in {str(path)!r}, which `collage costs import` reads")
 
-    def _note_trouble(self, what: str, error: DatabaseError) -> None:
-        note = f"the cost database {str(self.path)!r} cannot be {what} ({_words(error)}): measuring goes on, but new costs may not be kept"
-        if note not in self.notes:
-            self.notes.append(note)
-
-    def _opened(self) -> Engine:
-        if self._read_only and not self.path.is_file():
-            raise CollageError(f"there is no cost database {str(self.path)!r}", "check the path", "no_database")
-        engine = self._engine_on_file()
-        try:
-            self._check(engine)
-        except _Damaged:
-            engine.dispose()
-            self.notes.append(f"the cost database was damaged; it was set aside as {_set_aside(self.path)!r} and a new one was begun")
-            engine = self._engine_on_file()
-            self._check(engine)
-        except BaseException:
-            engine.dispose()
-            raise
-        return engine
-
-    def _engine_on_file(self) -> Engine:
-        uri = self.path.absolute().as_uri() + (_reading(self.path) if self._read_only else "")
-        engine = create_engine(
-            "sqlite://",
-            poolclass=QueuePool,
-            creator=lambda: sqlite3.connect(uri, uri=True, timeout=self._busy_s, check_same_thread=False),
-        )
-        if not self._read_only:
-            event.listen(engine, "connect", _set_up_connection)
-        return engine
-
-    def _check(self, engine: Engine) -> None:
-        """That the file is sound and ours; makes the tables in an empty one."""
-        try:
-            with engine.begin() as connection:
-                if connection.execute(text("PRAGMA quick_check(1)")).scalar_one() != "ok":
-                    raise _Damaged
-                tables = set(inspect(connection).get_table_names())
-                if not tables and not self._read_only:
-                    _metadata.create_all(connection)
-                    connection.execute(insert(_meta).on_conflict_do_nothing(), {"key": "schema", "value": str(SCHEMA)})
-                elif not {"meta", "measurements"} <= tables:
-                    raise self._foreign()
-                schema = connection.execute(select(_meta.c.value).where(_meta.c.key == "schema")).scalar()
-        except DatabaseError as error:
-            if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and not self._read_only:
-                raise _Damaged from error
-            raise
-        if schema is None or not schema.isdigit():
-            raise self._foreign()
-        if int(schema) > SCHEMA:
-            raise CollageError(
-                f"the cost database {str(self.path)!r} was written by a newer version (schema {schema}, this one knows {SCHEMA})",
-                "update collage-explorer, or set COLLAGE_HOME to another folder",
-                "newer_database",
-            )
-
-    def _foreign(self) -> CollageError:
-        return CollageError(f"{str(self.path)!r} is an SQLite file, but no cost database of ours", "name another file", "no_database")
-
-    def _cannot_open(self, error: DatabaseError) -> CollageError:
-        hint = "end the program that holds it, or set COLLAGE_HOME to another folder"
-        return CollageError(f"the cost database {str(self.path)!r} cannot be opened: {_words(error)}", hint, "database")
-
-
-class _Damaged(Exception):
-    """The file is no sound SQLite file."""
-
-
-def _select(connection: Connection, computations: list[str], group: CostKey | None) -> Iterator[tuple[CostKey, Record]]:
-    """The records of `computations`; with `group`, only those that agree with it in everything else."""
-    same: list[Any] = []
-    if group is not None:
-        same = [_measurements.c[name] == value for name, value in asdict(group).items() if name != "computation"]
-    for start in range(0, len(computations), _CHUNK):
-        among = _measurements.c.computation.in_(computations[start : start + _CHUNK])
-        for row in connection.execute(select(_measurements).where(among, *same)).mappings():
-            yield _key(row), _record(row)
-
-
-def _key(row: RowMapping) -> CostKey:
-    return CostKey(**{name: row[name] for name in CostKey.__slots__})
-
-
-def _record(row: RowMapping) -> Record:
-    return replace(Record(**{name: row[name] for name in Record.__slots__}), samples=tuple(row["samples"]))
-
-
-def _set_up_connection(connection: sqlite3.Connection, _record: object) -> None:
-    """Readers and one writer at a time, in several processes; a file that cannot change its mode works without it."""
-    with suppress(sqlite3.OperationalError):
-        connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=NORMAL")
-
-
-def _reading(path: Path) -> str:
-    """How to open a file of someone else's without leaving anything beside it; a journal that is there must be read."""
-    journal = path.with_name(path.name + "-wal")
-    return "?mode=ro" if journal.exists() and journal.stat().st_size else "?immutable=1"
-
-
-@contextmanager
-def _one_opener(path: Path, read_only: bool) -> Iterator[None]:
-    """One process at a time looks for damage and makes the tables, so that none sets aside what another just began."""
-    if read_only:
-        yield
-        return
-    import fcntl
-
-    try:
-        lock = path.with_name(path.name + ".lock").open("w")
-    except OSError as error:
-        raise CollageError(
-            f"the cost database {str(path)!r} cannot be opened: {error.strerror}",
-            "set COLLAGE_HOME to a folder that you can write",
-            "unwritable",
-        ) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _set_aside(path: Path) -> str:
-    """Give a damaged file, and what belongs to it, another name; the new name is returned."""
-    stem = f"{path.name}.damaged-{datetime.now(UTC):%Y-%m-%d}"
-    aside, number = path.with_name(stem), 1
-    while aside.exists():
-        number += 1
-        aside = path.with_name(f"{stem}-{number}")
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
-    return str(aside)
-
-
-def _code(error: DatabaseError) -> int:
-    """SQLite's primary result code."""
-    return int(getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
-
-
-def _words(error: DatabaseError) -> str:
-    return _WORDS.get(_code(error), str(error.orig))
+    def _note(self, note: str) -> None:
+        with self._lock:
+            if note not in self.notes:
+                self.notes.append(note)

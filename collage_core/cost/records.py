@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ class CostKey:
         threads: Threads that the kernel was given.
         machine: As `machine_id` gives it.
         options: Whatever else of the toolchain changes the result: its precision.
+        weights: A digest of the weights' values, for a toolchain that looks at them; empty for the others.
     """
 
     computation: str
@@ -33,6 +34,7 @@ class CostKey:
     threads: int
     machine: str
     options: str = ""
+    weights: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class Record:
         limit_s: It was ended after that many seconds; a trial that may take longer is worth another try.
         reference_s: Seconds of a small fixed computation just before: tells a slowed-down machine.
         created: UTC, ISO 8601.
+        unsteady: By what share the machine's speed drifted while it was timed, where the samples were corrected for that.
+        worker: Name of the machine that measured it, in a fleet; empty for this one.
+        seconds_spent: What building, checking and timing it took.
     """
 
     samples: tuple[float, ...] = ()
@@ -60,6 +65,9 @@ class Record:
     limit_s: float | None = None
     reference_s: float | None = None
     created: str = ""
+    unsteady: float = 0.0
+    worker: str = ""
+    seconds_spent: float = 0.0
 
     @property
     def is_lasting(self) -> bool:
@@ -77,7 +85,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class TransitionKey:
-    """What a measured transition depends on."""
+    """What a measured transition depends on; an empty `dtype` means any."""
 
     maker: str
     reader: str
@@ -85,15 +93,20 @@ class TransitionKey:
     reader_version: str
     threads: int
     machine: str
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTransition:
-    """What measuring a hand-over came to; `note` says why it could not be measured, and then it counts as free."""
+    """What measuring a hand-over came to; `note` says why it could not be measured, and then it counts as free.
+
+    `created` (UTC, ISO 8601) is when; two that say the same at different times are equal.
+    """
 
     fixed_s: float = 0.0
     per_byte_s: float = 0.0
     note: str = ""
+    created: str = field(default="", compare=False)
 
 
 @cache

@@ -1,7 +1,8 @@
 """`ReplayEstimator`: costs that were measured before, from a cost database or from the record of a run. Nothing is run.
 
-What enters is a file; what leaves are its costs with the source ``recorded``. What it does not know is unknown, never
+What enters is a file or a team's database; what leaves are its costs with the source ``recorded``. What it does not know is unknown, never
 made up. Of a database that holds several machines, the one that knows most of what is asked is replayed, and only that.
+What a toolchain measured for certain weights says nothing of others, and is left out.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..graph import DataflowGraph
 from ..rules import HOST_TARGET, CandidatePartition
 from .cost import Cost
 from .database import CostDatabase
+from .places import is_url
 from .records import CostKey, Record
 from .transition import FREE, Transition, TransitionModel, transitions_from_json
 
@@ -33,7 +35,7 @@ class ReplayEstimator:
     """Recorded costs.
 
     Args:
-        path: A cost database, or a ``run.json`` or ``run.json.gz``.
+        where: A cost database (a path or ``postgresql://…``), or a ``run.json`` or ``run.json.gz``.
         percentile: Of the samples in a database.
         emit: Gets a `Note` that says whose measurements are replayed.
 
@@ -41,9 +43,9 @@ class ReplayEstimator:
         CollageError: the file cannot be read or is neither of these.
     """
 
-    def __init__(self, path: Path, *, percentile: float = 50.0, emit: Emit = lambda event: None):
-        self.name = f"replay:{path}"
-        self._source: _Source = _open(path, percentile, emit)
+    def __init__(self, where: str | Path, *, percentile: float = 50.0, emit: Emit = lambda event: None):
+        self._source: _Source = _open(where, percentile, emit)
+        self.name = f"replay:{self._source.name}"
 
     @property
     def machine(self) -> str:
@@ -63,11 +65,11 @@ class ReplayEstimator:
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """What the file has of these targets; a pair that it does not have costs nothing."""
-        pairs = ((maker, reader) for maker in targets for reader in targets)
-        return TransitionModel({pair: self._source.transition(*pair) for pair in pairs if self._source.transition(*pair) != FREE})
+        pairs = {(maker, reader): self._source.transition(maker, reader, "") for maker in targets for reader in targets}
+        return TransitionModel({pair: transition for pair, transition in pairs.items() if transition != FREE})
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
-        pair = self._source.transition(maker, reader)
+        pair = self._source.transition(maker, reader, dtype)
         return pair.fixed_s + pair.per_byte_s * size
 
     def close(self) -> None:
@@ -76,6 +78,7 @@ class ReplayEstimator:
 
 
 class _Source(Protocol):
+    name: str
     title: str
 
     @property
@@ -83,7 +86,7 @@ class _Source(Protocol):
 
     def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]: ...
 
-    def transition(self, maker: str, reader: str) -> Transition: ...
+    def transition(self, maker: str, reader: str, dtype: str) -> Transition: ...
 
     def close(self) -> None: ...
 
@@ -92,7 +95,8 @@ class _RunSource:
     """The record of a run: costs by the candidates' ids."""
 
     def __init__(self, path: Path, data: Any):
-        self.title = f"the run {str(path)!r}"
+        self.name = str(path)
+        self.title = f"the run {self.name!r}"
         if not isinstance(data, dict) or data.get("schema") != _RUN_SCHEMA or not isinstance(data.get("candidates"), list):
             raise _unreadable(path, "it is JSON, but not the record of a run")
         self._costs: dict[str, Cost] = {}
@@ -108,7 +112,7 @@ class _RunSource:
     def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
         return self._costs
 
-    def transition(self, maker: str, reader: str) -> Transition:
+    def transition(self, maker: str, reader: str, dtype: str) -> Transition:
         return self._transitions.pairs.get((maker, reader), FREE)
 
     def close(self) -> None:
@@ -118,9 +122,11 @@ class _RunSource:
 class _DatabaseSource:
     """A cost database: costs by computation, of one machine and one number of threads."""
 
-    def __init__(self, path: Path, percentile: float, emit: Emit):
-        self.title = f"the cost database {str(path)!r}"
-        self._database = CostDatabase(path, read_only=True)
+    def __init__(self, where: str | Path, percentile: float, emit: Emit):
+        self._database = CostDatabase(where, read_only=True)
+        self.name = self._database.name
+        self.title = f"the cost database {self.name!r}"
+        self._told = 0
         self._percentile = percentile
         self._emit = emit
         self._setting: tuple[str, int] | None = None
@@ -132,6 +138,9 @@ class _DatabaseSource:
     def costs(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Mapping[str, Cost]:
         key = graph.computations.key
         found = self._database.of_computations(dict.fromkeys(key(candidate.inside) for candidate in candidates))
+        for note in self._database.notes[self._told :]:
+            self._emit(Note(note))
+        self._told = len(self._database.notes)
         newest = self._newest(found, {candidate.target for candidate in candidates})
         made = {}
         for candidate in candidates:
@@ -140,10 +149,10 @@ class _DatabaseSource:
                 made[candidate.id] = record.cost(self._percentile, "recorded")
         return made
 
-    def transition(self, maker: str, reader: str) -> Transition:
+    def transition(self, maker: str, reader: str, dtype: str) -> Transition:
         if self._setting is None:
             return FREE
-        found = self._database.newest_transition(maker, reader, *self._setting)
+        found = self._database.newest_transition(maker, reader, *self._setting, dtype)
         return Transition(found.fixed_s, found.per_byte_s) if found else FREE
 
     def close(self) -> None:
@@ -153,7 +162,7 @@ class _DatabaseSource:
         """(target, computation) → its newest record, all of the setting that knows most of what was asked first."""
         by_setting: dict[tuple[str, int], dict[tuple[str, str], Record]] = defaultdict(dict)
         for key, record in sorted(found, key=lambda item: item[1].created):
-            if key.toolchain in targets:
+            if key.toolchain in targets and not key.weights:
                 by_setting[key.machine, key.threads][key.toolchain, key.computation] = record
         if self._setting is None and by_setting:
             counts = Counter({setting: len(records) for setting, records in by_setting.items()})
@@ -164,7 +173,10 @@ class _DatabaseSource:
         return by_setting[self._setting] if self._setting else {}
 
 
-def _open(path: Path, percentile: float, emit: Emit) -> _Source:
+def _open(where: str | Path, percentile: float, emit: Emit) -> _Source:
+    if is_url(where):
+        return _DatabaseSource(where, percentile, emit)
+    path = Path(where)
     try:
         with path.open("rb") as file:
             head = file.read(len(_SQLITE_MAGIC))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 
 from collage_core.cost import Cost, make_estimator
 from collage_core.cost.database import CostDatabase
-from collage_core.cost.records import CostKey, MeasuredTransition, Record, TransitionKey
+from collage_core.cost.housekeeping import merge
+from collage_core.cost.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.cost.replay import ReplayEstimator
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
@@ -98,6 +100,57 @@ def test_database_gives_its_transitions(path: Path) -> None:
     assert estimator.transition("a", "b", 10, "float32") == 6.0
     assert estimator.transition("b", "a", 10, "float32") == 0.0
     assert estimator.transitions(["a", "b"]).to_json() == {"a->b": {"fixed_s": 1.0, "per_byte_s": 0.5}}
+
+
+def test_transition_of_the_dtype_is_replayed(path: Path) -> None:
+    pair = TransitionKey("a", "b", "1", "1", 1, "one")
+    with CostDatabase(path) as database:
+        database.put(key("a", CONV), Record(samples=(1.0,)))
+        database.put_transition(pair, MeasuredTransition(1.0))
+        database.put_transition(replace(pair, dtype="float16"), MeasuredTransition(2.0))
+    estimator = ReplayEstimator(path)
+    costs(estimator, candidate("a", CONV))
+    assert [estimator.transition("a", "b", 10, dtype) for dtype in ("float16", "float32")] == [2.0, 1.0]
+    assert estimator.transitions(["a", "b"]).to_json() == {"a->b": {"fixed_s": 1.0, "per_byte_s": 0.0}}
+
+
+def test_cost_for_certain_weights_is_not_replayed_for_others(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(replace(key("a", CONV), weights="d1ce"), Record(samples=(1.0,)))
+    (cost,) = costs(ReplayEstimator(path), candidate("a", CONV))
+    assert cost.is_unknown
+
+
+def test_imported_costs_of_another_machine_are_replayed_when_named_and_never_mixed_in(path: Path) -> None:
+    """What is measured here never takes them; a replay does, says whose they are, and leaves out those of this machine."""
+    own, theirs = replace(key("a", CONV), machine=machine_id()), key("a", CONV, "a shed")
+    with CostDatabase(path) as database:
+        database.put(own, Record(samples=(1.0,)))
+        brought = [(theirs, Record(samples=(2.0,), created=OLD)), (key("a", ADD, "a shed"), Record(samples=(3.0,), created=OLD))]
+        merge(database, brought, [])
+        assert list(database.get([own, replace(own, computation=brought[1][0].computation)])) == [own]
+    events: list[Event] = []
+    found = costs(ReplayEstimator(path, emit=events.append), candidate("a", CONV), candidate("a", ADD))
+    assert [cost.seconds for cost in found] == [2.0, 3.0]
+    assert [cost.source for cost in found] == ["recorded", "recorded"]
+    assert events == [
+        Note("costs are replayed as recorded on a shed with 1 threads; 1 other machines or numbers of threads in it are left out")
+    ]
+
+
+def test_rows_that_cannot_be_true_are_not_replayed(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(key("a", CONV), Record(samples=(1.0,)))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE measurements SET samples = '[NaN]'")
+    connection.commit()
+    connection.close()
+    events: list[Event] = []
+    (cost,) = costs(ReplayEstimator(path, emit=events.append), candidate("a", CONV))
+    assert cost.is_unknown
+    (note,) = events
+    assert isinstance(note, Note)
+    assert "holds what cannot be true and is not used, such as: samples[0] is nan" in note.text
 
 
 def run_document() -> dict[str, Any]:

@@ -1,0 +1,171 @@
+"""What is done with a cost database as a whole: select, count, merge and remove. The `collage costs` commands rest on it.
+
+What enters is an open database; nothing here goes on in memory when it cannot be used, as measuring does: it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, and_, delete, false, func, or_, select, true
+from sqlalchemy.engine import Connection
+
+from .database import CostDatabase
+from .schema import CostRow, Row, TransitionRow, cost_row, measurements, put_rows, transition_row, transitions
+
+_CHUNK = 500
+_GROUP = ("machine", "toolchain", "version", "threads", "options")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which costs are meant: those to which all that is given applies. A hand-over is meant if either of its ends is.
+
+    Attributes:
+        toolchain, version: Exactly.
+        machine: A pattern, as `fnmatch` knows it.
+        computation: What its digest begins with; no hand-over has one.
+        before: Measured before this time (UTC, ISO 8601).
+    """
+
+    toolchain: str = ""
+    version: str = ""
+    machine: str = ""
+    computation: str = ""
+    before: str = ""
+
+
+@dataclass
+class Group:
+    """Costs that may be compared with each other.
+
+    Attributes:
+        costs: How many there are, those that failed included.
+        failed: How many of them failed, by stage.
+        newest: When the last of them was measured.
+    """
+
+    machine: str
+    toolchain: str
+    version: str
+    threads: int
+    options: str
+    costs: int = 0
+    failed: dict[str, int] = field(default_factory=dict)
+    newest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What became of the rows that were brought: new, in place of an older one, or dropped for one that is as new."""
+
+    new: int
+    replaced: int
+    kept: int
+
+    def __add__(self, other: Merged) -> Merged:
+        return Merged(self.new + other.new, self.replaced + other.replaced, self.kept + other.kept)
+
+
+def records(database: CostDatabase, selection: Selection) -> list[CostRow]:
+    """The costs that are meant, in the order of their keys."""
+    with database.session() as connection:
+        query = select(measurements).where(_meant(connection, selection)).order_by(*measurements.primary_key)
+        return list(database.sound(map(cost_row, connection.execute(query).mappings())))
+
+
+def hand_overs(database: CostDatabase, selection: Selection) -> list[TransitionRow]:
+    """The transitions that are meant, in the order of their keys."""
+    with database.session() as connection:
+        query = select(transitions).where(_meant_transitions(connection, selection)).order_by(*transitions.primary_key)
+        return list(database.sound(map(transition_row, connection.execute(query).mappings())))
+
+
+def groups(database: CostDatabase, selection: Selection) -> list[Group]:
+    """How many costs there are, by all that they must have in common to be compared."""
+    columns = [measurements.c[name] for name in _GROUP]
+    counted = (func.count(), func.max(measurements.c.created))
+    made: dict[tuple[Any, ...], Group] = {}
+    with database.session() as connection:
+        query = select(*columns, measurements.c.stage, *counted).where(_meant(connection, selection))
+        for *names, stage, count, newest in connection.execute(query.group_by(*columns, measurements.c.stage)):
+            group = made.setdefault(tuple(names), Group(*names))
+            group.costs += count
+            group.newest = max(group.newest, newest)
+            if stage:
+                group.failed[stage] = count
+    return [made[names] for names in sorted(made)]
+
+
+def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[TransitionRow]) -> Merged:
+    """Take rows in, all of them or none. Of two with equal keys the newer stays, and of two as new the one that is there.
+
+    Raises:
+        CollageError: the database cannot be written.
+    """
+    with database.session(writes=True) as connection:
+        return _merge(connection, measurements, costs) + _merge(connection, transitions, pairs)
+
+
+def remove(database: CostDatabase, selection: Selection) -> tuple[int, int]:
+    """Remove what is meant; how many costs and how many transitions that were.
+
+    Raises:
+        CollageError: the database cannot be written.
+    """
+    with database.session(writes=True) as connection:
+        costs = connection.execute(delete(measurements).where(_meant(connection, selection))).rowcount
+        return costs, connection.execute(delete(transitions).where(_meant_transitions(connection, selection))).rowcount
+
+
+def _merge(connection: Connection, table: Table, rows: Sequence[Row]) -> Merged:
+    newest: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = astuple(row[0])
+        if key not in newest or row[1].created > newest[key][1].created:
+            newest[key] = row
+    there = dict(_created(connection, table, newest))
+    new: list[Row] = [row for key, row in newest.items() if key not in there]
+    newer: list[Row] = [row for key, row in newest.items() if row[1].created > there.get(key, row[1].created)]
+    put_rows(connection, table, [*new, *newer], only_newer=True)
+    return Merged(len(new), len(newer), len(rows) - len(new) - len(newer))
+
+
+def _created(connection: Connection, table: Table, keys: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Of the keys that are there, when they were measured. Asked by the first column, which tells costs well apart."""
+    first, *_ = columns = list(table.primary_key)
+    names = sorted({key[0] for key in keys})
+    for start in range(0, len(names), _CHUNK):
+        among = first.in_(names[start : start + _CHUNK])
+        for *key, created in connection.execute(select(*columns, table.c.created).where(among)):
+            yield tuple(key), created
+
+
+def _meant(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+    table = measurements.c
+    same = [table[name] == value for name in ("toolchain", "version") if (value := getattr(selection, name))]
+    if selection.computation:
+        same.append(table.computation.startswith(selection.computation, autoescape=True))
+    return and_(true(), *same, *_common(connection, measurements, selection))
+
+
+def _meant_transitions(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+    table, ends = transitions.c, []
+    for end in ("maker", "reader"):
+        asked = ((table[end], selection.toolchain), (table[f"{end}_version"], selection.version))
+        ends.append(and_(true(), *(column == value for column, value in asked if value), *_common(connection, transitions, selection)))
+    return false() if selection.computation else or_(*ends)
+
+
+def _common(connection: Connection, table: Table, selection: Selection) -> list[ColumnElement[bool]]:
+    """Conditions on what both tables have."""
+    same: list[ColumnElement[bool]] = []
+    if selection.machine:
+        there = connection.execute(select(table.c.machine).distinct()).scalars()
+        same.append(table.c.machine.in_([name for name in there if fnmatchcase(name, selection.machine)]))
+    if selection.before:
+        same.append(table.c.created < selection.before)
+    return same

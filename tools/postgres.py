@@ -1,0 +1,40 @@
+"""Sees to it that the database tests have a PostgreSQL to start (``make test``): installs Debian's where that needs no question.
+
+Otherwise it says that these tests will be skipped, and what to type to have them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import debian
+
+COMMAND = "sudo apt-get install postgresql"
+DEBIANS = Path("/usr/lib/postgresql")
+
+
+def find() -> Path | None:
+    """The folder with `initdb` and `pg_ctl`; Debian keeps them off the path, in one folder a version."""
+    on_path = shutil.which("initdb")
+    folders = [Path(on_path).resolve().parent] if on_path else []
+    folders += sorted(DEBIANS.glob("*/bin"), key=lambda folder: (len(folder.parent.name), folder.parent.name), reverse=True)
+    return next((folder for folder in folders if all((folder / name).is_file() for name in ("initdb", "pg_ctl", "postgres"))), None)
+
+
+def main() -> None:
+    if find():
+        return
+    before = debian.prefix()
+    if before is not None:
+        print("test: installing Debian's postgresql for the tests of the team's cost database", flush=True)
+        if debian.install("postgresql", before) and find():
+            return
+    print(
+        f"test: NO PostgreSQL: the tests of the team's cost database will be SKIPPED; to run them: {COMMAND}", file=sys.stderr, flush=True
+    )
+
+
+if __name__ == "__main__":
+    main()
