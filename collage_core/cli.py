@@ -22,6 +22,7 @@ from .cost_commands import costs
 from .errors import CollageError
 from .events import Event, Note
 from .json_file import read_json
+from .worker_command import worker
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -263,6 +264,7 @@ def explore(
 
 
 collage.add_command(costs)
+collage.add_command(worker)
 
 
 def _options(given: dict[str, Any]) -> Any:

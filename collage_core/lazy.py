@@ -71,6 +71,7 @@ class LazyCosts:
             self._alike[sort].append(candidate)
         self._costs: dict[Hashable, Cost] = {}
         self._learn(known)
+        self._level = LEVELS[0]
         self.is_cut_off = False
 
     def run(self) -> Costed:
@@ -78,12 +79,13 @@ class LazyCosts:
         try:
             self._measure_largest()
             for level in LEVELS:
-                self._settle(level)
+                self._level = level
+                self._settle()
                 if self.share >= SHARE:
                     break
         except Cancelled:
             self.is_cut_off = True
-        return self._costed(LEVELS[-1])
+        return self._costed()
 
     def measured(self, costed: Costed, chosen: Iterable[int]) -> Costed | None:
         """`costed` with the estimates among `chosen` measured; None where there are none."""
@@ -114,9 +116,9 @@ class LazyCosts:
                 largest[candidate.target] = candidate
         self._measure([candidate for candidate in largest.values() if self._is_open(candidate)])
 
-    def _settle(self, level: float) -> None:
+    def _settle(self) -> None:
         while True:
-            costed = self._costed(level)
+            costed = self._costed()
             chosen = [costed[place].held for place in self._search(costed)]
             wanted = [held for held in chosen if isinstance(held, CandidatePartition) and self._is_open(held)]
             if not wanted:
@@ -135,7 +137,7 @@ class LazyCosts:
         for candidate, cost in costs.items():
             self._costs[self._sort[candidate]] = cost
 
-    def _costed(self, level: float) -> Costed:
+    def _costed(self) -> Costed:
         """Every candidate with its cost; of those that were not measured, the bound."""
         known, open_ = {}, {}
         for sort, alike in self._alike.items():
@@ -144,6 +146,6 @@ class LazyCosts:
                 open_[sort] = alike[0].target, alike[0].inside
             elif cost.seconds is not None and alike[0].target != HOST_TARGET:
                 known[alike[0].target, alike[0].inside] = cost.seconds
-        bounds = self._predictor.bounds(known, open_.values(), level)
+        bounds = self._predictor.bounds(known, open_.values(), self._level)
         estimates = {sort: Cost(bounds[place], "estimate", reason=NOT_MEASURED) for sort, place in open_.items()}
         return [CostedCandidate(c, self._costs.get(self._sort[c]) or estimates[self._sort[c]]) for c in self._candidates]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import finding
+from .certainty import by_priority_within_noise, noise_s, stability
 from .cost import Cost, CostEstimator, Known, LazyEstimator, make_estimator
 from .errors import AccuracyError, Cancelled, CollageError, InfeasibleError
 from .events import CandidateCosted, Emit, Event, Note
@@ -45,12 +46,16 @@ from .planning import (
     search_document,
     search_first,
     searched,
+    within_noise,
 )
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
 from .samples import resolve
 from .search import FEMTOSECONDS, Constraint, SearchProblem, SearchResult, Transition, parse_constraints, parse_objective, solve
 from .toolchains import get
+
+MOST_OFFENDERS = 8
+"""Partitions that are done without, one after another, where the whole plan errs too much."""
 
 __all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again"]
 
@@ -86,10 +91,25 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunR
         make_folder(options.out)
         record.save(options.out)
     if options.is_measured or (options.out is not None and run.can_build()):
-        run.build(record)
+        record = _built(run, record)
         if options.out is not None:
             record.save(options.out)
         check_accuracy(record.document["verify"], record.plan.accuracy)
+    return record
+
+
+def _built(run: Run, record: RunRecord) -> RunRecord:
+    """Build the plan; while it errs too much, another one without the partition that errs most."""
+    for _ in range(MOST_OFFENDERS):
+        if run.build(record):
+            return record
+        verify, before = record.document["verify"], run.planned
+        if not run.do_without_worst(verify["max_rel_error"]):
+            return record
+        record = run.record()
+        if run.planned.final.chosen == before.final.chosen:
+            break
+    run.build(record)
     return record
 
 
@@ -208,11 +228,25 @@ class Run:
                 planned = replace(planned, first=final, final=final)
             self.emit(plan_event(planned.problem, planned.first, 0))
         with self.phases("merge"):
-            self.planned = merge_rounds(planned, self.search_over, self.cost_merged, self.emit)
-            self.regret_s = regret_seconds(self.planned, self.constraints(self.planned.problem))
+            self._decide(merge_rounds(planned, self.search_over, self.cost_merged, self.emit))
         said = by_priority(self.planned)
         if said:
             self.emit(Note(said))
+
+    def _decide(self, best: Planned) -> None:
+        """The plan, where measurements can tell the best one, and how sure it is."""
+        self.planned = best
+        self.baselines = self._baselines()
+        constraints = self.constraints(best.problem)
+        totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
+        self.planned = by_priority_within_noise(best, constraints, self.how, min(totals, default=None))
+        chosen = {index: best.problem.candidates[index] for index in self.planned.final.chosen}
+        self.preferred = {candidate.id for index, candidate in chosen.items() if index not in best.final.chosen}
+        if self.preferred:
+            above_s = (self.planned.final.total - best.final.total) / FEMTOSECONDS
+            self.emit(Note(within_noise(len(self.preferred), above_s, noise_s(best))))
+        self.stability = stability(self.planned, constraints, self.how)
+        self.regret_s = regret_seconds(self.planned, constraints)
 
     def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Costs of neighbours as one, given as (target, nodes as bits)."""
@@ -272,7 +306,7 @@ class Run:
             machine=self.estimator.machine,
             accuracy=self.found.accuracy(),
             total_s=self.planned.final.total / FEMTOSECONDS,
-            partitions=placed_partitions(self.found.graph, self.planned),
+            partitions=placed_partitions(self.found.graph, self.planned, self.stability, self.preferred),
             transitions=placed_transitions(self.planned),
         )
         return RunRecord(
@@ -306,7 +340,7 @@ class Run:
             "targets": targets,
             "search": search_document(self.planned),
             "plan": plan_document(self.plan),
-            "baselines": self._baselines(),
+            "baselines": self.baselines,
             "verify": {
                 "measured_s": None,
                 "additive_error_s": None,
@@ -333,18 +367,44 @@ class Run:
         total_s = result.total / FEMTOSECONDS if is_known else None
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": "" if is_known else "some of its costs are not known"}
 
-    def build(self, record: RunRecord) -> None:
-        """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document."""
+    def do_without_worst(self, error: float) -> bool:
+        """Search again without the partition of the plan that errs most; False where none errs, or there is no plan without it."""
+        usable = [place for place, item in enumerate(self.planned.costed) if not item.cost.is_invalid]
+        chosen = [usable[index] for index in self.planned.final.chosen]
+        place = max(chosen, key=lambda place: self.planned.costed[place].cost.error or 0.0)
+        worst = self.planned.costed[place]
+        if not worst.cost.error:
+            return False
+        own = f"of its partitions this one erred most: {worst.cost.error:.3g}"
+        reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; {own}"
+        costed = [*self.planned.costed]
+        costed[place] = CostedCandidate(worst.held, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
+        try:
+            planned = replace(self.search_over(costed), first=self.planned.first)
+        except InfeasibleError:
+            return False
+        where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
+        self.emit(Note(f"{reason} ({where}): the search goes on without it"))
+        self._decide(merge_rounds(planned, self.search_over, self.cost_merged, self.emit))
+        return True
+
+    def build(self, record: RunRecord) -> bool:
+        """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document.
+
+        Whether the plan is within its accuracy; where it is not, nothing is timed beside it.
+        """
         from .building import build_and_verify, measure_side_by_side
 
         document = record.document
         with build_and_verify(self.found.model, self.plan, self.inputs, self.phases, self.emit, self.options.out) as built:
             document["verify"].update(built.verify)
-            if self.options.is_measured:
+            is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
+            if self.options.is_measured and is_right:
                 with self.phases("baselines"):
                     plans = {name: self._plan_of(chosen) for name, chosen in self.baseline_plans.items()}
                     measure_side_by_side(built, plans, document, self.emit)
         document["phases"] = self.phases.to_json()
+        return is_right
 
     def _plan_of(self, chosen: tuple[int, ...]) -> Plan:
         final = replace(self.planned.final, chosen=chosen)

@@ -5,7 +5,7 @@ Design, "Well-formed plan". Plain data, but for the costs of merged partitions, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -157,8 +157,15 @@ def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> Pla
     return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(c.inside)) for c in chosen), number)
 
 
-def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPartition, ...]:
-    """The chosen candidates, as a plan lists them."""
+def placed_partitions(
+    graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, preferred: Collection[str] = ()
+) -> tuple[PlacedPartition, ...]:
+    """The chosen candidates, as a plan lists them.
+
+    Args:
+        stability: Id → share of the draws in which it is chosen.
+        preferred: Ids of those that priority decided, since measuring could not.
+    """
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     wanted = {candidate.inside for candidate in chosen}
     by_place = {(item.inside, item.target): item for item in planned.costed if item.inside in wanted}
@@ -177,7 +184,8 @@ def placed_partitions(graph: DataflowGraph, planned: Planned) -> tuple[PlacedPar
                 spread_s=item.cost.spread_s,
                 samples=item.cost.samples,
                 source=item.cost.source,
-                decided_by="priority" if item.cost.seconds is None and item.target != HOST_TARGET else "cost",
+                decided_by="priority" if item.id in preferred or _is_unknown(item) else "cost",
+                stability=(stability or {}).get(item.id),
             )
         )
     return tuple(made)
@@ -194,6 +202,18 @@ def by_priority(planned: Planned) -> str:
     listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
     order = ", ".join(problem.priorities)
     return f"the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed}): there the order {order} decided"
+
+
+def within_noise(count: int, above_s: float, noise: float) -> str:
+    """What is said where priority decided because measuring could not."""
+    return (
+        f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
+        f"and its total is known to {noise * 1e6:.3g} µs"
+    )
+
+
+def _is_unknown(item: CostedCandidate) -> bool:
+    return item.cost.seconds is None and item.target != HOST_TARGET
 
 
 def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:

@@ -61,17 +61,18 @@ def defines(tree: ast.Module | ast.ClassDef, parts: list[str]) -> bool:
 
 @cache
 def commands(root: Path) -> frozenset[str]:
-    """Names of the ``collage`` commands, from the decorators in the sources (``@collage.command("costs")``, ``@collage.command()``)."""
+    """Names of the ``collage`` commands, from the decorators in ``cli.py`` (``@collage.command()``) and beside it."""
     found = set()
-    for path in (root / "collage_core").rglob("cli*.py"):
-        for part in ast.walk(ast.parse(path.read_text())):
+    for path in (root / "collage_core").glob("*.py"):
+        owner = "collage" if path.name == "cli.py" else "click" if "_command" in path.name else ""
+        for part in ast.walk(ast.parse(path.read_text())) if owner else ():
             if isinstance(part, ast.FunctionDef):
-                found |= {name for decorator in part.decorator_list if (name := command_name(decorator, part.name))}
+                found |= {name for decorator in part.decorator_list if (name := command_name(decorator, part.name, owner))}
     return frozenset(found)
 
 
-def command_name(decorator: ast.expr, function: str) -> str | None:
-    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) not in ("collage.command", "collage.group"):
+def command_name(decorator: ast.expr, function: str, owner: str) -> str | None:
+    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) not in (f"{owner}.command", f"{owner}.group"):
         return None
     given = [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]
     given += [word.value.value for word in decorator.keywords if word.arg == "name" and isinstance(word.value, ast.Constant)]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-HELPERS = {"errors", "events", "home", "isolation"}
+HELPERS = {"errors", "events", "home", "isolation", "json_file"}
 """Rooms that every other room may import."""
 
 
@@ -31,11 +31,11 @@ def room(rooms: str = "", libraries: str = "") -> Room:
     return Room(frozenset(rooms.split()), frozenset(libraries.split()))
 
 
-ENGINE = "graph rules model toolchains cost search plan rewrite runtime export samples"
+ENGINE = "graph rules model toolchains cost fleet search plan rewrite runtime export samples"
 
 PARTS = {
-    "pipeline": {"api", "building", "finding", "options", "planning", "record"},
-    "cli": {"explaining", "standalone", "terminal"},
+    "pipeline": {"api", "building", "finding", "lazy", "options", "planning", "record"},
+    "cli": {"cost_commands", "explaining", "standalone", "terminal", "worker_command"},
 }
 """Files beside ``pipeline.py`` and ``cli.py`` that are one room with them."""
 
@@ -44,12 +44,14 @@ TABLE = {
     "events": room(),
     "home": room(),
     "isolation": room("", "psutil"),
+    "json_file": room(),
     "graph": room("", "numpy"),
     "rules": room("graph"),
     "model": room("graph", "google ml_dtypes numpy onnx onnxruntime"),
     "samples": room("model", "numpy onnx"),
     "toolchains": room("graph rules model", "ml_dtypes numpy onnx"),
-    "cost": room("graph rules model toolchains", "numpy onnx psutil sqlalchemy"),
+    "cost": room("graph rules model toolchains", "numpy onnx psutil psycopg scipy sqlalchemy"),
+    "fleet": room("toolchains cost", "numpy tvm tvm_ffi"),
     "search": room("graph", "numpy scipy"),
     "plan": room("", "pydantic"),
     "runtime": room("graph toolchains", "numpy tvm tvm_ffi"),

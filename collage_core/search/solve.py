@@ -42,7 +42,8 @@ def solve(
 
     Raises:
         CollageError: `search` is no searcher.
-        InfeasibleError: there is no plan, or none was found (its message says which); where there is none it names a minimal set of constraints that collide, or the nodes left uncovered.
+        InfeasibleError: there is no plan, or none was found (its message says which). Where there is none it names a minimal
+            set of constraints that collide, or the nodes left uncovered.
     """
     if search not in SEARCHERS:
         raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")

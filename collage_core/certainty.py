@@ -1,0 +1,130 @@
+"""How sure a plan is: its stability, and what is decided by priority because measurements cannot decide it.
+
+Design, "Stability"; requirement 153. What enters is a plan with its candidates' costs; what leaves are shares, or another plan.
+A measured median is off by about 1.25 of the samples' standard deviation over the root of their number, and that deviation is
+taken from the quartiles, which a few slow samples don't touch. Nothing is known of how sure an estimate is: it stands as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .cost import Cost
+from .errors import InfeasibleError
+from .planning import How, Planned, searched
+from .record import CostedCandidate
+from .rules import HOST_TARGET, CandidatePartition
+from .search import FEMTOSECONDS, Constraint, SearchCandidate, SearchProblem, SearchResult, femtoseconds
+
+DRAWS = 100
+LONGEST_S = 2.0
+FEWEST_DRAWS = 10
+"""With fewer draws in the time, nothing is said of stability."""
+_HALF_QUARTILES = 0.6745
+_MEDIAN = 1.2533
+_SURE = 1.96
+
+
+def standard_error_s(cost: Cost) -> float:
+    """By how much the measured median of `cost` may be off, as a standard error in seconds; 0 where that is not known."""
+    if cost.spread_s is None or cost.samples < 2:
+        return 0.0
+    return _MEDIAN * cost.spread_s / _HALF_QUARTILES / math.sqrt(cost.samples)
+
+
+def stability(planned: Planned, constraints: Sequence[Constraint], how: How, seed: int = 0) -> dict[str, float]:
+    """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where costs have no samples.
+
+    In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
+    """
+    errors = _errors(planned)
+    if not any(errors):
+        return {}
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
+    sorts = _sorts(planned)
+    draw, began, draws = random.Random(seed), time.monotonic(), 0
+    while draws < DRAWS and time.monotonic() - began < LONGEST_S and not how.should_stop():
+        shift = {sort: draw.gauss() for sort in dict.fromkeys(sorts)}
+        moved = [_moved(c, shift[sort] * error) for c, sort, error in zip(planned.problem.candidates, sorts, errors, strict=True)]
+        problem = planned.problem.with_candidates(moved)
+        for index in searched(problem, constraints, how, lambda event: None).chosen:
+            place = moved[index].target, moved[index].inside
+            if place in stayed:
+                stayed[place] += 1
+        draws += 1
+    if draws < FEWEST_DRAWS:
+        return {}
+    return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in chosen}
+
+
+def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint], how: How, most_s: float | None) -> Planned:
+    """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
+
+    Args:
+        most_s: The total may not be above this in any case; None for no such bound.
+    """
+    noise = noise_s(planned)
+    most = planned.final.total + femtoseconds(noise)
+    if most_s is not None:
+        most = min(most, femtoseconds(most_s))
+    if not noise or most <= planned.final.total or not planned.final.optimal:
+        return planned
+    best, held = planned.final, list(constraints)
+    began = time.monotonic()
+    for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
+        candidate = planned.problem.candidates[index]
+        if index not in best.chosen or not _rank(planned.problem, index) or time.monotonic() - began > LONGEST_S:
+            continue
+        veto = Constraint("veto", candidate.bits, candidate.target)
+        found = _other(planned.problem, [*held, veto], how)
+        if found is not None and found.total <= most and _ranks(planned.problem, found.chosen) < _ranks(planned.problem, best.chosen):
+            best, held = replace(found, optimal=False, lower_bound=planned.final.total), [*held, veto]
+    return replace(planned, final=best)
+
+
+def noise_s(planned: Planned) -> float:
+    """By how much, in seconds, the plan's total may be off (95 %): what is nearer cannot be told apart."""
+    errors = _errors(planned)
+    return _SURE * math.sqrt(sum(errors[index] ** 2 for index in planned.final.chosen))
+
+
+def _other(problem: SearchProblem, constraints: Sequence[Constraint], how: How) -> SearchResult | None:
+    try:
+        return searched(problem, constraints, how, lambda event: None)
+    except InfeasibleError:
+        return None
+
+
+def _rank(problem: SearchProblem, index: int) -> int:
+    target = problem.candidates[index].target
+    return 0 if target == HOST_TARGET else problem.priority(target)
+
+
+def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
+    return sum(_rank(problem, index) * len(problem.candidates[index].inside) for index in chosen)
+
+
+def _usable(planned: Planned) -> list[CostedCandidate]:
+    return [item for item in planned.costed if not item.cost.is_invalid]
+
+
+def _errors(planned: Planned) -> list[float]:
+    """Standard error in seconds of each candidate of the problem."""
+    return [standard_error_s(item.cost) for item in _usable(planned)]
+
+
+def _sorts(planned: Planned) -> list[object]:
+    """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
+    held = [item.held for item in _usable(planned)]
+    return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]
+
+
+def _moved(candidate: SearchCandidate, by_s: float) -> SearchCandidate:
+    if candidate.cost is None or not by_s:
+        return candidate
+    return replace(candidate, cost=max(0, candidate.cost + round(by_s * FEMTOSECONDS)))
