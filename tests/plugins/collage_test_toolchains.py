@@ -294,3 +294,22 @@ class Absent(Numpy):
 
     def availability(self) -> Availability:
         return Availability(False, reason="its library is not installed", hint="pip install absent")
+
+
+class Drifts(Numpy):
+    """What comes out of a Relu is a little too large: too little to be refused, enough to add up."""
+
+    name = "drifts"
+
+    def spoil_run(self, kernel: NumpyKernel) -> None:
+        for array in kernel.outputs:
+            array *= np.float32(1.0006)
+
+
+class Sleepy(Numpy):
+    """Right, and slow."""
+
+    name = "sleepy"
+
+    def spoil_run(self, kernel: NumpyKernel) -> None:
+        time.sleep(0.002)

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from collage_core.model import largest_error, load_model
 from collage_core.samples import resolve
@@ -181,3 +183,30 @@ def _measured(database: Path) -> int:
             return int(connection.execute("SELECT count(*) FROM measurements").fetchone()[0])
         except sqlite3.OperationalError:
             return 0
+
+
+def chain_of_relus(path: Path) -> Path:
+    """Three Relus with an Abs after each: errors of the Relus add up."""
+    ops = ["Relu", "Abs"] * 3
+    nodes = [helper.make_node(op, [f"t{k}"], [f"t{k + 1}"], f"{op.lower()}{k}") for k, op in enumerate(ops)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in ("t0", f"t{len(ops)}")]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "chain", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst(tmp_path: Path) -> None:
+    """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be: two of the three must go to the slow one that is right."""
+    (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
+    done = collage(
+        tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--targets", "onnxruntime,drifts,sleepy", "--no-fold",
+        "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
+        COLLAGE_TOOLCHAINS="collage_test_toolchains:Drifts,collage_test_toolchains:Sleepy",
+    )  # fmt: skip
+    found = document(done)
+    of_relus = sorted(p["target"] for p in found["plan"]["partitions"] if "Relu" in p["ops"])
+    assert of_relus == ["drifts", "sleepy", "sleepy"], done.stderr
+    assert 3e-4 < found["verify"]["max_rel_error"] <= 1e-3
+    node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
+    why = document(collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
+    said = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == "drifts"]
+    assert any(reason.startswith("the whole plan erred by") for reason in said), said

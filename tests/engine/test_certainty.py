@@ -1,0 +1,94 @@
+"""How sure a plan is: stability under resampled costs, and priorities where measurements cannot decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from collage_core.certainty import by_priority_within_noise, noise_s, stability, standard_error_s
+from collage_core.cost import Cost
+from collage_core.graph import IndexSet
+from collage_core.planning import How, Planned, make_problem, search_first
+from collage_core.record import CostedCandidate
+from collage_core.rules import make_candidate
+from collage_core.search import SearchResult
+
+from .graphs import graph
+
+CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "pool: MaxPool <- relu"])
+
+
+class Plain:
+    """Stands for a toolchain that excludes nobody."""
+
+    conflicts: tuple[str, ...] = ()
+
+
+def measured(seconds: float, spread: float = 0.0, samples: int = 9) -> Cost:
+    return Cost(seconds, "measured", spread_s=spread, samples=samples)
+
+
+def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("first", "second")) -> Planned:
+    costed = [CostedCandidate(make_candidate(CHAIN, target, IndexSet((node,)), "test"), cost) for (target, node), cost in costs.items()]
+    toolchains: Any = {target: Plain() for target in targets}
+    problem = make_problem(CHAIN, costed, {}, toolchains)
+    result = search_first(problem, (), How(), lambda event: None)
+    return Planned(result, result, problem, costed)
+
+
+def chosen(plan: Planned, result: SearchResult) -> list[str]:
+    return [plan.problem.candidates[index].target for index in result.chosen]
+
+
+def test_the_standard_error_of_a_median() -> None:
+    """A spread of 0.6745 is a standard deviation of 1; of nine samples the median is off by 1.2533/3."""
+    assert standard_error_s(measured(5.0, 0.6745, 9)) == pytest.approx(1.2533 / 3)
+    assert standard_error_s(measured(5.0, 0.6745, 1)) == 0.0
+    assert standard_error_s(Cost(5.0, "mock")) == 0.0
+
+
+SURE = {("first", node): measured(1.0, 0.001) for node in range(3)} | {("second", 1): measured(0.9, 0.001)}
+CLOSE = {("first", node): measured(1.0, 0.1) for node in range(3)} | {("second", 1): measured(0.99, 0.1)}
+
+
+def test_what_is_far_ahead_stays_and_what_is_close_is_a_toss_up() -> None:
+    sure = planned(SURE)
+    assert chosen(sure, sure.final) == ["first", "second", "first"]
+    assert set(stability(sure, (), How()).values()) == {1.0}
+    close = planned(CLOSE)
+    shares = stability(close, (), How())
+    by_target = {plan.target: shares[plan.id] for plan in (close.problem.candidates[index] for index in close.final.chosen)}
+    assert by_target["first"] == 1.0, "nobody else takes the ends"
+    assert 0.3 < by_target["second"] < 0.8
+    assert stability(close, (), How()) == shares, "the same seed draws the same"
+
+
+def test_nothing_is_said_of_costs_without_samples() -> None:
+    mock = planned({("first", node): Cost(1.0, "mock") for node in range(3)})
+    assert stability(mock, (), How()) == {}
+    assert by_priority_within_noise(mock, (), How(), None) is mock
+
+
+def test_priority_decides_what_measuring_cannot() -> None:
+    close = planned(CLOSE)
+    assert chosen(close, close.final) == ["first", "second", "first"]
+    assert noise_s(close) > 0.01
+    preferred = by_priority_within_noise(close, (), How(), None)
+    assert chosen(close, preferred.final) == ["first", "first", "first"]
+    assert not preferred.final.optimal
+    assert preferred.final.lower_bound == close.final.total
+    sure = planned(SURE)
+    assert by_priority_within_noise(sure, (), How(), None).final == sure.final
+
+
+def test_priority_never_lifts_the_total_above_a_baseline() -> None:
+    close = planned(CLOSE)
+    assert by_priority_within_noise(close, (), How(), 2.99).final == close.final
+    assert chosen(close, by_priority_within_noise(close, (), How(), 3.0).final) == ["first", "first", "first"]
+
+
+def test_priority_does_not_take_what_nobody_else_can() -> None:
+    alone = planned({("first", 0): measured(1.0, 0.5), ("second", 1): measured(1.0, 0.5), ("first", 2): measured(1.0, 0.5)})
+    assert by_priority_within_noise(alone, (), How(), None).final == alone.final
