@@ -62,6 +62,12 @@ def _run_options(command: F) -> F:
 @click.argument("model")
 @_run_options
 @click.option("--costs", default="measure", show_default=True, help="measure, mock:FILE or replay:FILE.")
+@click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
+@click.option("--percentile", type=float, default=50.0, show_default=True, help="Of the measured samples: what counts as the cost.")
+@click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
+@click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`).")
+@click.option("--key", default="collage", show_default=True, help="Label under which the workers registered.")
+@click.option("--machine", help="Of the workers, those on this kind of machine; the most frequent one unless given.")
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
@@ -282,6 +288,12 @@ def _options(given: dict[str, Any]) -> Any:
         max_exits=given["max_exits"],
         allow_taps=given["allow_taps"],
         fusion=dict(_keyed(text, "--fusion", "TARGET=none|tvm|arbitrary") for text in given["fusions"]),
+        measure_all=given.get("measure_all", False),
+        percentile=given.get("percentile", 50.0),
+        costs_db=given.get("costs_db"),
+        tracker=given.get("tracker"),
+        key=given.get("key", "collage"),
+        machine=given.get("machine"),
         threads=given["threads"],
         accuracy=given.get("accuracy"),
         time_limit_s=given.get("time_limit"),

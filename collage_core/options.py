@@ -34,6 +34,11 @@ class Options:
         max_depth: Target → bound; the key ``""`` is for all others.
         fusion: Target → style.
         measure_all: Measure every distinct candidate, not only those that can matter.
+        percentile: Of the samples; it is the cost.
+        costs_db: The cost database: a file or a URL; None for the user's own.
+        tracker: ``HOST:PORT`` of the tracker whose workers measure; None to measure here.
+        key: Label under which the workers registered.
+        machine: Of the fleet, the kind of machine to measure on; None for the most frequent.
         threads: None for the number of usable cores.
         accuracy: Largest relative error; None for the model's default.
         time_limit_s: Seconds after which the search gives its best; None for none.
@@ -54,6 +59,11 @@ class Options:
     allow_taps: bool = False
     fusion: Mapping[str, str] = field(default_factory=dict)
     measure_all: bool = False
+    percentile: float = 50.0
+    costs_db: str | None = None
+    tracker: str | None = None
+    key: str = "collage"
+    machine: str | None = None
     threads: int | None = None
     accuracy: float | None = None
     time_limit_s: float | None = None
@@ -96,6 +106,10 @@ class Options:
         for option, value in numbers.items():
             if value is not None and value < 1:
                 raise CollageError(f"{option} is {value}, it must be at least 1", "", "bad_option")
+        if not 0 < self.percentile < 100:
+            raise CollageError(f"--percentile is {self.percentile:g}, it must be between 0 and 100", "50 is the median", "bad_option")
+        if self.machine is not None and self.tracker is None:
+            raise CollageError("--machine names a machine of a fleet, and there is none", "name its tracker with --tracker", "bad_option")
         for option, limit in (("--accuracy", self.accuracy), ("--time-limit", self.time_limit_s)):
             if limit is not None and not 0 < limit < float("inf"):
                 raise CollageError(f"{option} is {limit:g}, it must be more than 0", "", "bad_option")
@@ -125,6 +139,7 @@ class Options:
             "max_exits": self.max_exits,
             "allow_taps": self.allow_taps,
             "fusion": dict(self.fusion),
+            "percentile": self.percentile,
             "threads": self.used_threads,
             "fold": self.fold,
         }
