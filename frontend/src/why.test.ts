@@ -26,6 +26,12 @@ describe("why", () => {
     expect(threshold(rival)).toBeCloseTo(84e-6);
     expect(sentence(data)).toEqual(["ncnn runs it in 0.50 ms ±<1 % (20 samples, measured)", "tvm would win here below 84.0 µs; it takes 0.13 ms"]);
   });
+  test("an estimate is called one, and is never too close to call", () => {
+    const estimate = { ...rival, cost: { ...rival.cost, source: "estimate", samples: 0 } };
+    expect(sentence({ ...data, candidates: [estimate, chosen] })[1]).toBe("tvm would win here below 84.0 µs; it was not measured, an estimate says 0.13 ms");
+    expect(sentence({ ...data, candidates: [{ ...estimate, regret_s: 1e-6 }, chosen] })[1]).toContain("an estimate says");
+    expect(sentence({ ...data, candidates: [{ ...estimate, chosen: true, regret_s: 0 }] })[0]).toContain("(an estimate)");
+  });
   test("says that it is too close to call, or hopeless", () => {
     expect(sentence({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toContain("too close to call");
     expect(sentence({ ...data, candidates: [chosen, candidate("tvm", 1e-4, 2e-4)] })[1]).toBe("tvm would not win here even if it took no time");

@@ -58,14 +58,16 @@ export function sentence(data: NodeCandidates): string[] {
   const { seconds, spread_s: spreadS, samples, source } = chosen.cost;
   const lines = [`${chosen.target} runs it in ${seconds === null ? "a time that is not known" : [duration(seconds), spread(seconds, spreadS)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
+  else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
     .filter((one) => one.target !== chosen.target && one.regret_s !== null && one.cost.seconds !== null)
     .sort((a, b) => (a.regret_s ?? 0) - (b.regret_s ?? 0))[0];
   const needed = rival && threshold(rival);
   if (rival && needed !== undefined && rival.cost.seconds !== null) {
-    const isClose = (rival.regret_s ?? 0) <= (chosen.cost.spread_s ?? 0) + (rival.cost.spread_s ?? 0);
+    const isEstimate = rival.cost.source === "estimate";
+    const isClose = !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.spread_s ?? 0) + (rival.cost.spread_s ?? 0);
     if (isClose) lines.push(`${rival.target} is too close to call: the difference is within the spread`);
-    else if (needed > 0) lines.push(`${rival.target} would win here below ${duration(needed)}; it takes ${duration(rival.cost.seconds)}`);
+    else if (needed > 0) lines.push(`${rival.target} would win here below ${duration(needed)}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds)}`);
     else lines.push(`${rival.target} would not win here even if it took no time`);
   }
   return lines;

@@ -135,7 +135,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={look(candidate.target).base} /> : <span />}
             <span class="numbers">
-              {duration(cost.seconds)} <span class="muted">{spread(cost.seconds, cost.spread_s)}</span>
+              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{spread(cost.seconds, cost.spread_s)}</span>}
             </span>
           </>
         )}
