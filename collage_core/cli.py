@@ -46,8 +46,9 @@ def _run_options(command: F) -> F:
         ),
         click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable."),
         click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound every candidate of the rules."),
-        click.option("--max-exits", type=int, default=1, show_default=True, help="Exits of combined candidates."),
+        click.option("--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Exits of combined candidates; one unless given."),
         click.option("--allow-taps", is_flag=True, help="Let combined candidates be read inside and outside."),
+        click.option("--allow-taps-of", "taps", multiple=True, metavar="TARGET", help="The same, for one target alone. Repeatable."),
         click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
         click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
         click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
@@ -284,9 +285,9 @@ def _options(given: dict[str, Any]) -> Any:
         objective=given.get("objective", "time"),
         constraints=_read_constraints(given["constraints_file"]),
         shapes=dict(_shape(text) for text in given["shapes"]),
-        max_depth=dict(_depth(text) for text in given["depths"]),
-        max_exits=given["max_exits"],
-        allow_taps=given["allow_taps"],
+        max_depth=dict(_bound(text, "--max-depth") for text in given["depths"]),
+        max_exits=dict(_bound(text, "--max-exits") for text in given["exits"]),
+        taps=frozenset(given["taps"]) | (frozenset({""}) if given["allow_taps"] else frozenset()),
         fusion=dict(_keyed(text, "--fusion", "TARGET=none|tvm|arbitrary") for text in given["fusions"]),
         measure_all=given.get("measure_all", False),
         percentile=given.get("percentile", 50.0),
@@ -321,12 +322,12 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
         ) from error
 
 
-def _depth(text: str) -> tuple[str, int]:
+def _bound(text: str, option: str) -> tuple[str, int]:
     target, _, number = text.rpartition("=")
     try:
         return target, int(number)
     except ValueError as error:
-        raise CollageError(f"--max-depth is {text!r}, it must be N or TARGET=N", "such as 3 or tvm=3", "bad_option") from error
+        raise CollageError(f"{option} is {text!r}, it must be N or TARGET=N", "such as 3 or tvm=3", "bad_option") from error
 
 
 def _read_constraints(path: Path | None) -> tuple[dict[str, Any], ...]:

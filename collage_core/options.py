@@ -32,6 +32,8 @@ class Options:
         constraints: As in a constraints file.
         shapes: Input name → dimensions.
         max_depth: Target → bound; the key ``""`` is for all others.
+        max_exits: Target → exits of combined candidates; the key ``""`` is for all others, which have one.
+        taps: Targets whose combined candidates may be read inside and outside; ``""`` is for all.
         fusion: Target → style.
         measure_all: Measure every distinct candidate, not only those that can matter.
         percentile: Of the samples; it is the cost.
@@ -55,8 +57,8 @@ class Options:
     constraints: tuple[Mapping[str, Any], ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     max_depth: Mapping[str, int] = field(default_factory=dict)
-    max_exits: int = 1
-    allow_taps: bool = False
+    max_exits: Mapping[str, int] = field(default_factory=dict)
+    taps: frozenset[str] = frozenset()
     fusion: Mapping[str, str] = field(default_factory=dict)
     measure_all: bool = False
     percentile: float = 50.0
@@ -89,7 +91,7 @@ class Options:
                 raise CollageError(
                     f"unknown fusion style {style!r} for {target}", f"choose one of {', '.join(FUSION_STYLES)}", "bad_option"
                 )
-        for target in [*self.fusion, *self.max_depth]:
+        for target in [*self.fusion, *self.max_depth, *self.max_exits, *self.taps]:
             if target and target not in self.targets:
                 raise CollageError(
                     f"an option names the target {target!r}, which is not among --targets",
@@ -99,9 +101,9 @@ class Options:
 
     def _check_numbers(self) -> None:
         numbers = {
-            "--max-exits": self.max_exits,
             "--threads": self.threads,
             **{f"--max-depth {t}".strip(): d for t, d in self.max_depth.items()},
+            **{f"--max-exits {t}".strip(): d for t, d in self.max_exits.items()},
         }
         for option, value in numbers.items():
             if value is not None and value < 1:
@@ -126,7 +128,8 @@ class Options:
     def rule_options(self, target: str) -> RuleOptions:
         """What concerns the rules of `target`."""
         depth = self.max_depth.get(target, self.max_depth.get(""))
-        return RuleOptions(depth, self.max_exits, self.allow_taps, self.fusion.get(target))
+        exits = self.max_exits.get(target, self.max_exits.get("", 1))
+        return RuleOptions(depth, exits, not self.taps.isdisjoint({"", target}), self.fusion.get(target))
 
     def to_json(self) -> dict[str, Any]:
         """For the record (`Plan.options`)."""
@@ -136,8 +139,8 @@ class Options:
             "objective": self.objective,
             "shapes": {name: list(shape) for name, shape in self.shapes.items()},
             "max_depth": dict(self.max_depth),
-            "max_exits": self.max_exits,
-            "allow_taps": self.allow_taps,
+            "max_exits": dict(self.max_exits),
+            "taps": sorted(self.taps),
             "fusion": dict(self.fusion),
             "percentile": self.percentile,
             "threads": self.used_threads,

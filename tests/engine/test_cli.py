@@ -254,3 +254,37 @@ def test_the_python_function_gives_the_same_plan(capsys: pytest.CaptureFixture[s
     printed = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock)
     assert result.document["plan"] == printed["plan"]
     assert result.plan.total_s == printed["plan"]["total_s"]
+
+
+def test_exits_and_taps_are_bounded_for_each_target(capsys: pytest.CaptureFixture[str]) -> None:
+    """In SqueezeNet a Relu is read by two convolutions, so more exits, and taps, mean more candidates."""
+
+    def found(*more: str) -> dict[str, tuple[int, int]]:
+        """Target → most exits of a combined candidate, and how many combined candidates there are."""
+        arguments = ("squeezenet", "--targets", "tvm,onnxruntime", "--fusion", "tvm=arbitrary", "--fusion", "onnxruntime=arbitrary")
+        listed = document(capsys, "candidates", *arguments, "--max-depth", "2", *more)["candidates"]
+        exits = {t: [c["exits"] for c in listed if c["target"] == t and "combine" in c["rule"]] for t in ("tvm", "onnxruntime")}
+        return {target: (max(listed), len(listed)) for target, listed in exits.items()}
+
+    plain = found()
+    assert plain["tvm"] == plain["onnxruntime"]
+    assert plain["tvm"][0] == 1
+    for options in (("--max-exits", "2", "--allow-taps-of", "tvm"), ("--max-exits", "tvm=2", "--allow-taps")):
+        wide = found(*options)
+        assert wide["tvm"] == (2, plain["tvm"][1] + 16)
+        assert wide["onnxruntime"] == plain["onnxruntime"]
+
+
+@pytest.mark.parametrize("text", ["two", "tvm=", "=", "tvm=1.5"])
+def test_a_bound_on_exits_that_is_no_number(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    status, _, err = collage(capsys, "candidates", "mini_mnist", "--targets", "tvm", "--max-exits", text)
+    assert (status, err) == (2, f"error: --max-exits is {text!r}, it must be N or TARGET=N\nhint: such as 3 or tvm=3\n")
+
+
+@pytest.mark.parametrize("option", ["--max-exits", "--allow-taps-of"])
+def test_a_bound_for_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    status, _, err = collage(
+        capsys, "candidates", "mini_mnist", "--targets", "tvm", option, "openvino=2" if option == "--max-exits" else "openvino"
+    )
+    assert status == 2
+    assert err.startswith("error: an option names the target 'openvino', which is not among --targets\n")
