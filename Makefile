@@ -7,7 +7,7 @@ MODEL ?= mnist
 PYTEST ?=
 BENCH ?=
 
-.PHONY: help setup run test lint format page-test python-test chromium postgres slow acceptance bench \
+.PHONY: help setup run test lint format page-test python-test chromium postgres slow acceptance bench bench-costs \
         protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
@@ -52,6 +52,9 @@ acceptance: setup ## measures every sample and four real models on this machine;
 
 bench: setup ## times the engine beside the C++ original and checks its budgets (BENCH="--only gpt2" for one model)
 	@$(BIN)/python tools/bench.py $(BENCH)
+
+bench-costs: setup ## how far measured costs can be believed, and what lazy measuring saves (BENCH="--only lazy" for one part)
+	@$(BIN)/python tools/bench_costs.py $(BENCH)
 
 protocol: setup ## the page's types from server/protocol.py
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts

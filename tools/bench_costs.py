@@ -1,0 +1,279 @@
+"""`make bench-costs`: how far measured costs can be believed, and what lazy measuring saves; prints tables.
+
+Enters: nothing but `--only` and `--models`. Leaves: tables on standard output, and PASS or FAIL for what has a goal; exit
+status 1 when one fails. Everything is measured into databases of its own, which are thrown away. It takes a quarter of an
+hour, and needs a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import collage_core
+from collage_core.certainty import standard_error_s
+from collage_core.cost import Cost
+from collage_core.cost.database import CostDatabase
+from collage_core.cost.measure import MeasureEstimator
+from collage_core.cost.records import machine_id
+from collage_core.graph import IndexSet
+from collage_core.isolation import Worker
+from collage_core.lazy import SHARE, LazyCosts
+from collage_core.model import OnnxModel, default_accuracy, load_model
+from collage_core.options import Options, usable_cores
+from collage_core.pipeline import partition
+from collage_core.record import CostedCandidate, RunRecord, search_candidates
+from collage_core.rules import HOST_TARGET, CandidatePartition, make_candidate
+from collage_core.samples import resolve
+from collage_core.search import solve
+
+RECORDED = Path(collage_core.__file__).parent / "samples" / "recorded"
+TARGETS = ("onnxruntime", "openvino", "tvm")
+LIVE = ("mini_mnist", "mnist", "lstm", "squeezenet")
+"""Samples that are measured both ways; the others are replayed from their recorded runs."""
+SMALL = 4
+"""With no candidates of more nodes than this, many partitions must be put together, and many costs matter."""
+TRIES = 20
+AGREEING = 19
+CALLS = 200
+SURE = 1.96
+
+Row = Sequence[object]
+
+
+def main() -> int:
+    """Run the parts that are asked for."""
+    parts: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
+        "lazy": replayed,
+        "live": live,
+        "aa": measured_twice,
+        "additive": additive,
+        "workers": workers,
+    }
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
+    parser.add_argument("--models", default=",".join(LIVE), help="samples to measure: a,b,…")
+    given = parser.parse_args()
+    print(f"{machine_id()}, {usable_cores()} usable\n")
+    verdicts = []
+    for name in given.only or parts:
+        verdicts += list(parts[name](given.models.split(",")))
+    print("\n".join(verdicts))
+    return int(any(verdict.startswith("FAIL") for verdict in verdicts))
+
+
+def show(title: str, head: Row, rows: Sequence[Row]) -> None:
+    """A table in Markdown."""
+    print(f"## {title}\n")
+    for row in (head, ["---"] * len(head), *rows):
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print(flush=True)
+
+
+def verdict(is_met: bool, text: str) -> str:
+    return f"{'PASS' if is_met else 'FAIL'}  {text}"
+
+
+class Replay:
+    """Lazy measuring over the costs of a recorded run."""
+
+    def __init__(self, record: RunRecord, most_nodes: int):
+        self.record = record
+        items = [item for item in record.candidates if not item.candidate["rule"].endswith(".merged") and len(item.inside) <= most_nodes]
+        self.candidates = [make_candidate(record.graph, item.target, item.inside, "recorded") for item in items]
+        self.costs = {candidate: item.cost for candidate, item in zip(self.candidates, items, strict=True)}
+        self.asked = 0
+
+    def measure(self, wanted: Sequence[CandidatePartition]) -> Mapping[CandidatePartition, Cost]:
+        self.asked += len(wanted)
+        return {candidate: self.costs[candidate] for candidate in wanted}
+
+    def places(self, costed: list[CostedCandidate]) -> list[int]:
+        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+        return [usable[index] for index in solve(self._problem(costed)).chosen]
+
+    def _problem(self, costed: list[CostedCandidate]) -> Any:
+        return self.record.problem.with_candidates(search_candidates(costed))
+
+    def run(self) -> tuple[int, int, float]:
+        """Distinct computations, how many were measured, and the plan's total over the least total."""
+        free = {candidate: cost for candidate, cost in self.costs.items() if candidate.target == HOST_TARGET}
+        lazy = LazyCosts(self.record.graph, self.candidates, sort_of, free, self.measure, self.places)
+        total = solve(self._problem(lazy.run())).total
+        least = solve(self._problem([CostedCandidate(candidate, cost) for candidate, cost in self.costs.items()])).total
+        distinct = len({sort_of(candidate) for candidate in self.candidates if candidate.target != HOST_TARGET})
+        return distinct, self.asked, total / least
+
+
+def sort_of(candidate: CandidatePartition) -> tuple[str, int]:
+    return candidate.target, candidate.computation
+
+
+def replayed(models: Sequence[str]) -> Iterator[str]:
+    """What lazy measuring saves and loses, over the recorded costs of every sample."""
+    rows, shares, losses = [], [], []
+    for path in sorted(RECORDED.glob("*.json.gz")):
+        record = RunRecord.load(path)
+        row: list[object] = [path.name.removesuffix(".json.gz")]
+        for most_nodes in (10**9, SMALL):
+            distinct, asked, loss = Replay(record, most_nodes).run()
+            row += [distinct, asked, f"{asked / distinct:.0%}", f"{loss - 1:.2%}"]
+            if most_nodes > SMALL:
+                shares.append((asked, distinct))
+                losses.append(loss)
+        rows.append(row)
+    few = f"at most {SMALL} nodes"
+    head = ["sample", "distinct", "measured", "share", "lost", f"{few}: distinct", "measured", "share", "lost"]
+    show("Lazy measuring, replayed over recorded costs", head, rows)
+    share = sum(asked for asked, _ in shares) / sum(distinct for _, distinct in shares)
+    yield verdict(share <= SHARE, f"lazy: {share:.0%} of all distinct candidates of the samples measured, at most {SHARE:.0%} may be")
+    yield verdict(max(losses) <= 1, f"lazy: the plan of all costs, on {sum(loss <= 1 for loss in losses)} of {len(losses)} samples")
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is thrown away."""
+    with tempfile.TemporaryDirectory(prefix="collage-bench-") as folder:
+        yield Path(folder)
+
+
+def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
+    """A measured run into a database of its own, and the seconds that costing took."""
+    record = partition(model, Options(TARGETS, costs_db=str(folder / "costs.sqlite3"), **more))
+    return record, record.document["phases"]["costs_s"]
+
+
+def live(models: Sequence[str]) -> Iterator[str]:
+    """The same samples measured lazily and wholly, here and now."""
+    rows = []
+    for model in models:
+        with scratch() as one, scratch() as other:
+            lazily, lazy_s = run_of(model, one)
+            wholly, whole_s = run_of(model, other, measure_all=True)
+        trials = [sum(row["measured"] for row in record.document["targets"]) for record in (lazily, wholly)]
+        totals = [record.plan.total_s for record in (lazily, wholly)]
+        same = {p.id for p in lazily.plan.partitions} == {p.id for p in wholly.plan.partitions}
+        rows.append(
+            [
+                model, trials[1], trials[0], f"{trials[0] / trials[1]:.0%}", f"{whole_s:.0f}", f"{lazy_s:.0f}", f"{whole_s / lazy_s:.1f}",
+                "the same" if same else "another", f"{totals[0] / totals[1]:.3f}",
+            ]
+        )  # fmt: skip
+    head = ["sample", "trials, all", "lazy", "share", "seconds, all", "lazy", "times faster", "plan", "total, lazy / all"]
+    show("Measured lazily and wholly", head, rows)
+    yield from ()
+
+
+def parts_of(record: RunRecord) -> list[CandidatePartition]:
+    return [
+        make_candidate(record.graph, part.target, IndexSet(part.nodes), "plan")
+        for part in record.plan.partitions
+        if part.target != HOST_TARGET
+    ]
+
+
+def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path, swept: int | None = None) -> list[Cost]:
+    """The costs of `parts`, measured anew."""
+    database = CostDatabase(folder / f"again-{time.monotonic_ns()}.sqlite3")
+    estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model), swept=swept)
+    try:
+        known = {candidate: cost for candidate, cost, _ in estimator.estimate(model.graph, parts)}
+    finally:
+        estimator.close()
+    return [known[part] for part in parts]
+
+
+def plan_in_parts(model: str, folder: Path) -> RunRecord:
+    """A plan of several partitions: no candidate has more than two nodes in a row, whole models are out."""
+    return run_of(model, folder, max_depth={"": 2})[0]
+
+
+def measured_twice(models: Sequence[str]) -> Iterator[str]:
+    """A/A: the parts of one plan are measured twice; the two sums agree when they are within what they state."""
+    rows, agreed_most = [], []
+    for name in models[:2]:
+        model = load_model(resolve(name))
+        with scratch() as folder:
+            parts = parts_of(plan_in_parts(name, folder))
+            agreed, differences = 0, []
+            for _ in range(TRIES):
+                one, other = costs_of(model, parts, folder), costs_of(model, parts, folder)
+                sums = [sum(cost.seconds or 0.0 for cost in costs) for costs in (one, other)]
+                stated = SURE * math.sqrt(sum(standard_error_s(cost) ** 2 for cost in (*one, *other)))
+                differences.append(abs(sums[0] - sums[1]) / sums[0])
+                agreed += abs(sums[0] - sums[1]) <= stated
+        rows.append([name, len(parts), f"{agreed} of {TRIES}", f"{statistics.median(differences):.1%}", f"{max(differences):.1%}"])
+        agreed_most.append(agreed)
+    show("The same plan measured twice", ["sample", "partitions", "agree", "median difference", "largest"], rows)
+    for row, agreed in zip(rows, agreed_most, strict=True):
+        yield verdict(
+            agreed >= AGREEING, f"A/A {row[0]}: the sums agree within what they state in {agreed} of {TRIES} tries, {AGREEING} wanted"
+        )
+
+
+def additive(models: Sequence[str]) -> Iterator[str]:
+    """The sum of a plan's parts beside the whole measured end to end: caches as they will be, and warm."""
+    rows = []
+    for name in models:
+        model = load_model(resolve(name))
+        with scratch() as folder:
+            record = plan_in_parts(name, folder)
+            parts = parts_of(record)
+            warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, swept=0))
+        whole, total = record.document["verify"]["measured_s"], record.plan.total_s
+        moved = total - sum(part.cost_s or 0.0 for part in record.plan.partitions)
+        rows.append(
+            [
+                name,
+                len(parts),
+                f"{whole * 1e3:.4g}",
+                f"{total * 1e3:.4g}",
+                f"{whole / total - 1:+.1%}",
+                f"{whole / (warm + moved) - 1:+.1%}",
+            ]
+        )
+    head = ["sample", "partitions", "measured whole, ms", "sum of parts, ms", "error, caches as in the model", "error, caches warm"]
+    show("Additive error", head, rows)
+    yield from ()
+
+
+def workers(models: Sequence[str]) -> Iterator[str]:
+    """What it costs that a trial runs in a process of its own."""
+    with Worker() as worker:
+        began = time.perf_counter()
+        worker.call(math.sqrt, 4.0, timeout_s=60.0)
+        start_s = time.perf_counter() - began
+        began = time.perf_counter()
+        for _ in range(CALLS):
+            worker.call(math.sqrt, 4.0, timeout_s=60.0)
+        call_s = (time.perf_counter() - began) / CALLS
+    rows = []
+    for name in models[:2]:
+        model = load_model(resolve(name))
+        with scratch() as folder:
+            parts = parts_of(plan_in_parts(name, folder))
+            began = time.perf_counter()
+            database = CostDatabase(folder / "overhead.sqlite3")
+            estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model))
+            count = len(list(estimator.estimate(model.graph, parts)))
+            wall_s = time.perf_counter() - began
+            spent_s = sum(
+                record.seconds_spent for _, record in database.of_computations(model.graph.computations.key(p.inside) for p in parts)
+            )
+            estimator.close()
+        rows.append([name, count, f"{wall_s:.1f}", f"{spent_s:.1f}", f"{(wall_s - spent_s) / count * 1e3:.0f}"])
+    show("Trials in workers", ["sample", "trials", "seconds in all", "building, checking and timing", "the rest for each, ms"], rows)
+    print(f"A worker starts in {start_s:.2f} s, a call takes {call_s * 1e3:.2f} ms.\n")
+    yield from ()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
