@@ -1,6 +1,6 @@
 """The tables of the cost database, schema 2: one row a measurement, one a hand-over; and how both become rows and back.
 
-Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, and no `dtype` of a transition. What a column added
+Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`. What a column added
 since says of older rows is its server default (`migrations`). What is read from a row is what was in it, sound or not.
 """
 
@@ -79,7 +79,7 @@ transitions = Table(
     Column("dtype", String, primary_key=True, server_default=""),
     Column("fixed_s", Float, nullable=False),
     Column("per_byte_s", Float, nullable=False),
-    Column("note", String, nullable=False),
+    Column("note", String, nullable=False, server_default=""),
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -52,6 +52,12 @@ def test_first_schema_is_brought_forward(path: Path) -> None:
     assert tables == [("measurements",), ("meta",), ("transitions",)]
 
 
+def test_the_very_first_files_had_no_notes(path: Path) -> None:
+    of_schema_1(path, SCHEMA_1 + "\nALTER TABLE transitions DROP COLUMN note;\n")
+    with CostDatabase(path) as database:
+        check_costs_of_schema_1(database)
+
+
 def test_first_schema_is_read_without_a_change(path: Path) -> None:
     of_schema_1(path)
     before = path.read_bytes()
