@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .cost.function import KIND, CostFunction, function_name
+from .errors import CollageError
 from .events import Emit
 from .options import Options
 from .pipeline import ignore
@@ -13,11 +15,15 @@ from .pipeline import partition as run
 from .record import RunRecord
 
 
-def partition(model: str | Path, *, targets: Sequence[str], costs: str = "measure", emit: Emit = ignore, **options: Any) -> RunRecord:
+def partition(
+    model: str | Path, *, targets: Sequence[str], costs: str | CostFunction = "measure", emit: Emit = ignore, **options: Any
+) -> RunRecord:
     """Find the fastest way to run `model` (a file, or a sample's name) over several `targets`.
 
     Args:
-        costs: ``measure``, ``mock:FILE`` or ``replay:FILE``.
+        costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; or a function that is given a `CandidatePartition` and
+            returns seconds, or None where it cannot say, and raises where the target cannot take it. It is asked once for each
+            distinct computation of a target. Hand-overs are then free.
         emit: Gets every event of the run.
         options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``.
 
@@ -27,4 +33,9 @@ def partition(model: str | Path, *, targets: Sequence[str], costs: str = "measur
     Raises:
         CollageError: a mistake of the user; `InfeasibleError` and `AccuracyError` are such.
     """
-    return run(model, Options(targets=tuple(targets), costs=costs, **options), emit)
+    if not isinstance(costs, str) and not callable(costs):
+        hint = "give measure, roofline, mock:FILE, replay:DB, or a function of a candidate"
+        raise CollageError(f"costs is {costs!r}, neither a word nor a function", hint, "bad_option")
+    function = None if isinstance(costs, str) else costs
+    named = costs if isinstance(costs, str) else f"{KIND}{function_name(costs)}"
+    return run(model, Options(targets=tuple(targets), costs=named, **options), emit, function)

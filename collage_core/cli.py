@@ -62,7 +62,7 @@ def _run_options(command: F) -> F:
 @collage.command()
 @click.argument("model")
 @_run_options
-@click.option("--costs", default="measure", show_default=True, help="measure, mock:FILE or replay:FILE.")
+@click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE or replay:DB.")
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
 @click.option("--percentile", type=float, default=50.0, show_default=True, help="Of the measured samples: what counts as the cost.")
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
@@ -74,13 +74,17 @@ def _run_options(command: F) -> F:
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
 @click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
 @click.option("--time-limit", type=float, help="Seconds after which the search gives its best.")
+@click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
 @click.option("--save-problem", type=click.Path(path_type=Path), help="Write what is searched to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
-def partition(model: str, as_json: bool, save_problem: Path | None, **given: Any) -> None:
+def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
     from .pipeline import partition as run
     from .terminal import Progress, show_plan
 
+    if dry_run:
+        _dry_run(model, as_json, given)
+        return
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, _naming(given["constraints_file"]):
         record = run(model, _options(given), progress)
     if save_problem is not None:
@@ -89,6 +93,22 @@ def partition(model: str, as_json: bool, save_problem: Path | None, **given: Any
         _print_json(record.document)
     else:
         show_plan(record.document)
+
+
+def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
+    from .dry_run import dry_run
+
+    document = dry_run(model, _options(given), _tell_note)
+    if as_json:
+        _print_json(document)
+        return
+    for item in document["targets"]:
+        click.echo(
+            f"{item['name']:<14} {item['candidates']} candidates ({item['unique']} distinct), {item['known']} known, "
+            f"{item['to_measure']} to measure at most"
+        )
+    click.echo(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
+    click.echo(f"time: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s ({document['basis']})")
 
 
 @collage.command()

@@ -67,8 +67,6 @@ def show_explanation(document: dict[str, Any]) -> None:
                 regret += " or more"
             label = row["label"] + (" (an estimate)" if row["cost"]["source"] == "estimate" else "")
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
-            click.echo(
-                f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}"
-            )
+            click.echo(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
         for rejection in item["rejections"][:12]:
             click.echo(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")

@@ -62,8 +62,8 @@ class Found:
         self.options = options
         described = _described(options)
         self.toolchains: dict[str, Toolchain] = {name: described.get(name) or get(name) for name in options.targets}
-        if options.is_measured:
-            check_usable(self.toolchains.values())
+        if options.is_measured and options.tracker is None:
+            check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
         with phases("load"):
             self.model: OnnxModel = load_model(resolve(str(source)), options.shapes, options.fold, model_name(source))
         with phases("specs"):

@@ -37,17 +37,23 @@ Search = Callable[[Costed], Sequence[int]]
 """Places, in the list, of the candidates of a best plan."""
 
 
+def is_bound(cost: Cost) -> bool:
+    """Whether `cost` stands for one that was not measured. An estimate of a toolchain on paper does not."""
+    return cost.source == "estimate" and cost.reason == NOT_MEASURED
+
+
 class LazyCosts:
     """The costs of `candidates`, measured as far as they matter.
 
     Args:
         candidates: In the order of the result. The host's cost what `known` says of them.
-        sort_of: Candidates of one sort share a cost.
+        sort_of: Candidates of one sort share a cost. It is not asked about the host's.
         known: Costs that need no measuring.
         ask: Measures.
         search: Finds a best plan. Its errors are passed on: where there is no plan, nothing need be measured.
 
     Attributes:
+        most_s: The cheapest candidate that is the whole model takes so long; None while none is known.
         is_cut_off: The time was over before the plan rested on measurements alone.
     """
 
@@ -67,10 +73,13 @@ class LazyCosts:
         self._alike: dict[Hashable, list[CandidatePartition]] = defaultdict(list)
         self._sort: dict[CandidatePartition, Hashable] = {}
         for candidate in candidates:
-            sort = self._sort[candidate] = sort_of(candidate)
+            is_host = candidate.target == HOST_TARGET
+            sort = self._sort[candidate] = (HOST_TARGET, candidate.computation) if is_host else sort_of(candidate)
             self._alike[sort].append(candidate)
         self._costs: dict[Hashable, Cost] = {}
+        self.most_s: float | None = None
         self._learn(known)
+        self._estimated = sum(cost.source == "estimate" for cost in self._costs.values())
         self._level = LEVELS[0]
         self.is_cut_off = False
 
@@ -97,8 +106,8 @@ class LazyCosts:
 
     @property
     def share(self) -> float:
-        """Of the distinct candidates, those whose cost is known."""
-        return len(self._costs) / max(1, len(self._alike))
+        """Of the distinct candidates that can be measured, those whose cost is known."""
+        return (len(self._costs) - self._estimated) / max(1, len(self._alike) - self._estimated)
 
     def _renewed(self, item: CostedCandidate) -> CostedCandidate:
         known = self._costs.get(self._sort[item.held]) if isinstance(item.held, CandidatePartition) and item.held in self._sort else None
@@ -136,6 +145,8 @@ class LazyCosts:
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():
             self._costs[self._sort[candidate]] = cost
+            if cost.seconds is not None and len(candidate.inside) == len(candidate.graph):
+                self.most_s = min(cost.seconds, self.most_s or cost.seconds)
 
     def _costed(self) -> Costed:
         """Every candidate with its cost; of those that were not measured, the bound."""
@@ -144,7 +155,8 @@ class LazyCosts:
             cost = self._costs.get(sort)
             if cost is None:
                 open_[sort] = alike[0].target, alike[0].inside
-            elif cost.seconds is not None and alike[0].target != HOST_TARGET:
+            elif cost.seconds is not None and alike[0].target != HOST_TARGET and cost.source != "estimate":
+                # What a toolchain on paper is said to do tells nothing of how fast this machine can be.
                 known[alike[0].target, alike[0].inside] = cost.seconds
         bounds = self._predictor.bounds(known, open_.values(), self._level)
         estimates = {sort: Cost(bounds[place], "estimate", reason=NOT_MEASURED) for sort, place in open_.items()}

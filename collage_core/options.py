@@ -26,7 +26,7 @@ class Options:
 
     Attributes:
         targets: Names of toolchains, the preferred one first.
-        costs: ``measure``, ``mock:FILE`` or ``replay:FILE``.
+        costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; from Python also ``function:NAME``.
         search: Name of a searcher.
         objective: What plans are chosen by: ``time``, or another as `search.parse_objective` reads it.
         constraints: As in a constraints file.

@@ -9,24 +9,22 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import finding
 from .certainty import by_priority_within_noise, noise_s, stability
-from .cost import Cost, CostEstimator, Known, LazyEstimator, make_estimator
-from .errors import AccuracyError, Cancelled, CollageError, InfeasibleError
-from .events import CandidateCosted, Emit, Event, Note
-from .finding import Found, Phases, model_document, no_collector
-from .graph import IndexSet
-from .lazy import LazyCosts
+from .cost import Cost
+from .cost.function import CostFunction
+from .costing import Costing, ignore
+from .errors import AccuracyError, CollageError, InfeasibleError
+from .events import Emit, Note
+from .finding import Found, Phases, model_document
 from .model import OnnxModel, load_model
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
@@ -35,8 +33,6 @@ from .planning import (
     Planned,
     alone,
     by_priority,
-    host_cost,
-    make_problem,
     merge_rounds,
     placed_partitions,
     placed_transitions,
@@ -45,23 +41,22 @@ from .planning import (
     regret_seconds,
     search_document,
     search_first,
-    searched,
     within_noise,
 )
 from .record import CostedCandidate, RunRecord
-from .rules import HOST_TARGET, CandidatePartition, make_candidate
+from .rules import HOST_TARGET
 from .samples import resolve
-from .search import FEMTOSECONDS, Constraint, SearchProblem, SearchResult, Transition, parse_constraints, parse_objective, solve
+from .search import FEMTOSECONDS, SearchProblem, SearchResult, parse_constraints, solve
 from .toolchains import get
+from .trace import trace
+
+if TYPE_CHECKING:
+    pass
 
 MOST_OFFENDERS = 8
 """Partitions that are done without, one after another, where the whole plan errs too much."""
 
-__all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again"]
-
-
-def ignore(event: Event) -> None:
-    """Listens to nothing."""
+__all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again", "trace"]
 
 
 def find(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
@@ -69,18 +64,21 @@ def find(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str,
     return finding.find(source, options, emit)
 
 
-def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunRecord:
+def partition(source: str | Path, options: Options, emit: Emit = ignore, function: CostFunction | None = None) -> RunRecord:
     """The whole pipeline (design, `partition`).
 
     Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
-    with ``options.out``.
+    with ``options.out``. What a described toolchain has a part in is not built.
+
+    Args:
+        function: Gives the costs, in this process; ``options.costs`` is then only its name.
 
     Raises:
         CollageError: a mistake of the user.
         InfeasibleError: no plan exists.
         AccuracyError: the assembled plan is over the accuracy; the plan and the run are written all the same.
     """
-    run = Run(source, options, emit)
+    run = Run(source, options, emit, function)
     try:
         run.cost()
         run.search()
@@ -90,7 +88,7 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore) -> RunR
     if options.out is not None:
         make_folder(options.out)
         record.save(options.out)
-    if options.is_measured or (options.out is not None and run.can_build()):
+    if options.is_measured or options.out is not None:
         record = _built(run, record)
         if options.out is not None:
             record.save(options.out)
@@ -116,33 +114,18 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
 class Run:
     """One run of the pipeline: what the phases hand to each other. `partition` is the way in; the bench takes single steps."""
 
-    def __init__(self, source: str | Path, options: Options, emit: Emit):
+    def __init__(self, source: str | Path, options: Options, emit: Emit, function: CostFunction | None = None):
         self.options = options
         self.emit = emit
         self.phases = Phases(emit)
         self.deadline = None if options.time_limit_s is None else time.monotonic() + options.time_limit_s
         self.found = Found(source, options, self.phases, emit)
         self.inputs = _inputs(self.found.model, options)
-        self.estimator: CostEstimator = make_estimator(
-            options.costs,
-            model=self.found.model,
-            inputs=self.inputs,
-            threads=options.used_threads,
-            accuracy=self.found.accuracy(),
-            toolchains=self.found.toolchains,
-            emit=emit,
-            should_stop=self.is_over,
-        )
-        self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
-        self._told: set[tuple[str, int]] = set()
-        self.lazy: LazyCosts | None = None
-        self.least: int | None = None
-        """Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured."""
-        self.how = How(options.search, parse_objective(options.objective), self.is_over)
+        self.costing = Costing(self.found, self.inputs, options, emit, self.is_over, function)
 
     def close(self) -> None:
         """Let go of the workers."""
-        self.estimator.close()
+        self.costing.close()
 
     def is_over(self) -> bool:
         """Whether the time that the user allowed is over."""
@@ -151,84 +134,18 @@ class Run:
     def cost(self) -> None:
         """Costs of every candidate; where they are measured, of those that can matter."""
         with self.phases("costs"):
-            pairs = self._transition_pairs()
-            self.transitions = {
-                ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()
-            }
-            first, estimator = self.found.costed_first, self.estimator
-            if isinstance(estimator, LazyEstimator) and not self.options.measure_all:
-                self.costed = self._lazily(first, estimator)
-            else:
-                self.costed = self._costs_of(first)
-
-    def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
-        """What hand-overs cost, in seconds; nothing where the time limit was over before they were measured."""
-        try:
-            return self.estimator.transitions(self.options.targets).pairs
-        except Cancelled:
-            self.emit(Note("the time limit was over before hand-overs were measured: they count as free"))
-            return {}
-
-    def _lazily(self, candidates: Sequence[CandidatePartition], estimator: LazyEstimator) -> list[CostedCandidate]:
-        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
-        known = {candidate: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
-        self._tell(estimator.recall(placed), known, placed)
-        self.lazy = LazyCosts(self.found.graph, candidates, estimator.sort_of, known, self._measured, self._places)
-        costed = self.lazy.run()
-        if not self.lazy.is_cut_off:
-            return costed
-        self.least = self._solved(costed).final.total
-        late = Cost.unknown("the time limit was over before it was measured")
-        missing = sum(item.cost.source == "estimate" for item in costed)
-        self.emit(Note(f"the time limit was over: {missing} of {len(placed)} candidates have no known cost"))
-        return [CostedCandidate(item.held, late) if item.cost.source == "estimate" else item for item in costed]
-
-    def _measured(self, wanted: Sequence[CandidatePartition]) -> dict[CandidatePartition, Cost]:
-        """Costs of `wanted`, of as many as the time allows."""
-        costs: dict[CandidatePartition, Cost] = {}
-        with suppress(Cancelled):
-            self._tell(self.estimator.estimate(self.found.graph, wanted), costs, wanted)
-        return costs
-
-    def _places(self, costed: list[CostedCandidate]) -> list[int]:
-        """Places in `costed` of the best plan's candidates."""
-        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-        return [usable[index] for index in self._solved(costed).final.chosen]
-
-    def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
-        """What is searched where candidates cost what `costed` says."""
-        return make_problem(self.found.graph, costed, self.transitions, self.found.toolchains)
-
-    def _solved(self, costed: list[CostedCandidate], emit: Emit = ignore) -> Planned:
-        problem = self.problem(costed)
-        result = searched(problem, self.constraints(problem), self.how, emit)
-        return Planned(result, result, problem, costed)
-
-    def constraints(self, problem: SearchProblem) -> list[Constraint]:
-        """Those of the user, for `problem`."""
-        return parse_constraints(list(self.options.constraints), problem)
-
-    def search_over(self, costed: list[CostedCandidate]) -> Planned:
-        """The best plan, all of it measured where costs are."""
-        while True:
-            planned = self._solved(costed, self.emit)
-            usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-            chosen = [usable[index] for index in planned.final.chosen]
-            more = self.lazy.measured(costed, chosen) if self.lazy is not None and not self.lazy.is_cut_off else None
-            if more is None:
-                return planned
-            costed = more
+            self.costed = self.costing.first()
 
     def search(self) -> None:
         """Phase 3, with merging."""
         with self.phases("search"):
-            planned = self.search_over(self.costed)
-            if self.least is not None:
-                final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.least, planned.final.total))
+            planned = self.costing.search_over(self.costed)
+            if self.costing.least is not None:
+                final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.costing.least, planned.final.total))
                 planned = replace(planned, first=final, final=final)
             self.emit(plan_event(planned.problem, planned.first, 0))
         with self.phases("merge"):
-            self._decide(merge_rounds(planned, self.search_over, self.cost_merged, self.emit))
+            self._decide(merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit))
         said = by_priority(self.planned)
         if said:
             self.emit(Note(said))
@@ -237,63 +154,24 @@ class Run:
         """The plan, where measurements can tell the best one, and how sure it is."""
         self.planned = best
         self.baselines = self._baselines()
-        constraints = self.constraints(best.problem)
+        constraints = self.costing.constraints(best.problem)
         totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
-        self.planned = by_priority_within_noise(best, constraints, self.how, min(totals, default=None))
+        self.planned = by_priority_within_noise(best, constraints, self.costing.how, min(totals, default=None))
         chosen = {index: best.problem.candidates[index] for index in self.planned.final.chosen}
         self.preferred = {candidate.id for index, candidate in chosen.items() if index not in best.final.chosen}
         if self.preferred:
             above_s = (self.planned.final.total - best.final.total) / FEMTOSECONDS
             self.emit(Note(within_noise(len(self.preferred), above_s, noise_s(best))))
-        self.stability = stability(self.planned, constraints, self.how)
+        self.stability = stability(self.planned, constraints, self.costing.how)
         self.regret_s = regret_seconds(self.planned, constraints)
 
-    def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
-        """Costs of neighbours as one, given as (target, nodes as bits)."""
-        graph = self.found.graph
-        candidates = [make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
-        return self._costs_of(candidates)
-
-    def _costs_of(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
-        """Ask the estimator, and keep the order of `candidates`. What the time limit leaves unmeasured is unknown."""
-        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
-        free = host_cost()
-        costs = {candidate: free for candidate in candidates if candidate.target == HOST_TARGET}
-        try:
-            with nullcontext() if self.options.is_measured else no_collector():
-                self._tell(self.estimator.estimate(self.found.graph, placed), costs, placed)
-        except Cancelled:
-            late = Cost.unknown("the time limit was over before it was measured")
-            missing = [candidate for candidate in placed if candidate not in costs]
-            costs.update(dict.fromkeys(missing, late))
-            self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
-        return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
-
-    def _tell(self, known: Iterable[Known], costs: dict[CandidatePartition, Cost], asked: Sequence[CandidatePartition]) -> None:
-        """Fill `costs` as they get `known`, and tell each once for each distinct computation."""
-        alike: dict[tuple[str, int], list[CandidatePartition]] = defaultdict(list)
-        for candidate in asked:
-            alike[candidate.target, candidate.computation].append(candidate)
-        told = self._told
-        total = len(alike.keys() | told)
-        for candidate, cost, from_cache in known:
-            costs[candidate] = cost
-            count = self.counts[candidate.target]
-            count["invalid"] += cost.is_invalid
-            sort = (candidate.target, candidate.computation)
-            if sort in told:
-                continue
-            told.add(sort)
-            count["cache_hits"] += from_cache
-            count["measured"] += self.options.is_measured and not from_cache
-            if self.emit is not ignore:
-                label, ids = candidate.sub_graph.label, tuple(same.id for same in alike[sort])
-                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), total))
-
-    def can_build(self) -> bool:
-        """Whether every target of the plan can be built here."""
-        used = {partition.target for partition in self.plan.partitions} - {HOST_TARGET}
-        return all(self.found.toolchains[target].availability().usable for target in used)
+    def why_not_built(self, plan: Plan) -> str:
+        """Why `plan` cannot be built here; empty where it can."""
+        for target in dict.fromkeys(partition.target for partition in plan.partitions if partition.target != HOST_TARGET):
+            available = self.found.toolchains[target].availability()
+            if not available.usable:
+                return f"not built, since the target {target!r} is not usable here: {available.reason}"
+        return ""
 
     def record(self) -> RunRecord:
         """What the run found, before anything is built."""
@@ -303,7 +181,7 @@ class Run:
             targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
             options=options.to_json(),
             constraints=tuple(dict(item) for item in options.constraints),
-            machine=self.estimator.machine,
+            machine=self.costing.machine,
             accuracy=self.found.accuracy(),
             total_s=self.planned.final.total / FEMTOSECONDS,
             partitions=placed_partitions(self.found.graph, self.planned, self.stability, self.preferred),
@@ -318,7 +196,7 @@ class Run:
             plan=self.plan,
             regret_s=self.regret_s,
             created=_now(),
-            machine=self.estimator.machine,
+            machine=self.costing.machine,
         )
 
     def _document(self) -> dict[str, Any]:
@@ -330,7 +208,7 @@ class Run:
                     "candidates": len(self.found.by_target[name]),
                     "unique": self.found.unique[name],
                     "deferred": sum(candidate.deferred for candidate in self.found.by_target[name]),
-                    **self.counts[name],
+                    **self.costing.counts[name],
                 }
             )
         return {
@@ -347,6 +225,7 @@ class Run:
                 "max_rel_error": None,
                 "reference": None,
                 "accuracy": self.plan.accuracy,
+                "reason": "",
             },
         }
 
@@ -356,7 +235,7 @@ class Run:
         made = []
         problem = self.planned.problem
         for name in self.options.targets:
-            made.append(self._baseline(name, alone(problem, name, self.how), f"{name} cannot take every node"))
+            made.append(self._baseline(name, alone(problem, name, self.costing.how), f"{name} cannot take every node"))
         return [*made, self._baseline("greedy", greedy_plan(problem), "the largest sub-graphs leave nodes that nothing covers")]
 
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
@@ -380,31 +259,44 @@ class Run:
         costed = [*self.planned.costed]
         costed[place] = CostedCandidate(worst.held, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
         try:
-            planned = replace(self.search_over(costed), first=self.planned.first)
+            planned = replace(self.costing.search_over(costed), first=self.planned.first)
         except InfeasibleError:
             return False
         where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
         self.emit(Note(f"{reason} ({where}): the search goes on without it"))
-        self._decide(merge_rounds(planned, self.search_over, self.cost_merged, self.emit))
+        self._decide(merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit))
         return True
 
     def build(self, record: RunRecord) -> bool:
         """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document.
 
-        Whether the plan is within its accuracy; where it is not, nothing is timed beside it.
+        Whether the plan is within its accuracy; where it is not, nothing is timed beside it. Of one that cannot be built
+        nothing is known, and the document says why.
         """
         from .building import build_and_verify, measure_side_by_side
 
         document = record.document
+        baselines = self.buildable_baselines(document)
+        document["verify"]["reason"] = self.why_not_built(self.plan)
+        if document["verify"]["reason"]:
+            self.emit(Note(f"the plan is {document['verify']['reason']}"))
+            return True
         with build_and_verify(self.found.model, self.plan, self.inputs, self.phases, self.emit, self.options.out) as built:
             document["verify"].update(built.verify)
             is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
             if self.options.is_measured and is_right:
                 with self.phases("baselines"):
-                    plans = {name: self._plan_of(chosen) for name, chosen in self.baseline_plans.items()}
-                    measure_side_by_side(built, plans, document, self.emit)
+                    measure_side_by_side(built, baselines, document, self.emit)
         document["phases"] = self.phases.to_json()
         return is_right
+
+    def buildable_baselines(self, document: dict[str, Any]) -> dict[str, Plan]:
+        """Their plans; the rows of the others in `document` get the reason."""
+        plans = {name: self._plan_of(chosen) for name, chosen in self.baseline_plans.items()}
+        why_not = {name: self.why_not_built(plan) for name, plan in plans.items()}
+        for row in document["baselines"]:
+            row["reason"] = row["reason"] or why_not.get(row["name"], "")
+        return {name: plan for name, plan in plans.items() if not why_not[name]}
 
     def _plan_of(self, chosen: tuple[int, ...]) -> Plan:
         final = replace(self.planned.final, chosen=chosen)

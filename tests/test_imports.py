@@ -34,7 +34,21 @@ def room(rooms: str = "", libraries: str = "") -> Room:
 ENGINE = "graph rules model toolchains cost fleet search plan rewrite runtime export samples"
 
 PARTS = {
-    "pipeline": {"api", "building", "certainty", "finding", "lazy", "options", "planning", "record"},
+    "pipeline": {
+        "api",
+        "building",
+        "certainty",
+        "costing",
+        "dry_run",
+        "finding",
+        "lazy",
+        "options",
+        "planning",
+        "record",
+        "trace",
+        "trace_file",
+        "trace_reporter",
+    },
     "cli": {"cost_commands", "explaining", "standalone", "terminal", "worker_command"},
 }
 """Files beside ``pipeline.py`` and ``cli.py`` that are one room with them."""

@@ -94,8 +94,8 @@ class Once:
         began = time.perf_counter()
         self.run.cost()
         costed = time.perf_counter()
-        self.problem = self.run.problem(self.run.costed)
-        self.first = search_first(self.problem, (), self.run.how, pipeline.ignore)
+        self.problem = self.run.costing.problem(self.run.costed)
+        self.first = search_first(self.problem, (), self.run.costing.how, pipeline.ignore)
         self.seconds |= {"costs": costed - began, "search": time.perf_counter() - costed}
         self.seconds["sum"] = sum(self.seconds.values())
 
@@ -121,8 +121,8 @@ class Once:
         began = time.perf_counter()
         deadline = time.monotonic() + MERGE_LIMIT_S
         planned = Planned(self.first, self.first, self.problem, self.run.costed)
-        self.run.how = replace(self.run.how, should_stop=lambda: time.monotonic() > deadline)
-        planned = merge_rounds(planned, self.run.search_over, self.run.cost_merged, pipeline.ignore)
+        self.run.costing.how = replace(self.run.costing.how, should_stop=lambda: time.monotonic() > deadline)
+        planned = merge_rounds(planned, self.run.costing.search_over, self.run.costing.cost_merged, pipeline.ignore)
         return {"merge_s": time.perf_counter() - began, "merged_total_s": planned.final.total / FEMTOSECONDS}
 
 

@@ -2,7 +2,7 @@
 
 from .cost import Cost
 from .estimator import CostEstimator, Known, LazyEstimator
-from .making import make_estimator
+from .making import Measuring, make_estimator
 from .transition import Transition, TransitionModel
 
-__all__ = ["Cost", "CostEstimator", "Known", "LazyEstimator", "Transition", "TransitionModel", "make_estimator"]
+__all__ = ["Cost", "CostEstimator", "Known", "LazyEstimator", "Measuring", "Transition", "TransitionModel", "make_estimator"]

@@ -53,7 +53,13 @@ class CostEstimator(Protocol):
 
 @runtime_checkable
 class LazyEstimator(CostEstimator, Protocol):
-    """One whose answers take work, so that it is asked for what can matter alone."""
+    """One whose answers take work, so that it is asked for what can matter alone.
+
+    Attributes:
+        most_s: A plan of so many seconds is known: what takes longer alone is in no better one. None while there is none.
+    """
+
+    most_s: float | None
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `estimate`, of those alone whose cost is known without any work."""

@@ -1,4 +1,4 @@
-"""`MeasureEstimator`: costs measured on this machine, each distinct computation once, kept in the cost database.
+"""`MeasureEstimator`: costs measured on this machine, or on those of a fleet, each distinct computation once, kept in the cost database.
 
 What enters are candidates; what leaves are their costs, one by one, as they get known: first what the database has, then
 the trials, single nodes on the quick toolchains before the rest, so that what is sure to lose is soon seen to. Trials run
@@ -7,8 +7,12 @@ in worker processes (`trial`). Everything measured is committed before it is tol
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..errors import Cancelled, CollageError
 from ..events import Emit, Note
@@ -19,22 +23,23 @@ from ..toolchains import registry
 from ..toolchains.base import Availability
 from .activations import ActivationStore
 from .bounds import upper_bound_s
+from .call_meter import CallMeter, CallRounds
 from .cost import Cost
 from .database import CostDatabase
 from .estimator import Known
-from .records import CostKey, Record, machine_id
+from .place import Here, Place, swept_bytes
+from .records import CostKey, Record
 from .transition import TransitionModel
 from .transition_trial import TIMEOUT_S, TransitionMeter
 from .trial import TrialLimits, TrialRunner, TrialTask
 from .trial_child import GetToolchain
 
+TOO_LITTLE = 1e-3
+"""A candidate that takes less than this share of the whole plan need not be known better: it cannot change it."""
 BUDGET_SAFETY = 1.5
 """How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
 _RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
 _OTHERS_RANK = 2
-
-_OWN_CACHE = 1 << 20
-_LARGEST_CACHE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +56,6 @@ class _Computation:
     @property
     def inside(self) -> IndexSet:
         return self.candidates[0].inside
-
-
-def swept_bytes(graph: DataflowGraph) -> int:
-    """What a model moves between two runs of one of its parts, as a power of two: its weights and activations.
-
-    0 where all of it stays in a core's own cache, and no more than what empties the largest.
-    """
-    moved = sum(constant.type.bytes for constant in graph.constants.values()) + sum(kind.bytes for kind in graph.types.values())
-    return 0 if moved < _OWN_CACHE else min(1 << (moved - 1).bit_length(), _LARGEST_CACHE)
 
 
 def _options(precision: str, swept: int) -> str:
@@ -82,6 +78,9 @@ class MeasureEstimator:
         on_trial: Called before each trial with one of its candidates, how many computations are known, and how many there are.
         should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
+        call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
+        swept: Bytes that are read between two timed runs; as many as the model moves (`swept_bytes`) unless given.
+        place: Where trials run; worker processes of this machine unless given. It is closed with this.
     """
 
     name = "measure"
@@ -100,8 +99,10 @@ class MeasureEstimator:
         on_trial: Callable[[CandidatePartition, int, int], None] = lambda candidate, done, total: None,
         should_stop: Callable[[], bool] | None = None,
         limits: TrialLimits | None = None,
+        call_rounds: CallRounds | None = None,
+        swept: int | None = None,
+        place: Place | None = None,
     ):
-        self.machine = machine_id()
         self._model = model
         self._threads = threads
         self._database = database
@@ -113,16 +114,26 @@ class MeasureEstimator:
         self._should_stop = should_stop
         self._ends: dict[str, None] = {}
         self._told = 0
-        self._swept_bytes = swept_bytes(model.graph)
-        self._runner = TrialRunner(
-            get_toolchain, threads, accuracy, limits or TrialLimits.from_environment(), should_stop, self._swept_bytes
-        )
+        self._swept_bytes = swept_bytes(model.graph) if swept is None else swept
+        self._place = place or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
+        self.machine = self._place.machine
         self._activations = ActivationStore(model, inputs)
-        self._meter = TransitionMeter(get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._runner.limits.build_s))
+        self._meter = TransitionMeter(
+            get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._place.limits.build_s), self._place
+        )
+        self._calls = call_rounds and CallMeter(
+            call_rounds, get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._place.limits.build_s), self._place
+        )
+        self._call_s: dict[str, float] = {}
+        self.most_s: float | None = None
         self._tell_notes()
-        self._available: dict[str, Availability] = {}
+        self._targets: dict[str, None] = {}
         self._singles: dict[str, tuple[str, float]] = {}
         self._refused: dict[tuple[str, str], str] = {}
+
+    def _here(self, limits: TrialLimits) -> Place:
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes)
+        return Here(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `CostEstimator.estimate`; the candidates of one computation come one after another.
@@ -168,10 +179,13 @@ class MeasureEstimator:
 
     def close(self) -> None:
         """End the workers, remove the activations, close the database."""
-        self._runner.close()
+        self._place.close()
         self._meter.close()
+        if self._calls is not None:
+            self._calls.close()
         self._activations.close()
         self._database.close()
+        self._tell_notes()
 
     def _computations(self, candidates: Sequence[CandidatePartition]) -> list[_Computation]:
         made: dict[CostKey, _Computation] = {}
@@ -183,25 +197,31 @@ class MeasureEstimator:
 
     def _cost_key(self, candidate: CandidatePartition) -> CostKey:
         available = self._availability(candidate.target)
+        weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
         computation = self._computation(candidate.inside)
-        return CostKey(
-            computation, candidate.target, available.version, self._threads, self.machine, _options(available.precision, self._swept_bytes)
-        )
+        options = _options(available.precision, self._swept_bytes)
+        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
+
+    def _weights(self, inside: IndexSet) -> str:
+        """A digest of the values of all constants that the nodes `inside` read."""
+        graph, digest = self._model.graph, hashlib.sha256()
+        for name in dict.fromkeys(name for index in inside for name in graph.nodes[index].inputs if name in graph.constants):
+            digest.update(np.ascontiguousarray(self._model.constant(name)).tobytes())
+        return digest.hexdigest()[:32]
 
     def _computation(self, inside: IndexSet) -> str:
         return self._model.graph.computations.key(inside)
 
     def _availability(self, target: str) -> Availability:
-        if target not in self._available:
-            self._available[target] = self._get_toolchain(target).availability()
-        return self._available[target]
+        self._targets[target] = None
+        return self._place.availability(target)
 
     def _still_holds(self, record: Record) -> bool:
         """Whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
         if record.stopped_early:
             return False
         if record.limit_s is not None:
-            return record.stage == "build" and record.limit_s >= self._runner.limits.build_s
+            return record.stage == "build" and record.limit_s >= self._place.limits.build_s
         if record.stage == "numerics" and record.error is not None:
             return record.error > self._accuracy
         return True
@@ -210,7 +230,7 @@ class MeasureEstimator:
         """Whether a trial that was ended because it was slow would be ended again under the budget of today."""
         if record.stopped_early:
             return budget_s is not None and min(record.samples) > budget_s
-        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._runner.limits.first_run_s(budget_s)
+        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._place.limits.first_run_s(budget_s)
 
     def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
         """What the trials need: the transitions, which bound what they may cost, and the names of the tensors at their ends."""
@@ -239,7 +259,7 @@ class MeasureEstimator:
                     waiting[id(task)] = computation
                     yield task
 
-        for task, record in self._runner.run_all(tasks()):
+        for task, record in self._place.run_all(tasks()):
             yield from self._settled(settled)
             computation = waiting.pop(id(task))
             if record.is_lasting:
@@ -278,20 +298,27 @@ class MeasureEstimator:
         if None in given or None in wanted:
             return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
         files = [file for file in given if file], [file for file in wanted if file]
-        return TrialTask(computation.target, model, *files, budget_s)
+        enough_s = None if self.most_s is None else self.most_s * TOO_LITTLE
+        return TrialTask(computation.target, model, *files, budget_s, enough_s)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
-        cost = self._cost(record)
+        cost = self._cost(record, computation.target)
         if len(computation.inside) == 1:
             self._learn(computation, cost)
         yield from ((candidate, cost, from_cache) for candidate in computation.candidates)
 
-    def _cost(self, record: Record) -> Cost:
-        """The record as a cost under the accuracy and the percentile asked for."""
+    def _cost(self, record: Record, target: str) -> Cost:
+        """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module."""
         if not record.stage and record.error is not None and record.error > self._accuracy:
             reason = f"it errs by {record.error:.2g} of the largest value, at most {self._accuracy:g} may be"
             record = replace(record, stage="numerics", reason=reason)
-        return record.cost(self._percentile, "measured")
+        cost = record.cost(self._percentile, "measured")
+        return cost if cost.seconds is None else replace(cost, seconds=cost.seconds + self._call_of(target))
+
+    def _call_of(self, target: str) -> float:
+        if self._calls is not None and target not in self._call_s:
+            self._call_s.update(self._calls.measure({target: self._availability(target).version}))
+        return self._call_s.get(target, 0.0)
 
     def _learn(self, computation: _Computation, cost: Cost) -> None:
         """What a single node's cost says about the larger candidates that hold it."""
@@ -322,11 +349,11 @@ class MeasureEstimator:
         for index in computation.inside:
             single = (HOST_TARGET, 0.0) if graph.nodes[index].is_host else self._singles.get(self._computation(IndexSet((index,))))
             if single is None:
-                return None
+                return self.most_s
             cheapest[index] = single
-        targets = tuple(name for name in self._available if name != HOST_TARGET)
+        targets = tuple(name for name in self._targets if name != HOST_TARGET)
         bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
-        return None if bound is None else bound * BUDGET_SAFETY
+        return self.most_s if bound is None else min(bound * BUDGET_SAFETY, self.most_s or math.inf)
 
     def _tell_notes(self) -> None:
         for note in self._database.notes[self._told :]:

@@ -42,16 +42,16 @@ class Record:
     """What a trial came to.
 
     Attributes:
-        samples: Seconds of one run each, every one that was timed; empty where it failed.
+        samples: Seconds of one run each, of those that nothing disturbed (`steadiness`); empty where it failed.
         stage: Where it failed (`Cost.stage`), or empty.
         reason: Why.
         error: Largest relative error against the reference, where it was compared and finite.
         stopped_early: The trial was ended because it was sure to lose.
         crashed: It failed by a crash, a hang or too much memory, and not in the toolchain's own words.
         limit_s: It was ended after that many seconds; a trial that may take longer is worth another try.
-        reference_s: Seconds of a small fixed computation just before: tells a slowed-down machine.
+        reference_s: Median seconds of a small fixed computation between the samples: tells a slowed-down machine.
         created: UTC, ISO 8601.
-        unsteady: By what share the machine's speed drifted while it was timed, where the samples were corrected for that.
+        unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
         worker: Name of the machine that measured it, in a fleet; empty for this one.
         seconds_spent: What building, checking and timing it took.
     """

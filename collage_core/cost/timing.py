@@ -1,6 +1,7 @@
 """How a run is timed: warm-up, batches long enough for the clock, and as many samples as the spread asks for.
 
-What enters is a function to call; what leaves are seconds of one run each. Nothing here knows what is run.
+What enters is a function to call; what leaves are seconds of one run each, without those that were disturbed
+(`steadiness`). Nothing here knows what is run.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import gc
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
-Clock = Callable[[], float]
+from .steadiness import Clock, Sample, Waits, kept, least_disturbed, own_speed, reference_speed, undisturbed, waited_share, waiting
+
 _NORMAL_95 = 1.96
 
 
@@ -25,10 +28,11 @@ class TimingLimits:
     Attributes:
         batch_s: A sample is a batch of runs of about that length, or one run that is longer.
         warm_up_s: Runs of that length together are not counted.
-        fewest, most: Bounds on the number of samples.
+        fewest, most: Bounds on the number of undisturbed samples.
         total_s: No further sample after that long, once there are the fewest.
         longest_s: No further sample after that long in any case.
-        interval: Enough when the 95 % confidence interval of the median is within this share of it, either way.
+        interval: Enough when the 95 % confidence interval of the percentile is within this share of it, either way.
+        percentile: Of the samples, that the cost will be.
     """
 
     batch_s: float = 200e-6
@@ -38,14 +42,26 @@ class TimingLimits:
     total_s: float = 0.3
     longest_s: float = 5.0
     interval: float = 0.02
+    percentile: float = 50.0
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds of one run each, in the order of measuring; `stopped_early` where they exceeded the budget."""
+    """What timing came to.
+
+    Attributes:
+        seconds: Of one run each, in the order of measuring.
+        stopped_early: They exceeded the budget.
+        reference_s: Of the reference meanwhile.
+        unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept.
+        own_s: What the reference took while it was undisturbed most.
+    """
 
     seconds: tuple[float, ...]
     stopped_early: bool = False
+    reference_s: float = 0.0
+    unsteady: float = 0.0
+    own_s: float = 0.0
 
 
 def time_runs(
@@ -54,79 +70,141 @@ def time_runs(
     budget_s: float | None = None,
     clock: Clock = time.perf_counter,
     between: Callable[[], None] | None = None,
+    enough_s: float | None = None,
+    watch: Callable[[], AbstractContextManager[Waits]] = waiting,
+    known_s: float = math.inf,
 ) -> Samples:
     """Time `run`, which has run before.
 
     Args:
-        budget_s: What takes longer is of no interest: timing ends as soon as even the fastest run exceeds it.
+        budget_s: What takes longer is of no interest: timing ends as soon as even the fastest run exceeds it, or the
+            confidence interval does.
         between: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
+        enough_s: What takes less need not be known better: timing ends as soon as the confidence interval is below.
+        watch: Tells how long our threads waited for a core.
+        known_s: What the reference took on the undisturbed machine, as earlier timings saw it.
     """
-    with _no_collector():
-        single = _warm_up(run, limits, clock)
-        fastest = min(single)
-        if budget_s is not None and fastest > budget_s and fastest >= limits.batch_s:
-            return Samples(tuple(single), stopped_early=True)
-        batch = 1 if between else max(1, math.ceil(limits.batch_s / max(fastest, 1e-9)))
-        return _sample(run, batch, limits, budget_s, clock, between)
+    with _no_collector(), watch() as waits:
+        session = _Session(run, limits, clock, between, waits, known_s)
+        fastest = session.warm_up()
+        if budget_s is not None and fastest > budget_s and fastest >= limits.batch_s and session.is_calm():
+            return session.result(stopped_early=True)
+        session.start(1 if between else max(1, math.ceil(limits.batch_s / max(fastest, 1e-9))))
+        while not session.is_enough(enough_s):
+            session.take()
+            if budget_s is not None and session.is_over(budget_s):
+                return session.result(stopped_early=True)
+        return session.result()
 
 
-def median_interval(samples: Sequence[float]) -> tuple[float, float]:
-    """A 95 % confidence interval of the median, from the order of the samples alone: no distribution is assumed."""
+def confidence_interval(samples: Sequence[float], percentile: float = 50.0) -> tuple[float, float]:
+    """A 95 % confidence interval of a percentile, from the order of the samples alone: no distribution is assumed.
+
+    An end is infinite where so few samples do not bound it.
+    """
     ordered = sorted(samples)
-    count = len(ordered)
-    reach = _NORMAL_95 * math.sqrt(count) / 2
-    low = max(0, math.floor(count / 2 - reach))
-    high = min(count - 1, math.ceil(count / 2 + reach))
-    return ordered[low], ordered[high]
+    count, share = len(ordered), percentile / 100
+    reach = _NORMAL_95 * math.sqrt(count * share * (1 - share))
+    low, high = math.floor(count * share - reach), math.ceil(count * share + reach)
+    return (
+        ordered[min(low, count - 1)] if low >= 0 else -math.inf,
+        ordered[min(high, count - 1)] if high <= count else math.inf,
+    )
 
 
-def reference_speed(clock: Clock = time.perf_counter) -> float:
-    """Seconds of a small fixed computation on one core: a machine that is slowed down shows here."""
-    values = np.arange(1, 16385, dtype=np.float32)
-    return min(_seconds(lambda: np.sqrt(values).sum(), clock) for _ in range(5))
+class _Session:
+    """The timing of one function, sample by sample."""
 
+    def __init__(
+        self,
+        run: Callable[[], None],
+        limits: TimingLimits,
+        clock: Clock,
+        between: Callable[[], None] | None,
+        waits: Waits,
+        known_s: float,
+    ):
+        self._run = run
+        self._limits = limits
+        self._clock = clock
+        self._between = between
+        self._waits = waits
+        self._known_s = known_s
+        self._batch = 1
+        self._begin = 0.0
+        self._reference_s = 0.0
+        self._samples: list[Sample] = []
+        self._calm: list[float] = []
 
-def _sample(
-    run: Callable[[], None], batch: int, limits: TimingLimits, budget_s: float | None, clock: Clock, between: Callable[[], None] | None
-) -> Samples:
-    samples: list[float] = []
-    start = clock()
-    while not samples or not _is_enough(samples, clock() - start, limits):
-        if between is not None:
-            between()
-        samples.append(_seconds(lambda: _repeat(run, batch), clock) / batch)
-        sure = len(samples) >= limits.fewest or clock() - start >= limits.warm_up_s
-        if budget_s is not None and sure and min(samples) > budget_s:
-            return Samples(tuple(samples), stopped_early=True)
-    return Samples(tuple(samples))
+    def warm_up(self) -> float:
+        """Seconds of the fastest of the first runs, what it waited not counted; those runs are the samples so far."""
+        self._begin = self._clock()
+        while not self._samples or self._elapsed() < self._limits.warm_up_s:
+            self._samples.append(self._timed())
+        self._reference_s = reference_speed(self._clock)
+        self._samples = [replace(sample, reference_s=self._reference_s) for sample in self._samples]
+        return min(sample.seconds * (1 - sample.waited) for sample in self._samples)
 
+    def is_calm(self) -> bool:
+        """Whether any sample so far is undisturbed."""
+        return bool(undisturbed(self._samples, self._known_s))
 
-def _is_enough(samples: list[float], elapsed_s: float, limits: TimingLimits) -> bool:
-    if elapsed_s >= limits.longest_s or len(samples) >= limits.most:
-        return True
-    if len(samples) < limits.fewest:
-        return False
-    low, high = median_interval(samples)
-    return elapsed_s >= limits.total_s or (high - low) / 2 <= limits.interval * float(np.median(samples))
+    def start(self, batch: int) -> None:
+        """From now on samples count, each of `batch` runs."""
+        self._samples = []
+        self._batch = batch
+        self._begin = self._clock()
 
+    def take(self) -> None:
+        """One more sample, with the reference before and after it."""
+        if self._between is not None:
+            self._between()
+        sample = self._timed()
+        before, self._reference_s = self._reference_s, reference_speed(self._clock)
+        self._samples.append(replace(sample, reference_s=max(before, self._reference_s)))
+        limits = self._limits
+        self._calm = [sample.seconds for sample in undisturbed(self._samples, self._known_s)]
+        if len(self._samples) >= limits.most and len(self._calm) < limits.fewest:
+            self._samples = least_disturbed(self._samples, max(limits.fewest, limits.most // 2))
 
-def _warm_up(run: Callable[[], None], limits: TimingLimits, clock: Clock) -> list[float]:
-    single: list[float] = []
-    start = clock()
-    while not single or clock() - start < limits.warm_up_s:
-        single.append(_seconds(run, clock))
-    return single
+    def is_over(self, budget_s: float) -> bool:
+        """Whether the run surely takes longer than `budget_s`."""
+        has_fewest = len(self._calm) >= self._limits.fewest
+        if not self._calm or not (has_fewest or self._elapsed() >= self._limits.warm_up_s):
+            return False
+        return min(self._calm) > budget_s or (has_fewest and self._interval()[0] > budget_s)
 
+    def is_enough(self, enough_s: float | None) -> bool:
+        """Whether another sample is not worth its time."""
+        limits, elapsed_s = self._limits, self._elapsed()
+        if not self._samples or elapsed_s >= limits.longest_s or len(self._calm) >= limits.most:
+            return bool(self._samples)
+        if len(self._calm) < limits.fewest:
+            return False
+        low, high = self._interval()
+        is_narrow = (high - low) / 2 <= limits.interval * float(np.percentile(self._calm, limits.percentile))
+        return elapsed_s >= limits.total_s or is_narrow or (enough_s is not None and high < enough_s)
 
-def _seconds(run: Callable[[], object], clock: Clock) -> float:
-    start = clock()
-    run()
-    return clock() - start
+    def result(self, *, stopped_early: bool = False) -> Samples:
+        """What is left when disturbed samples are thrown away: no fewer than half of the fewest that were wanted, else all."""
+        believed, unsteady = kept(self._samples, (self._limits.fewest + 1) // 2, self._known_s)
+        reference_s = median(sample.reference_s for sample in believed)
+        seconds = tuple(sample.seconds for sample in believed)
+        return Samples(seconds, stopped_early, reference_s, unsteady, own_speed(self._samples))
 
+    def _timed(self) -> Sample:
+        waits = self._waits()
+        start = self._clock()
+        for _ in range(self._batch):
+            self._run()
+        seconds = self._clock() - start
+        return Sample(seconds / self._batch, self._reference_s, waited_share(waits, self._waits(), seconds))
 
-def _repeat(run: Callable[[], None], times: int) -> None:
-    for _ in range(times):
-        run()
+    def _interval(self) -> tuple[float, float]:
+        return confidence_interval(self._calm, self._limits.percentile)
+
+    def _elapsed(self) -> float:
+        return self._clock() - self._begin
 
 
 @contextmanager

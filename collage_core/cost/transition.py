@@ -33,7 +33,7 @@ class TransitionModel:
     pairs: Mapping[tuple[str, str], Transition] = field(default_factory=dict)
 
     def cost_s(self, maker: str, reader: str, size: int, dtype: str) -> float:
-        """Seconds to hand over `size` bytes. What a hand-over moves is bytes: `dtype` makes no difference on one CPU."""
+        """Seconds to hand over `size` bytes. What it moves is bytes: `dtype` makes no difference on one CPU (docs/measuring.md)."""
         pair = self.pairs.get((maker, reader), FREE)
         return pair.fixed_s + pair.per_byte_s * size
 

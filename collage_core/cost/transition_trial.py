@@ -3,9 +3,10 @@
 On one CPU nothing is copied: both work on the same buffer. What a hand-over does cost is that the reader meets caches and
 thread pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two
 sizes, and the reader's time right after the maker is compared with its time right after itself, in rounds that take
-turns. What a call costs is no part of it: that is inside every measured kernel already. The difference counts only where
-it is sure to be above zero (the 95 % interval of its median over the rounds); two sizes give a fixed part and a part per
-byte. The host only hands pointers on, and costs nothing.
+turns; disturbed rounds are thrown away (`steadiness`). What a call costs is no part of it: that is inside every measured
+kernel already, or measured apart (`call_meter`). The difference counts only where it is sure to be above zero (the 95 %
+interval of its median over the rounds); two sizes give a fixed part and a part per byte. The dtype makes no difference
+(docs/measuring.md). The host only hands pointers on, and costs nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from ..model.probe import relu_model
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
 from .database import CostDatabase
+from .place import Caller, Place
 from .records import MeasuredTransition, TransitionKey, machine_id
-from .timing import median_interval
+from .rounds import calm_rounds, sure_extra
+from .steadiness import OwnSpeed
 from .transition import Transition, TransitionModel
 from .trial_child import GetToolchain
 
@@ -44,6 +47,9 @@ TIMEOUT_S = 60.0
 class TransitionMeter:
     """Measures each ordered pair of targets once, and keeps it in the database.
 
+    Args:
+        place: Where to measure; a worker process of this machine unless given.
+
     Attributes:
         model: What is known so far.
     """
@@ -56,6 +62,7 @@ class TransitionMeter:
         emit: Emit = lambda event: None,
         should_stop: Callable[[], bool] | None = None,
         timeout_s: float = TIMEOUT_S,
+        place: Place | None = None,
     ):
         self._get_toolchain = get_toolchain
         self._threads = threads
@@ -63,7 +70,8 @@ class TransitionMeter:
         self._emit = emit
         self._should_stop = should_stop
         self._timeout_s = timeout_s
-        self._worker = Worker()
+        self._caller: Caller = place.caller() if place else Worker()
+        self._machine = place.machine if place else machine_id()
         self._pairs: dict[tuple[str, str], Transition] = {}
         self._told: set[str] = set()
         self.model = TransitionModel(self._pairs)
@@ -85,7 +93,7 @@ class TransitionMeter:
 
     def close(self) -> None:
         """End the worker."""
-        self._worker.close()
+        self._caller.close()
 
     def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
         found = self._database.get_transition(self._key(pair, versions))
@@ -101,7 +109,7 @@ class TransitionMeter:
 
     def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
         maker, reader = pair
-        return TransitionKey(maker, reader, versions[maker], versions[reader], self._threads, machine_id())
+        return TransitionKey(maker, reader, versions[maker], versions[reader], self._threads, self._machine)
 
     def _refusal(self, target: str) -> str:
         """Why the target cannot do the Relu, so that it is met once and not pair by pair; empty where it can."""
@@ -119,7 +127,7 @@ class TransitionMeter:
         return MeasuredTransition(fixed_s, per_byte_s)
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._worker.call(function, *args, timeout_s=self._timeout_s, should_stop=self._should_stop)
+        return self._caller.call(function, *args, timeout_s=self._timeout_s, should_stop=self._should_stop)
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ class _Relus:
 
 _relus: dict[tuple[str, int], _Relus] = {}
 """In the worker: what was loaded so far, by target and size."""
+_own_speed = OwnSpeed()
 
 
 def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
@@ -157,11 +166,6 @@ def fit(small_s: float, large_s: float) -> tuple[float, float]:
     return max(0.0, small_s - per_byte * SIZES[0]), per_byte
 
 
-def sure_extra(differences: list[float]) -> float:
-    """The median of the rounds' differences where it is sure to be above zero, else zero."""
-    return float(np.median(differences)) if median_interval(differences)[0] > 0 else 0.0
-
-
 def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
     """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
 
@@ -173,7 +177,7 @@ def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
     if once > _TOO_SLOW_S:
         return 0.0
     runs = max(1, min(_MOST_RUNS, int(_ROUND_S / once)))
-    return sure_extra([_round(maker, reader, runs) - _round(same, reader, runs) for _ in range(ROUNDS)])
+    return sure_extra(calm_rounds(lambda: _round(maker, reader, runs) - _round(same, reader, runs), ROUNDS, _own_speed))
 
 
 def _round(maker: Kernel, reader: Kernel, runs: int) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psutil
@@ -22,6 +23,7 @@ from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from . import trial_child
 from .records import Record
+from .steadiness import OwnSpeed
 from .timing import TimingLimits
 from .trial_child import ArrayFile, Check, GetToolchain, Timed
 
@@ -61,6 +63,10 @@ class TrialLimits:
         """
         return cls(build_s=_seconds_from("COLLAGE_BUILD_TIMEOUT_S", cls.build_s), run_s=_seconds_from("COLLAGE_RUN_TIMEOUT_S", cls.run_s))
 
+    def of_percentile(self, percentile: float) -> TrialLimits:
+        """The same, where timing ends when that percentile is known well enough."""
+        return replace(self, timing=replace(self.timing, percentile=percentile))
+
     def first_run_s(self, budget_s: float | None) -> float:
         """How long a first run may take where `budget_s` is what the candidate may cost."""
         return self.run_s if budget_s is None else min(self.run_s, max(self.lose_s, self.lose_factor * budget_s))
@@ -68,13 +74,19 @@ class TrialLimits:
 
 @dataclass(frozen=True, slots=True)
 class TrialTask:
-    """A sub-model, what it reads, what it must make of it, and what it may cost (None for any)."""
+    """A sub-model, what it reads, and what it must make of it.
+
+    Attributes:
+        budget_s: What it may cost; what surely costs more is not timed further. None for any.
+        enough_s: What surely costs less is not timed further either. None where every cost must be known well.
+    """
 
     target: str
     model: SubModel
     given: Sequence[ArrayFile]
     wanted: Sequence[ArrayFile]
     budget_s: float | None
+    enough_s: float | None = None
 
 
 class TrialRunner:
@@ -97,6 +109,7 @@ class TrialRunner:
         self._should_stop = should_stop
         memory = limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE)
         self._pool = Pool(memory_bytes=memory)
+        self._own_speed = OwnSpeed()
         self._broken: dict[str, str] = {}
         self._hangs: dict[str, list[Record]] = defaultdict(list)
 
@@ -142,11 +155,14 @@ class TrialRunner:
         return Record(stage="device", reason=self._broken[target]) if target in self._broken else None
 
     def _outcome(self, worker: Worker, task: TrialTask) -> tuple[Record, Exception | None]:
-        """The record of an attempt, and the exception that ended it, if one did."""
+        """The record of an attempt, with the seconds that it took, and the exception that ended it, if one did."""
+        begin = time.perf_counter()
+        cause = None
         try:
-            return self._attempt(worker, task), None
+            record = self._attempt(worker, task)
         except _Failed as failed:
-            return failed.record, failed.cause
+            record, cause = failed.record, failed.cause
+        return replace(record, seconds_spent=time.perf_counter() - begin), cause
 
     def _attempt(self, worker: Worker, task: TrialTask) -> Record:
         limits = self.limits
@@ -156,12 +172,15 @@ class TrialRunner:
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, limits.timing, task.budget_s, self._swept_bytes)
+        asked = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known_s()
+        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, *asked)
+        self._own_speed.learn(timed.samples.own_s)
         return self._refusal(timed.check) or Record(
-            samples=timed.samples,
+            samples=timed.samples.seconds,
             error=max(first.error, timed.check.error),
-            stopped_early=timed.stopped_early,
-            reference_s=timed.reference_s,
+            stopped_early=timed.samples.stopped_early,
+            reference_s=timed.samples.reference_s,
+            unsteady=timed.samples.unsteady,
         )
 
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:

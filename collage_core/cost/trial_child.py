@@ -18,7 +18,7 @@ from ..model.accuracy import is_float, output_errors
 from ..model.base import SubModel
 from ..toolchains.base import Kernel, Toolchain, ToolchainError
 from ..toolchains.buffers import aligned_empty, numpy_dtype
-from .timing import TimingLimits, reference_speed, time_runs
+from .timing import Samples, TimingLimits, time_runs
 
 GetToolchain = Callable[[str], Toolchain]
 _MAP_FROM_BYTES = 1 << 20
@@ -58,11 +58,9 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Samples, and a check of what the last timed run left behind."""
+    """What timing came to, and a check of what the last timed run left behind."""
 
-    samples: tuple[float, ...]
-    stopped_early: bool
-    reference_s: float
+    samples: Samples
     check: Check
 
 
@@ -120,17 +118,18 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
     return trial.check(time.perf_counter() - start)
 
 
-def sample(limits: TimingLimits, budget_s: float | None, swept_bytes: int) -> Timed:
+def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, swept_bytes: int, known_s: float) -> Timed:
     """Time the kernel that was checked, check what it computed meanwhile, and let go of it.
 
     Args:
+        budget_s, enough_s, known_s: As `time_runs` takes them.
         swept_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
             0 where the whole model stays in the cache: then runs follow each other.
     """
     trial = _current()
-    speed = reference_speed()
-    samples = time_runs(trial.kernel.run, limits, budget_s, between=_rest_of_the_model(trial, swept_bytes) if swept_bytes else None)
-    timed = Timed(samples.seconds, samples.stopped_early, speed, trial.check(samples.seconds[-1]))
+    between = _rest_of_the_model(trial, swept_bytes) if swept_bytes else None
+    samples = time_runs(trial.kernel.run, limits, budget_s, between=between, enough_s=enough_s, known_s=known_s)
+    timed = Timed(samples, trial.check(samples.seconds[-1]))
     release()
     return timed
 

@@ -70,6 +70,10 @@ class Model(Protocol):
         """The outputs of the user's whole model in ONNX Runtime with optimisation off, by output name."""
         ...
 
+    def constant(self, name: str) -> np.ndarray:
+        """The values of the constant `name` of the graph."""
+        ...
+
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
         """The values that the named tensors of the graph have when the model runs on `inputs`."""
         ...

@@ -8,11 +8,11 @@ from ..graph import Tensor, TensorType
 from .base import SubModel
 
 
-def relu_model(elements: int) -> SubModel:
-    """One Relu from ``given`` to ``made``, both of shape (1, `elements`) and float32."""
+def relu_model(elements: int, given: str = "given", made: str = "made") -> SubModel:
+    """One Relu from the tensor `given` to `made`, both of shape (1, `elements`) and float32."""
     shape = (1, elements)
-    given, made = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("given", "made"))
-    graph = helper.make_graph([helper.make_node("Relu", ["given"], ["made"])], "relu", [given], [made])
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (given, made)]
+    graph = helper.make_graph([helper.make_node("Relu", [given], [made])], "relu", ends[:1], ends[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     kind = TensorType(shape, "float32")
-    return SubModel(model.SerializeToString(), (Tensor("given", kind),), (Tensor("made", kind),))
+    return SubModel(model.SerializeToString(), (Tensor(given, kind),), (Tensor(made, kind),))

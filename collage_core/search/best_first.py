@@ -121,15 +121,17 @@ class Walk:
 
     def _relax(self, state: State, move: Move, weight: int, after: State) -> None:
         """Take the way over `state` to `after` if it is better than the known one."""
-        known = self.weight.get(after)
+        known, reporter = self.weight.get(after), self.run.reporter
         if known is not None and (weight > known or (weight == known and not self._is_earlier(state, move, after))):
+            if reporter.traces:
+                reporter.considered(self.numbers[state], move.index, "no better")
             return
         self.came[after] = (state, move)
         if known is None or weight < known:
             self._meet(after, weight)
-            if self.run.reporter.traces:
-                tell = self.run.reporter.pushed if known is None else self.run.reporter.improved
-                tell(self.numbers[after], self.numbers[state], move.index, weight)
+        if reporter.traces:
+            tell = reporter.pushed if known is None else reporter.improved
+            tell(self.numbers[after], self.numbers[state], move.index, weight)
 
     def _meet(self, state: State, weight: int) -> None:
         self.weight[state] = weight

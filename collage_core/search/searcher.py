@@ -12,6 +12,10 @@ from typing import Protocol
 
 from .problem import SearchProblem
 
+REASONS = ("overlaps", "excluded", "cycle", "no better")
+"""Why a candidate is not placed: it overlaps what is covered, its target excludes one that is used, the plan would be one that
+is forbidden for its cycle between partitions, or the state that it leads to is known by a way that is no worse."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -77,10 +81,10 @@ class SearchReporter:
         """State `state`, of `covered` nodes, is settled and expanded next."""
 
     def improved(self, state: int, parent: int, candidate: int, weight: int) -> None:
-        """A lighter way to the known state `state` was found."""
+        """A lighter way to the known state `state` was found, or one as light that comes earlier in the order of plans."""
 
     def considered(self, state: int, candidate: int, reason: str) -> None:
-        """`candidate` was tried in state `state` and not placed, for `reason` (``overlaps``, ``excluded``, ``bound``)."""
+        """`candidate` was tried in state `state` and not placed, for `reason`: one of `REASONS`."""
 
     def end(self, result: SearchResult) -> None:
         """The search is over."""

@@ -81,12 +81,14 @@ class Toolchain(ABC):
         name: As in ``--targets``.
         style: ``graph`` (whole sub-graphs) or ``library`` (calls).
         letter: One capital letter by which the page tells it apart.
+        reads_weights: What it makes depends on the weights' values, and not on their shapes alone: no two candidates share a cost.
         conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
     """
 
     name: str
     style: str = "graph"
     letter: str = "?"
+    reads_weights: bool = False
     conflicts: tuple[str, ...] = ()
 
     @abstractmethod

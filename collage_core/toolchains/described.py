@@ -22,7 +22,10 @@ STYLES = ("graph", "library")
 FUSIONS = ("none", "tvm", "arbitrary")
 DEPTH = 4
 _HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
+_NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
 _KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
+_LARGEST_LAUNCH_S = 1e6
+_LARGEST_RATE = 1e30
 _NAME = re.compile(r"[^\W_][\w.-]*")
 
 
@@ -32,6 +35,10 @@ class DescribedToolchain(Toolchain):
     Args:
         data: The file's content, checked by `read_description`.
         source: The file, and the line at which its rules begin: what is said of them later can name it.
+
+    Attributes:
+        cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
+        takes_merged: Whether its rules let partitions that touch be taken together, however many.
 
     Raises:
         RuleMistake: its rules do not read.
@@ -45,10 +52,11 @@ class DescribedToolchain(Toolchain):
         self.cost = dict(data.get("cost", {}))
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
+        self.takes_merged = self._tree is None and self._fusion == "arbitrary"
         self._patterns = tuple(_pattern(item, f"pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
 
     def availability(self) -> Availability:
-        return Availability(False, reason="it is only described, in a file", hint="use mock costs, or an estimate", device="described")
+        return Availability(False, reason="it is only described, in a file", hint=_NO_COST_HINT, device="described")
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         """The file's own tree as it stands, or its patterns, fused in its style."""
@@ -103,19 +111,22 @@ def _check(data: Mapping[str, Any]) -> None:
         raise _mistake("pattern", None, "given, or else a [rule] in its place")
     if not isinstance(data.get("pattern", [0]), list) or not data.get("pattern", [0]):
         raise _mistake("pattern", data["pattern"], "a list of at least one: write [[pattern]]")
-    _check_cost(data.get("cost", {}))
+    if "cost" in data:
+        _check_cost(data["cost"])
 
 
 def _check_cost(cost: Any) -> None:
     known = ("launch_s", "flops_per_s", "bytes_per_s")
     if not isinstance(cost, Mapping):
         raise _mistake("cost", cost, "a table")
+    if not cost:
+        raise _mistake("cost", cost, f"given with some of {', '.join(known)}, or left out: with none of them all of it would be free")
     for key, value in cost.items():
         if key not in known:
             raise _mistake(f"cost.{key}", value, f"left out: only {', '.join(known)} mean something")
-        positive = key != "launch_s"
-        if isinstance(value, bool) or not isinstance(value, int | float) or not (0 < value < 1e30 or (value == 0 and not positive)):
-            raise _mistake(f"cost.{key}", value, "a positive, finite number")
+        least, most = (0, _LARGEST_LAUNCH_S) if key == "launch_s" else (1, _LARGEST_RATE)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise _mistake(f"cost.{key}", value, f"a positive, finite number (from {least} to {most:g})")
 
 
 def _pattern(item: Any, place: str) -> PartitionRule:

@@ -251,7 +251,6 @@ def test_what_is_sure_to_lose_is_ended_early_and_says_so(bench: Bench) -> None:
     assert cost.stopped_early
     assert cost.seconds is not None
     assert cost.seconds >= 0.03
-    assert cost.samples == 1
 
 
 def test_what_was_ended_early_is_measured_whole_where_nothing_bounds_it(bench: Bench) -> None:

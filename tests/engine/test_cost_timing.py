@@ -1,9 +1,13 @@
-"""How runs are timed, on a clock that the tests turn: batches, warm-up, when it is enough, and when it is given up."""
+"""How runs are timed, on a clock that the tests turn: batches, warm-up, when it is enough, and when it is given up.
+
+What a disturbed machine does to it is in `test_cost_steadiness`.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, repeat
 
 import numpy as np
@@ -12,9 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.records import Record
-from collage_core.cost.timing import TimingLimits, median_interval, reference_speed, time_runs
+from collage_core.cost.timing import TimingLimits, confidence_interval, time_runs
 
 LIMITS = TimingLimits()
+
+
+def nobody_waits() -> AbstractContextManager[Callable[[], list[int]]]:
+    return nullcontext(list[int])
 
 
 class Machine:
@@ -32,8 +40,11 @@ class Machine:
     def clock(self) -> float:
         return self.now
 
-    def samples(self, limits: TimingLimits = LIMITS, budget_s: float | None = None) -> tuple[tuple[float, ...], bool]:
-        timed = time_runs(self.run, limits, budget_s, self.clock)
+    def samples(
+        self, limits: TimingLimits = LIMITS, budget_s: float | None = None, enough_s: float | None = None
+    ) -> tuple[tuple[float, ...], bool]:
+        timed = time_runs(self.run, limits, budget_s, self.clock, enough_s=enough_s, watch=nobody_waits)
+        assert timed.unsteady == 0
         return timed.seconds, timed.stopped_early
 
 
@@ -62,7 +73,7 @@ def test_unsteady_kernel_is_timed_until_the_median_is_known_or_time_is_up() -> N
     mild, _ = Machine(0.001, then=rng.uniform(0.00095, 0.00105, 10_000)).samples()
     wild, _ = Machine(0.001, then=rng.uniform(0.0001, 0.0019, 10_000)).samples()
     assert LIMITS.fewest < len(mild) < len(wild) <= LIMITS.most
-    low, high = median_interval(mild)
+    low, high = confidence_interval(mild)
     assert (high - low) / 2 <= LIMITS.interval * np.median(mild)
 
 
@@ -118,31 +129,61 @@ def test_garbage_collection_is_off_while_timing_and_as_before_after_it(was_on: b
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        time_runs(run, LIMITS, clock=machine.clock)
+        time_runs(run, LIMITS, clock=machine.clock, watch=nobody_waits)
         assert gc.isenabled() == was_on
     finally:
         (gc.enable if before else gc.disable)()
     assert set(seen) == {False}
 
 
-@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=60))
-def test_median_lies_in_its_interval(samples: list[float]) -> None:
-    low, high = median_interval(samples)
-    assert low <= np.median(samples) <= high
+@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=60), st.floats(1, 99))
+def test_percentile_lies_in_its_interval(samples: list[float], percentile: float) -> None:
+    low, high = confidence_interval(samples, percentile)
+    assert low <= np.percentile(samples, percentile, method="inverted_cdf") <= high
 
 
-def test_interval_of_the_median_holds_it_as_often_as_it_says() -> None:
+@pytest.mark.parametrize(("percentile", "truth"), [(50, np.log(2)), (90, np.log(10))])
+def test_interval_of_a_percentile_holds_it_as_often_as_it_says(percentile: float, truth: float) -> None:
     rng = np.random.default_rng(0)
     inside = 0
     for _ in range(400):
-        low, high = median_interval(list(rng.exponential(size=41)))
-        inside += low <= np.log(2) <= high
+        low, high = confidence_interval(list(rng.exponential(size=61)), percentile)
+        inside += low <= truth <= high
     assert inside >= 0.93 * 400
 
 
-def test_reference_speed_is_the_fastest_of_a_few() -> None:
-    ticks = iter([0.0, 5.0, 10.0, 12.0, 20.0, 21.0, 30.0, 34.0, 40.0, 45.0])
-    assert reference_speed(lambda: next(ticks)) == 1.0
+def test_too_few_samples_do_not_bound_a_percentile() -> None:
+    assert confidence_interval([1.0, 2.0]) == (-np.inf, np.inf)
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0]) == (1.0, 5.0)
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 90)[1] == np.inf
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 10)[0] == -np.inf
+
+
+def test_high_percentile_takes_as_many_samples_as_bound_it() -> None:
+    samples, _ = Machine(0.0005).samples(TimingLimits(percentile=95))
+    assert LIMITS.fewest < len(samples) < LIMITS.most
+    assert confidence_interval(samples, 95)[1] < np.inf
+    assert confidence_interval(samples[:-1], 95)[1] == np.inf
+
+
+def unsteady_machine() -> Machine:
+    return Machine(0.001, then=np.random.default_rng(0).uniform(0.0008, 0.0012, 10_000))
+
+
+def test_timing_ends_where_more_of_it_cannot_change_the_plan() -> None:
+    whole, _ = unsteady_machine().samples()
+    cheap, early = unsteady_machine().samples(enough_s=0.0013)
+    assert (len(cheap), early) == (LIMITS.fewest, False)
+    close, early = unsteady_machine().samples(enough_s=0.00101)
+    assert LIMITS.fewest < len(close) <= len(whole)
+    assert not early
+
+
+def test_timing_ends_when_the_interval_is_over_the_budget_though_a_run_was_not() -> None:
+    machine = Machine(*[0.0008] * 14, then=repeat(0.001))
+    samples, early = machine.samples(budget_s=0.0009)
+    assert early
+    assert min(samples) < 0.0009 < confidence_interval(samples)[0]
 
 
 def test_record_becomes_a_cost_of_its_percentile_and_spread() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from collage_core.cost import steadiness
 from collage_core.cost.database import CostDatabase
 from collage_core.cost.records import MeasuredTransition, TransitionKey, machine_id
+from collage_core.cost.rounds import LONGEST_S, calm_rounds, sure_extra
+from collage_core.cost.steadiness import OwnSpeed
 from collage_core.cost.transition import Transition, TransitionModel
-from collage_core.cost.transition_trial import SIZES, TransitionMeter, fit, sure_extra
+from collage_core.cost.transition_trial import SIZES, TransitionMeter, fit
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
@@ -50,6 +54,50 @@ def test_difference_counts_only_where_it_is_sure() -> None:
     assert sure_extra(noise) == 0.0
     assert sure_extra([value + 1e-5 for value in noise]) == pytest.approx(1e-5, rel=0.2)
     assert sure_extra([value - 1e-5 for value in noise]) == 0.0
+
+
+class Machine:
+    """A clock on which a round takes 10 ms, and its difference and the reference half as much again while the machine is slow."""
+
+    def __init__(self, *slow: tuple[float, float]):
+        self.now = 0.0
+        self._slow = slow
+
+    def factor(self) -> float:
+        return 1.5 if any(start < self.now < end for start, end in self._slow) else 1.0
+
+    def one_round(self) -> float:
+        factor = self.factor()
+        self.now += 0.01
+        return 1e-6 * factor
+
+    def reference(self) -> None:
+        self.now += 25e-6 * self.factor()
+
+    def rounds(self, count: int, known: OwnSpeed) -> list[float]:
+        return calm_rounds(self.one_round, count, known, lambda: self.now, lambda: nullcontext(list[int]))
+
+
+def test_disturbed_rounds_are_thrown_away_and_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine((0.035, 0.095), (1.0, 1.5))
+    monkeypatch.setattr(steadiness, "_reference", machine.reference)
+    known = OwnSpeed(lambda: machine.now)
+    assert machine.rounds(9, known) == [1e-6] * 9
+    assert machine.now > 0.15
+    machine.now = 1.1
+    assert machine.rounds(9, known) == [1e-6] * 9
+    assert machine.now > 1.5
+
+
+def test_rounds_end_on_a_machine_that_stays_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine((0.0, 100.0))
+    monkeypatch.setattr(steadiness, "_reference", machine.reference)
+    known = OwnSpeed(lambda: machine.now)
+    known.learn(25e-6)
+    machine.now = 1e-9
+    found = machine.rounds(9, known)
+    assert set(found) == {1.5e-6}
+    assert machine.now == pytest.approx(LONGEST_S, abs=0.05)
 
 
 def test_probe_model_is_one_relu() -> None:

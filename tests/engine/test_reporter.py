@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from collage_core.search import SearchProblem, SearchReporter, SearchResult, SearchRun, allowed_indices
 from collage_core.search.exact import astar, dijkstra
+from collage_core.search.searcher import REASONS
 
 from .problems import problems
 
@@ -22,6 +23,7 @@ class Trace(SearchReporter):
         self.came: dict[int, tuple[int, int]] = {}
         self.order: list[int] = []
         self.reasons: set[str] = set()
+        self.tried = 0
         self.plans: list[tuple[tuple[int, ...], int]] = []
         self.ended: list[SearchResult] = []
 
@@ -29,10 +31,12 @@ class Trace(SearchReporter):
         assert state not in self.weight, "met for the first time"
         assert parent in self.order or (parent, candidate, weight) == (-1, -1, 0), "from a state that was taken"
         self.weight[state], self.came[state] = weight, (parent, candidate)
+        self.tried += parent != -1
 
     def improved(self, state: int, parent: int, candidate: int, weight: int) -> None:
-        assert weight < self.weight[state]
+        assert weight <= self.weight[state]
         assert state not in self.order, "a state that was taken is settled"
+        self.tried += 1
         self.weight[state], self.came[state] = weight, (parent, candidate)
 
     def popped(self, state: int, covered: int, weight: int) -> None:
@@ -42,12 +46,21 @@ class Trace(SearchReporter):
 
     def considered(self, state: int, candidate: int, reason: str) -> None:
         self.reasons.add(reason)
+        self.tried += 1
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         self.plans.append((tuple(chosen), total))
 
     def end(self, result: SearchResult) -> None:
         self.ended.append(result)
+
+    def way(self) -> tuple[int, ...]:
+        """The candidates on the way to the state that was taken last."""
+        state, made = self.order[-1], []
+        while self.came[state][0] != -1:
+            state, candidate = self.came[state]
+            made.append(candidate)
+        return tuple(made[::-1])
 
 
 @settings(max_examples=150)
@@ -59,7 +72,9 @@ def test_a_trace_is_the_search(problem: SearchProblem) -> None:
         trace = Trace()
         result = search(problem, usable, SearchRun(trace))
         assert trace.ended == [result]
-        assert trace.reasons <= {"overlaps", "cycle"}
+        assert trace.reasons <= set(REASONS) - {"excluded"}
+        assert trace.tried == result.transitions, "every move is told"
+        assert not result.is_feasible or trace.way() == result.chosen, "the ways that it tells are the ways of the search"
         quiet = search(problem, usable)
         assert (quiet.chosen, quiet.total, quiet.optimal) == (result.chosen, result.total, result.optimal)
         totals = [total for _, total in trace.plans]

@@ -1,0 +1,223 @@
+"""`Costing`: the costs of a run's candidates, asked as far as they matter, and the search over them that says which do.
+
+What enters is what phases 1 and 2 found; what leaves are costed candidates, and plans that rest on known costs. The
+estimator lives and ends with it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .cost import Cost, CostEstimator, Known, LazyEstimator, Measuring, make_estimator
+from .cost.function import CostFunction
+from .errors import Cancelled
+from .events import CandidateCosted, Emit, Event, Note
+from .finding import Found, no_collector
+from .graph import IndexSet
+from .lazy import LazyCosts, is_bound
+from .options import Options
+from .planning import How, Planned, host_cost, make_problem, searched
+from .record import CostedCandidate
+from .rules import HOST_TARGET, CandidatePartition, make_candidate
+from .search import FEMTOSECONDS, Constraint, SearchProblem, Transition, parse_constraints, parse_objective
+from .toolchains import DescribedToolchain
+
+if TYPE_CHECKING:
+    from .cost.place import Place
+
+
+def ignore(event: Event) -> None:
+    """Listens to nothing."""
+
+
+class Costing:
+    """Costs, and searches over them.
+
+    Attributes:
+        counts: Target → how many candidates are invalid, computations measured, and found in the cache.
+        transitions: What hand-overs cost, for the search.
+        lazy: Where only what matters is measured.
+        least: Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured.
+        how: Plans are searched for.
+    """
+
+    def __init__(
+        self,
+        found: Found,
+        inputs: Mapping[str, np.ndarray],
+        options: Options,
+        emit: Emit,
+        is_over: Callable[[], bool],
+        function: CostFunction | None = None,
+    ):
+        self.found = found
+        self.options = options
+        self.emit = emit
+        self._is_over = is_over
+        self.estimator: CostEstimator = make_estimator(
+            options.costs,
+            model=found.model,
+            inputs=inputs,
+            threads=options.used_threads,
+            accuracy=found.accuracy(),
+            toolchains=found.toolchains,
+            emit=emit,
+            should_stop=is_over,
+            function=function,
+            how=self._measuring(),
+        )
+        self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
+        self._told: set[tuple[str, int]] = set()
+        self.lazy: LazyCosts | None = None
+        self.least: int | None = None
+        self.transitions: dict[tuple[str, str], Transition] = {}
+        self.how = How(options.search, parse_objective(options.objective), is_over)
+
+    @property
+    def machine(self) -> str:
+        """Where costs are measured."""
+        return self.estimator.machine
+
+    def close(self) -> None:
+        """Let go of the workers."""
+        self.estimator.close()
+
+    def first(self) -> list[CostedCandidate]:
+        """The rules' candidates; where costs are measured, those that can matter are."""
+        pairs = self._transition_pairs()
+        self.transitions = {ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()}
+        first, estimator = self.found.costed_first, self.estimator
+        if isinstance(estimator, LazyEstimator) and not self.options.measure_all:
+            return self._lazily(first, estimator)
+        return self._costs_of(first)
+
+    def _measuring(self) -> Measuring:
+        if not self.options.is_measured:
+            return Measuring()
+        from .rewrite.call_trial import call_rounds
+
+        return Measuring(self.options.percentile, self.options.costs_db, self._place(), call_rounds)
+
+    def _place(self) -> Place | None:
+        """The fleet that measures; None where that is done here, or not at all."""
+        options = self.options
+        if options.tracker is None:
+            return None
+        from .cost.place import swept_bytes
+        from .cost.trial import TrialLimits
+        from .fleet import FleetRunner, parse_address
+
+        limits = TrialLimits.from_environment().of_percentile(options.percentile)
+        real = [name for name, toolchain in self.found.toolchains.items() if not isinstance(toolchain, DescribedToolchain)]
+        return FleetRunner(
+            parse_address(options.tracker), options.key, self.found.accuracy(), limits, options.used_threads,
+            targets=real, should_stop=self._is_over, swept_bytes=swept_bytes(self.found.graph), machine=options.machine, emit=self.emit,
+        )  # fmt: skip
+
+    def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
+        """What hand-overs cost, in seconds; nothing where the time limit was over before they were measured."""
+        try:
+            return self.estimator.transitions(self.options.targets).pairs
+        except Cancelled:
+            self.emit(Note("the time limit was over before hand-overs were measured: they count as free"))
+            return {}
+
+    def _lazily(self, candidates: Sequence[CandidatePartition], estimator: LazyEstimator) -> list[CostedCandidate]:
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        known = {candidate: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
+        self._tell(estimator.recall(placed), known, placed)
+        self.lazy = LazyCosts(self.found.graph, candidates, estimator.sort_of, known, self._measured, self._places)
+        costed = self.lazy.run()
+        if not self.lazy.is_cut_off:
+            return costed
+        self.least = self._solved(costed).final.total
+        late = Cost.unknown("the time limit was over before it was measured")
+        missing = sum(is_bound(item.cost) for item in costed)
+        self.emit(Note(f"the time limit was over: {missing} of {len(placed)} candidates have no known cost"))
+        return [CostedCandidate(item.held, late) if is_bound(item.cost) else item for item in costed]
+
+    def _measured(self, wanted: Sequence[CandidatePartition]) -> dict[CandidatePartition, Cost]:
+        """Costs of `wanted`, of as many as the time allows."""
+        costs: dict[CandidatePartition, Cost] = {}
+        if isinstance(self.estimator, LazyEstimator) and self.lazy is not None:
+            self.estimator.most_s = self.lazy.most_s
+        with suppress(Cancelled):
+            self._tell(self.estimator.estimate(self.found.graph, wanted), costs, wanted)
+        return costs
+
+    def _places(self, costed: list[CostedCandidate]) -> list[int]:
+        """Places in `costed` of the best plan's candidates."""
+        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+        return [usable[index] for index in self._solved(costed).final.chosen]
+
+    def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
+        """What is searched where candidates cost what `costed` says."""
+        return make_problem(self.found.graph, costed, self.transitions, self.found.toolchains)
+
+    def _solved(self, costed: list[CostedCandidate], emit: Emit = ignore) -> Planned:
+        problem = self.problem(costed)
+        result = searched(problem, self.constraints(problem), self.how, emit)
+        return Planned(result, result, problem, costed)
+
+    def constraints(self, problem: SearchProblem) -> list[Constraint]:
+        """Those of the user, for `problem`."""
+        return parse_constraints(list(self.options.constraints), problem)
+
+    def search_over(self, costed: list[CostedCandidate]) -> Planned:
+        """The best plan, all of it measured where costs are."""
+        while True:
+            planned = self._solved(costed, self.emit)
+            usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+            chosen = [usable[index] for index in planned.final.chosen]
+            more = self.lazy.measured(costed, chosen) if self.lazy is not None and not self.lazy.is_cut_off else None
+            if more is None:
+                return planned
+            costed = more
+
+    def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
+        """Costs of neighbours as one, given as (target, nodes as bits)."""
+        graph = self.found.graph
+        candidates = [make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
+        return self._costs_of(candidates)
+
+    def _costs_of(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
+        """Ask the estimator, and keep the order of `candidates`. What the time limit leaves unmeasured is unknown."""
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        free = host_cost()
+        costs = {candidate: free for candidate in candidates if candidate.target == HOST_TARGET}
+        try:
+            with nullcontext() if self.options.is_measured else no_collector():
+                self._tell(self.estimator.estimate(self.found.graph, placed), costs, placed)
+        except Cancelled:
+            late = Cost.unknown("the time limit was over before it was measured")
+            missing = [candidate for candidate in placed if candidate not in costs]
+            costs.update(dict.fromkeys(missing, late))
+            self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
+        return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
+
+    def _tell(self, known: Iterable[Known], costs: dict[CandidatePartition, Cost], asked: Sequence[CandidatePartition]) -> None:
+        """Fill `costs` as they get `known`, and tell each once for each distinct computation."""
+        alike: dict[tuple[str, int], list[CandidatePartition]] = defaultdict(list)
+        for candidate in asked:
+            alike[candidate.target, candidate.computation].append(candidate)
+        told = self._told
+        total = len(alike.keys() | told)
+        for candidate, cost, from_cache in known:
+            costs[candidate] = cost
+            count = self.counts[candidate.target]
+            count["invalid"] += cost.is_invalid
+            sort = (candidate.target, candidate.computation)
+            if sort in told:
+                continue
+            told.add(sort)
+            count["cache_hits"] += from_cache
+            is_here = not isinstance(self.found.toolchains[candidate.target], DescribedToolchain)
+            count["measured"] += self.options.is_measured and is_here and not from_cache
+            if self.emit is not ignore:
+                label, ids = candidate.sub_graph.label, tuple(same.id for same in alike[sort])
+                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), total))

@@ -1,0 +1,83 @@
+"""How long an assembled module takes to call a partition beyond the kernel itself; for `cost.call_meter`, in a worker.
+
+Two artifacts of tiny Relus in a row, one and several partitions of the same target, are timed in turn with the same
+kernels called one after another from Python. What a partition more costs here and there is compared, so that what both
+artifacts have once (their own entry) cancels out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from ..graph import Tensor
+from ..model.probe import relu_model
+from ..runtime.artifact import Artifact
+from ..toolchains import registry
+from ..toolchains.base import Kernel
+from ..toolchains.buffers import aligned_empty
+from .assemble import assemble
+from .pieces import Piece
+
+ELEMENTS = 1024
+LONG = 9
+"""Partitions of the longer artifact."""
+_RUNS = 30
+
+
+@contextmanager
+def call_rounds(target: str, threads: int) -> Iterator[Callable[[], float]]:
+    """A function that gives the seconds by which a call of a partition on `target` takes longer in an artifact than from Python.
+
+    Raises:
+        CollageError: the target or TVM is not usable, or cannot do it.
+    """
+    kernels = _chain(target, threads)
+    with TemporaryDirectory(prefix="collage-call-") as folder:
+        artifacts = {count: _artifact(target, count, threads, Path(folder) / str(count)) for count in (1, LONG)}
+        _round(artifacts, kernels)
+        yield lambda: _round(artifacts, kernels)
+
+
+def _round(artifacts: dict[int, Artifact], kernels: Sequence[Kernel]) -> float:
+    given = {tensor.name: np.linspace(-1, 1, ELEMENTS, dtype=np.float32)[np.newaxis] for tensor in artifacts[1].inputs}
+    called = {count: median(artifact.time(given, _RUNS)) for count, artifact in artifacts.items()}
+    alone = {count: median(_chain_s(kernels[:count]) for _ in range(_RUNS)) for count in (1, LONG)}
+    return ((called[LONG] - called[1]) - (alone[LONG] - alone[1])) / (LONG - 1)
+
+
+def _chain_s(kernels: Sequence[Kernel]) -> float:
+    begin = time.perf_counter()
+    for kernel in kernels:
+        kernel.run()
+    return time.perf_counter() - begin
+
+
+def _artifact(target: str, count: int, threads: int, folder: Path) -> Artifact:
+    models = [relu_model(ELEMENTS, f"t{place}", f"t{place + 1}") for place in range(count)]
+    pieces = [Piece(target, (f"relu{place}",), model, f"p{place}") for place, model in enumerate(models)]
+    assemble(pieces, models[0].inputs, [models[-1].outputs[0].name], folder, threads)
+    return Artifact.open(folder)
+
+
+def _chain(target: str, threads: int) -> list[Kernel]:
+    """As many kernels as the longer artifact calls, each reading what the one before it wrote."""
+    toolchain, model = registry.get(target), relu_model(ELEMENTS)
+    package = toolchain.build(model, threads)
+    buffers = [_zeros(model.outputs[0]) for _ in range(LONG + 1)]
+    kernels = [toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(LONG)]
+    for place, kernel in enumerate(kernels):
+        kernel.bind([buffers[place]], [buffers[place + 1]])
+    return kernels
+
+
+def _zeros(tensor: Tensor) -> np.ndarray:
+    array = aligned_empty(tensor.type)
+    array[...] = 0
+    return array
