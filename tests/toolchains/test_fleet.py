@@ -18,6 +18,8 @@ import pytest
 from fleet_functions import FOLDER, give_nan, give_object, give_text
 from worker_functions import crash, raise_collage_error, raise_toolchain_error
 
+from collage_core.cost.database import CostDatabase
+from collage_core.cost.housekeeping import Selection, records
 from collage_core.cost.records import Record, machine_id
 from collage_core.cost.transition_trial import measure_pair, prepare
 from collage_core.cost.trial import TrialTask
@@ -27,6 +29,8 @@ from collage_core.fleet import FleetRunner, crew, member
 from collage_core.fleet.station import RPC_MAGIC, RPC_MISMATCH
 from collage_core.home import home
 from collage_core.isolation import WorkerError
+from collage_core.options import Options
+from collage_core.pipeline import partition
 from collage_core.toolchains import registry
 from collage_core.toolchains.base import ToolchainError
 
@@ -411,3 +415,16 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Wo
     with pytest.raises(psutil.NoSuchProcess):
         psutil.Process(trial.pid).wait(0)
     assert worker.said().count("the session is over; free again") == 1
+
+
+def test_a_whole_run_on_the_fleet(house: Fleet, tmp_path: Path):
+    """The plan is measured there, and assembled, verified and timed here; each cost says who measured it."""
+    database = str(tmp_path / "costs.sqlite3")
+    options = Options(("onnxruntime",), costs_db=database, tracker=f"127.0.0.1:{house.port}", key="house", threads=1)
+    record = partition("mini_mnist", options)
+    assert record.document["verify"]["max_rel_error"] < 1e-5
+    with CostDatabase(tmp_path / "costs.sqlite3") as opened:
+        workers = {measured.worker for _, measured in records(opened, Selection())}
+    assert workers == {"one"}
+    again = partition("mini_mnist", options)
+    assert sum(row["measured"] for row in again.document["targets"]) == 0
