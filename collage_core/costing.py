@@ -6,9 +6,11 @@ estimator lives and ends with it.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +18,10 @@ import numpy as np
 from .cost import Cost, CostEstimator, Known, LazyEstimator, Measuring, make_estimator
 from .cost.function import CostFunction
 from .errors import Cancelled
-from .events import CandidateCosted, Emit, Event, Note
+from .events import CandidateBuilding, CandidateCosted, Emit, Event, Note
 from .finding import Found, no_collector
 from .graph import IndexSet
-from .lazy import LazyCosts, is_bound
+from .lazy import SHARE, LazyCosts, is_bound
 from .options import Options
 from .planning import How, Planned, host_cost, make_problem, searched
 from .record import CostedCandidate
@@ -59,6 +61,8 @@ class Costing:
         self.options = options
         self.emit = emit
         self._is_over = is_over
+        self._told: set[tuple[str, int]] = set()
+        self.lazy: LazyCosts | None = None
         self.estimator: CostEstimator = make_estimator(
             options.costs,
             model=found.model,
@@ -66,14 +70,12 @@ class Costing:
             threads=options.used_threads,
             accuracy=found.accuracy(),
             toolchains=found.toolchains,
-            emit=emit,
+            emit=self._pass_on,
             should_stop=is_over,
             function=function,
             how=self._measuring(),
         )
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
-        self._told: set[tuple[str, int]] = set()
-        self.lazy: LazyCosts | None = None
         self.least: int | None = None
         self.transitions: dict[tuple[str, str], Transition] = {}
         self.how = How(options.search, parse_objective(options.objective), is_over)
@@ -200,13 +202,23 @@ class Costing:
             self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
         return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
 
+    def _pass_on(self, event: Event) -> None:
+        """The estimator's news; it counts what it was asked for at once, and here is known how much that is in all."""
+        if isinstance(event, CandidateBuilding):
+            event = replace(event, done=len(self._told), total=max(len(self._told) + event.total - event.done, self._likely()))
+        self.emit(event)
+
+    def _likely(self) -> int:
+        """How many distinct computations will be known in the end, about: lazy measuring seldom goes beyond its share."""
+        return 0 if self.lazy is None else math.ceil(SHARE * self.lazy.distinct)
+
     def _tell(self, known: Iterable[Known], costs: dict[CandidatePartition, Cost], asked: Sequence[CandidatePartition]) -> None:
         """Fill `costs` as they get `known`, and tell each once for each distinct computation."""
         alike: dict[tuple[str, int], list[CandidatePartition]] = defaultdict(list)
         for candidate in asked:
             alike[candidate.target, candidate.computation].append(candidate)
         told = self._told
-        total = len(alike.keys() | told)
+        total = max(len(alike.keys() | told), self._likely())
         for candidate, cost, from_cache in known:
             costs[candidate] = cost
             count = self.counts[candidate.target]

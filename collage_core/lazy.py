@@ -105,6 +105,11 @@ class LazyCosts:
         return [self._renewed(item) for item in costed]
 
     @property
+    def distinct(self) -> int:
+        """How many distinct candidates there are, the host's among them."""
+        return len(self._alike)
+
+    @property
     def share(self) -> float:
         """Of the distinct candidates that can be measured, those whose cost is known."""
         return (len(self._costs) - self._estimated) / max(1, len(self._alike) - self._estimated)
