@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import statistics
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,10 +23,13 @@ from .events import BaselineMeasured, Emit, Note, Verified
 from .finding import Phases
 from .graph import IndexSet
 from .isolation import Pool, WorkerError
+from .isolation.scratch import scratch_folder
 from .model import OnnxModel, output_errors
 from .plan import Plan
 from .rewrite import Piece, assemble, run_order
 from .runtime import run_artifact, time_artifact
+from .toolchains import ToolchainError
+from .toolchains.reasons import one_line
 
 BUILD_TIMEOUT_S = 900.0
 RUN_TIMEOUT_S = 300.0
@@ -64,8 +66,8 @@ def build_and_verify(
     Raises:
         CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
     """
-    with tempfile.TemporaryDirectory(prefix="collage-build-", dir=None) as scratch, Pool() as pool:
-        built = Built(model, plan, inputs, Path(scratch) / "plan", Path(scratch), pool)
+    with _scratch() as scratch, Pool() as pool:
+        built = Built(model, plan, inputs, scratch / "plan", scratch, pool)
         with phases("rewrite"):
             _assemble(built, plan, built.folder)
         with phases("verify"):
@@ -74,6 +76,16 @@ def build_and_verify(
         yield built
         if out is not None and built.verify["max_rel_error"] <= plan.accuracy:
             _move(built.folder, out)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder that is gone afterwards; where this process is killed, the next one removes it."""
+    folder = scratch_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pieces_of(model: OnnxModel, plan: Plan) -> list[Piece]:
@@ -103,7 +115,7 @@ def _verify(built: Built) -> dict[str, Any]:
     measured = statistics.median(seconds)
     return {
         "measured_s": measured,
-        "additive_error_s": measured - built.plan.total_s,
+        "additive_error_s": _additive_error_s(built.plan, measured),
         "max_rel_error": max(errors.values(), default=0.0),
         "errors": errors,
         "reference": f"onnxruntime {metadata.version('onnxruntime')}, optimisation off",
@@ -132,10 +144,19 @@ def measure_side_by_side(built: Built, baselines: Mapping[str, Plan], document: 
         emit(BaselineMeasured(name, row["total_s"], row["measured_s"], row["reason"]))
     verify = document["verify"]
     verify["measured_s"] = statistics.median(samples[_identity(built.plan)])
-    verify["additive_error_s"] = verify["measured_s"] - built.plan.total_s
+    verify["additive_error_s"] = _additive_error_s(built.plan, verify["measured_s"])
     for name, row in rows.items():
-        if row["measured_s"] is not None and row["measured_s"] < verify["measured_s"] * (1 - CLEAR_MARGIN):
+        if (
+            verify["additive_error_s"] is not None
+            and row["measured_s"] is not None
+            and row["measured_s"] < verify["measured_s"] * (1 - CLEAR_MARGIN)
+        ):
             emit(Note(_beaten(name, row["measured_s"], verify["measured_s"], built.plan.total_s)))
+
+
+def _additive_error_s(plan: Plan, measured_s: float) -> float | None:
+    """What the whole takes more than its parts; None where the cost of a part is unknown."""
+    return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
 
 
 def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
@@ -176,8 +197,9 @@ def _time(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray])
 def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:
     try:
         return pool.worker(name).call(function, *arguments, timeout_s=timeout_s)
-    except WorkerError as error:
-        raise CollageError(f"{what} failed: {error}", "veto the target that fails, or leave it out of --targets", "toolchain") from error
+    except (WorkerError, ToolchainError) as error:
+        hint = "veto the target that fails, or leave it out of --targets"
+        raise CollageError(f"{what} failed: {one_line(error)}", hint, "toolchain") from error
 
 
 def _move(folder: Path, out: Path) -> None:

@@ -42,7 +42,6 @@ class Costing:
 
     Attributes:
         counts: Target → how many candidates are invalid, computations measured, and found in the cache.
-        transitions: What hand-overs cost, for the search.
         lazy: Where only what matters is measured.
         least: Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured.
         how: Plans are searched for.
@@ -77,7 +76,7 @@ class Costing:
         )
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
         self.least: int | None = None
-        self.transitions: dict[tuple[str, str], Transition] = {}
+        self._transitions: dict[tuple[str, str], Transition] | None = None
         self.how = How(options.search, parse_objective(options.objective), is_over)
 
     @property
@@ -91,8 +90,6 @@ class Costing:
 
     def first(self) -> list[CostedCandidate]:
         """The rules' candidates; where costs are measured, those that can matter are."""
-        pairs = self._transition_pairs()
-        self.transitions = {ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()}
         first, estimator = self.found.costed_first, self.estimator
         if isinstance(estimator, LazyEstimator) and not self.options.measure_all:
             return self._lazily(first, estimator)
@@ -159,7 +156,12 @@ class Costing:
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """What is searched where candidates cost what `costed` says."""
-        return make_problem(self.found.graph, costed, self.transitions, self.found.toolchains)
+        if self._transitions is None:
+            self._transitions = {
+                ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS)
+                for ends, pair in self._transition_pairs().items()
+            }
+        return make_problem(self.found.graph, costed, self._transitions, self.found.toolchains)
 
     def _solved(self, costed: list[CostedCandidate], emit: Emit = ignore) -> Planned:
         problem = self.problem(costed)

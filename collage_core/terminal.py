@@ -142,6 +142,9 @@ def show_plan(document: dict[str, Any]) -> None:
     console.print(table)
     search, plan, verify = document["search"], document["plan"], document["verify"]
     proven = "optimal" if search["optimal"] else f"not proven; no plan is below {milliseconds(search['lower_bound_s'])}"
+    unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
+    if unknown:
+        proven = f"without {unknown} of unknown cost; {proven}"
     console.print(f"total {milliseconds(plan['total_s'])} in {len(plan['partitions'])} partitions ({proven})")
     for row in document["baselines"]:
         why = f"  ({row['reason']})" if row["reason"] else ""

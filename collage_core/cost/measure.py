@@ -233,8 +233,8 @@ class MeasureEstimator:
         return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._place.limits.first_run_s(budget_s)
 
     def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
-        """What the trials need: the transitions, which bound what they may cost, and the names of the tensors at their ends."""
-        if trials:
+        """What the trials need: the transitions, which bound what parts of the model may cost, and the tensors at their ends."""
+        if any(len(computation.inside) < len(self._model.graph) for computation in trials):
             self.transitions(sorted({computation.target for computation in computations}))
         for computation in trials:
             sub_graph = SubGraph(self._model.graph, computation.inside)
@@ -317,7 +317,12 @@ class MeasureEstimator:
 
     def _call_of(self, target: str) -> float:
         if self._calls is not None and target not in self._call_s:
-            self._call_s.update(self._calls.measure({target: self._availability(target).version}))
+            try:
+                self._call_s.update(self._calls.measure({target: self._availability(target).version}))
+            except Cancelled:
+                # What was just measured must not be lost for this.
+                self._call_s[target] = 0.0
+                self._emit(Note(f"stopped before calls of {target} were measured: they count as free"))
         return self._call_s.get(target, 0.0)
 
     def _learn(self, computation: _Computation, cost: Cost) -> None:
