@@ -144,7 +144,7 @@ class TraceReporter(SearchReporter):
         self._add(REFUSED, state + self._offset, -1, self._numbers[candidate], _REASON[reason])
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
-        self._best = total
+        self._best = total if self._best is None else min(self._best, total)
         self._decide(PLAN, chosen, total)
 
     def end(self, result: SearchResult) -> None:

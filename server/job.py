@@ -55,7 +55,7 @@ def prepare(pipeline: str) -> None:
 def warm(pipeline: str, folder: str) -> None:
     """Have the record of `folder` in memory, so that a search on it starts at once."""
     if record_file(Path(folder)):
-        _record(pipeline, Path(folder))
+        load_record(pipeline, Path(folder))
 
 
 def partition(pipeline: str, model: str, options: Mapping[str, Any], folder: str) -> Outcome:
@@ -70,7 +70,7 @@ def search(pipeline: str, base: str, constraints: Iterable[Mapping[str, Any]], f
     """Phase 3 alone, on the costs of the run in `base`."""
     module = importlib.import_module(pipeline)
     with _Reporter() as emit:
-        record = module.search_again(_record(pipeline, Path(base)), list(constraints), emit)
+        record = module.search_again(load_record(pipeline, Path(base)), list(constraints), emit)
     record.save(Path(folder))
     return _outcome(record, Path(folder))
 
@@ -78,7 +78,7 @@ def search(pipeline: str, base: str, constraints: Iterable[Mapping[str, Any]], f
 def build(pipeline: str, model: str, folder: str) -> Outcome:
     """Phase 4 and verification of the plan in `folder`; the record says afterwards how that went."""
     module = importlib.import_module(pipeline)
-    record = _record(pipeline, Path(folder))
+    record = load_record(pipeline, Path(folder))
     with _Reporter() as emit:
         verify = module.apply(record.plan, Path(model), Path(folder) / ARTIFACT, emit)
     record.document["verify"] = verify
@@ -88,7 +88,7 @@ def build(pipeline: str, model: str, folder: str) -> Outcome:
 
 def outcome(pipeline: str, folder: str) -> Outcome:
     """The outcome of the record that is in `folder`."""
-    return _outcome(_record(pipeline, Path(folder)), Path(folder))
+    return _outcome(load_record(pipeline, Path(folder)), Path(folder))
 
 
 def node_candidates(pipeline: str, folder: str, node: int) -> dict[str, Any]:
@@ -97,13 +97,18 @@ def node_candidates(pipeline: str, folder: str, node: int) -> dict[str, Any]:
     Raises:
         CollageError: the model has no such node.
     """
-    record = _record(pipeline, Path(folder))
+    record = load_record(pipeline, Path(folder))
     if not 0 <= node < len(record.graph):
         raise CollageError(f"there is no node {node}: the model has {len(record.graph)}", "nodes are numbered from 0", "unknown_node")
     return plain(record.node_candidates(node))
 
 
-def _record(pipeline: str, folder: Path) -> Any:
+def load_record(pipeline: str, folder: Path) -> Any:
+    """The record of the run in `folder`, from memory where it was read before.
+
+    Raises:
+        CollageError: the run has none.
+    """
     file = record_file(folder)
     if file is None:
         raise CollageError("the run has no plan", "run it again", "no_record")

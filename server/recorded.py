@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from collage_core import samples
+from collage_core.trace_file import FILE_NAME
 
 from . import job, run_store
 from .plain import read_json, write_json
@@ -65,6 +66,7 @@ class Recorded:
                 return
             folder.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / job.RECORD)
+            (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
             run_store.save(folder, _snapshot(run, self._look_up(job.outcome, str(folder))))
             write_json(folder / SOURCE, source)
 

@@ -19,14 +19,14 @@ from collage_core.cost.records import machine_id
 from collage_core.errors import Cancelled, CollageError
 from collage_core.isolation import WorkerError
 
-from . import job, run_store
+from . import candidate_table, job, run_store
 from .config import ServerConfig
 from .errors import Problem, not_found, refused
 from .jobs import JobPool
 from .model_store import ModelStore
-from .protocol import RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
+from .protocol import BaselinePlan, RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
 from .recorded import Recorded
-from .run_state import ACTIVE, Nodes
+from .run_state import ACTIVE, Nodes, plan_info
 from .session import Session
 from .work import Work, failure
 
@@ -137,6 +137,26 @@ class RunService:
         """
         return self._pool.look_up(job.node_candidates, str(self.folder(run)), node)
 
+    def candidate_table(self, run: str) -> Path:
+        """The file that holds the run's `RunCandidates`.
+
+        Raises:
+            CollageError: there is no such run, or it has no plan.
+        """
+        return Path(self._pool.look_up(candidate_table.write_table, str(self.folder(run)), run))
+
+    def baseline_plan(self, run: str, name: str) -> BaselinePlan:
+        """How the baseline `name` of the run cuts the model.
+
+        Raises:
+            CollageError: there is no such run or baseline, it has no plan, or the baseline cannot take the model.
+        """
+        folder = self.folder(run)
+        known = [baseline.name for baseline in self.get(run).baselines]
+        if name not in known:
+            raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
+        return BaselinePlan(run, name, plan_info(self._pool.look_up(candidate_table.baseline_plan, str(folder), name)))
+
     def document(self, run: str) -> Path:
         """The file that holds the run's document.
 
@@ -182,6 +202,12 @@ class RunService:
         with self._lock:
             sessions = list(self._sessions.values())
         return any(session.snapshot.model == model and session.snapshot.state in ACTIVE for session in sessions)
+
+    @property
+    def is_measuring(self) -> bool:
+        """A run has the machine to itself."""
+        with self._lock:
+            return self._measuring is not None
 
     def build(self, run: str) -> tuple[RunSnapshot, bool]:
         """Build and verify the artifact of the run's plan; says too whether that was needed.

@@ -41,7 +41,7 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
     return replace(
         snapshot,
         counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
-        plan=_document_plan(plan) if plan else None,
+        plan=plan_info(plan) if plan else None,
         best_s=plan["total_s"] if plan else snapshot.best_s,
         lower_bound_s=search.get("final", search).get("lower_bound_s", snapshot.lower_bound_s),
         optimal=search.get("optimal"),
@@ -141,7 +141,8 @@ def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanP
     return PlanPartition(candidate_id(target, tuple(names)), target, list(indices), names, ops, None, None, 0, "", None)
 
 
-def _document_plan(plan: Mapping[str, Any]) -> PlanInfo:
+def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
+    """The ``plan`` part of a run's document, as the page gets it."""
     partitions = [PlanPartition(**{name: partition.get(name) for name in _PARTITION_FIELDS}) for partition in plan["partitions"]]
     transitions = [
         PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])

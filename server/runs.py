@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from flask import Blueprint, Response, request
 
 from . import job, journal, run_store
@@ -32,6 +34,7 @@ def get_run(run: str) -> Response:
 
 @blueprint.delete("/runs/<run>")
 def delete_run(run: str) -> Response:
+    services().traces.stop(run)
     services().runs.delete(run)
     return Response(status=204)
 
@@ -43,10 +46,17 @@ def cancel_run(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/candidates")
 def get_candidates(run: str) -> Response:
-    node = request.args.get("node", "")
+    node = request.args.get("node")
+    if node is None:
+        return _stored(services().runs.candidate_table(run))
     if not (node.isascii() and node.isdecimal() and len(node) < 10):
         raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
     return answer(services().runs.candidates(run, int(node)))
+
+
+@blueprint.get("/runs/<run>/baselines/<name>/plan")
+def get_baseline_plan(run: str, name: str) -> Response:
+    return answer(services().runs.baseline_plan(run, name))
 
 
 @blueprint.get("/runs/<run>/plan")
@@ -58,12 +68,7 @@ def get_plan(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/document")
 def get_document(run: str) -> Response:
-    data = services().runs.document(run)
-    if accepts_gzip():
-        response = compressed_json(data.read_bytes())
-        response.vary.add("Accept-Encoding")
-        return response
-    return answer(read_json(data))
+    return _stored(services().runs.document(run))
 
 
 @blueprint.get("/runs/<run>/events")
@@ -84,6 +89,13 @@ def export_run(run: str) -> Response:
     snapshot = services().runs.get(run)
     response = Response(archive(folder, snapshot), mimetype="application/zip")
     response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{run}.zip")
+    return response
+
+
+def _stored(file: Path) -> Response:
+    """A compressed JSON file of the run's folder, as the client can take it."""
+    response = compressed_json(file.read_bytes()) if accepts_gzip() else answer(read_json(file))
+    response.vary.add("Accept-Encoding")
     return response
 
 

@@ -13,6 +13,7 @@ from .jobs import JobPool
 from .model_store import ModelStore
 from .recorded import Recorded
 from .run_service import RunService
+from .trace_service import TraceService
 
 _KEY = "collage"
 
@@ -31,6 +32,7 @@ class Services:
     pool: JobPool
     recorded: Recorded
     runs: RunService
+    traces: TraceService
     news: threading.Event
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
@@ -38,6 +40,7 @@ class Services:
         """Stop every run and process."""
         for action in self.on_close:
             action()
+        self.traces.close()
         self.runs.close()
 
 
@@ -47,7 +50,8 @@ def make(config: ServerConfig) -> Services:
     models, pool = ModelStore(config), JobPool(config.pipeline)
     recorded = Recorded(pool.look_up)
     pool.start()
-    return Services(config, models, pool, recorded, RunService(config, models, pool, recorded, news.set), news)
+    runs = RunService(config, models, pool, recorded, news.set)
+    return Services(config, models, pool, recorded, runs, TraceService(pool, runs), news)
 
 
 def attach(app: Flask, services: Services) -> None:

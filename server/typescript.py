@@ -23,7 +23,7 @@ COMMAND = "make protocol"
 REQUESTS = (protocol.Subscribe, protocol.OpenModel, protocol.RunRequest)
 """What the page sends: a field with a default may be left out."""
 
-REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost"}
+REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}
 """Fields that are a bare dict in Python and the JSON of a known class."""
 
 _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}

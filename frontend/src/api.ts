@@ -4,18 +4,22 @@ import { config } from "./config";
 import { during } from "./idle";
 import type {
   ApiError,
+  BaselinePlan,
   ErrorBody,
   ModelGraph,
   ModelInfo,
   ModelList,
   NodeCandidates,
   OpenModel,
+  RunCandidates,
   RunList,
   RunRequest,
   RunSnapshot,
   SampleList,
   Storage,
   ToolchainList,
+  TraceChunk,
+  TraceState,
 } from "./protocol";
 
 /** An answer that is an error, or no answer at all. */
@@ -51,6 +55,12 @@ export const api = {
   cancelRun: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/cancel`, {}),
   makeArtifact: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/artifact`, {}),
   candidates: (run: string, node: number) => get<NodeCandidates>(`runs/${encodeURIComponent(run)}/candidates?node=${node}`),
+  candidateTable: (run: string) => get<RunCandidates>(`runs/${encodeURIComponent(run)}/candidates`),
+  baselinePlan: (run: string, name: string) => get<BaselinePlan>(`runs/${encodeURIComponent(run)}/baselines/${encodeURIComponent(name)}/plan`),
+  trace: (run: string) => get<TraceState>(`runs/${encodeURIComponent(run)}/trace`),
+  startTrace: (run: string) => post<TraceState>(`runs/${encodeURIComponent(run)}/trace`, {}),
+  dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),
+  traceChunk: (run: string, number: number) => get<TraceChunk>(`runs/${encodeURIComponent(run)}/trace/chunks/${number}`),
   storage: () => get<Storage>("storage"),
   exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
 };
@@ -86,6 +96,7 @@ async function answer<T>(path: string, init: RequestInit): Promise<T> {
     throw new ApiFailure("unreachable", "the server does not answer", "see in its terminal whether `collage explore` still runs");
   }
   const text = await response.text();
+  if (response.status === 204) return undefined as T;
   if (response.ok) return JSON.parse(text) as T;
   throw failure(response.status, text);
 }

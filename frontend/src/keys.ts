@@ -1,10 +1,12 @@
 // The keyboard: one table of shortcuts, which the help lists as well. Keys typed into a field are the field's own.
 
+import { playOrPause, stepBy } from "./replay_player";
 import { pin, runNow, veto } from "./state/actions";
+import { showCoverage } from "./state/coverage";
 import { step } from "./state/decisions";
 import { model } from "./state/model";
 import { walk } from "./state/navigation";
-import { clearSelection, isHelpOpen, overlay, panelTab, type Overlay, type PanelTab } from "./state/selection";
+import { clearSelection, isHelpOpen, overlay, panelTab, showDrawer, type Overlay, type PanelTab } from "./state/selection";
 import { fit, zoomStep } from "./state/view";
 
 export interface Shortcut {
@@ -34,7 +36,14 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["u"], shown: "u", says: "undo the last pin or veto", run: () => step(-1) },
   { keys: ["U"], shown: "U", says: "redo it", run: () => step(1) },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
-  { keys: ["c"], shown: "c", says: "colour by cost", run: showOverlay("cost") },
+  { keys: ["h"], shown: "h", says: "colour by cost (heat)", run: showOverlay("cost") },
+  { keys: ["s"], shown: "s", says: "colour by how sure each part is", run: showOverlay("certainty") },
+  { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], shown: "1–9", says: "coverage of a target", run: (event) => showCoverage(Number(event.key)) },
+  { keys: ["d"], shown: "d", says: "colour by the difference from another plan", run: showOverlay("difference") },
+  { keys: ["c"], shown: "c", says: "compare two plans", run: () => showDrawer("compare") },
+  { keys: [" "], shown: "space", says: "play or pause the replay of the search (when nothing has the focus)", run: () => playOrPause() },
+  { keys: ["["], shown: "[", says: "one step of the search back", run: () => stepBy(-1) },
+  { keys: ["]"], shown: "]", says: "one step of the search on", run: () => stepBy(1) },
   { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
   { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
   { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow() },
@@ -55,7 +64,7 @@ export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
     if (isHelpOpen.value) return;
-    if (event.key === "Enter" && event.target !== document.body) return;
+    if ((event.key === "Enter" || event.key === " ") && event.target !== document.body) return;
     const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
     if (!shortcut || (!shortcut.isGeneral && !model.value)) return;
     if (event.key.startsWith("Arrow") && !isOverGraph(event.target)) return;
@@ -65,7 +74,7 @@ export function startKeys(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof HTMLElement && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
 }
 
 /** Arrow keys scroll panels and move in lists; elsewhere they walk the graph. */

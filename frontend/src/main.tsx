@@ -4,15 +4,21 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { begin, idle, pending } from "./idle";
 import { startKeys } from "./keys";
+import { watchFollow } from "./replay_follow";
+import { watchReplay } from "./replay_player";
 import { startAddress } from "./state/address";
 import { watchCandidates } from "./state/candidates";
+import { watchCompare } from "./state/compare";
 import { watchDecisions } from "./state/decisions";
 import { model } from "./state/model";
 import { startTheme } from "./state/painting";
+import { watchTable } from "./state/table";
 import "./style/base.css";
 import "./style/layout.css";
 import "./style/parts.css";
 import "./style/panels.css";
+import "./style/replay.css";
+import "./style/tables.css";
 import { App } from "./ui/app";
 
 declare global {
@@ -30,6 +36,10 @@ if (!root) throw new Error("the page's shell has no element #app");
 startTheme();
 watchCandidates();
 watchDecisions();
+watchTable();
+watchCompare();
+watchReplay();
+watchFollow();
 startKeys();
 effect(() => {
   const name = model.value?.info.name;

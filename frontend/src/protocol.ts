@@ -411,6 +411,164 @@ export interface NodeCandidates {
   rejections: NodeRejection[];
 }
 
+/**
+ * One row of `RunCandidates`: a candidate that was costed, the invalid ones too.
+ *
+ * Attributes:
+ *     spans: Its nodes, in pairs of the first and the last one of a run without gaps: `[0, 3, 7, 7]` is 0, 1, 2, 3 and 7.
+ *     times: How many candidates of the target are this computation.
+ *     cost: As `Cost.to_json` gives it.
+ *     chosen: It is in the plan.
+ *     regret_s: Least total of a plan that holds it, less the least total; None where that is not known or there is no such plan.
+ *     in_no_plan: It is known that no plan holds it.
+ */
+export interface CostedRow {
+  id: string;
+  target: string;
+  label: string;
+  rule: string;
+  spans: number[];
+  times: number;
+  cost: Cost;
+  chosen: boolean;
+  regret_s: number | null;
+  in_no_plan: boolean;
+}
+
+/** A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept. */
+export interface RejectedRow {
+  target: string;
+  spans: number[];
+  stage: string;
+  reason: string;
+}
+
+/** `GET /api/v1/runs/<id>/candidates`: every candidate that was costed, and what the rules rejected. */
+export interface RunCandidates {
+  run: string;
+  candidates: CostedRow[];
+  rejections: RejectedRow[];
+}
+
+/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a single target alone, or greedy, cuts the model, on the run's costs. */
+export interface BaselinePlan {
+  run: string;
+  name: string;
+  plan: PlanInfo;
+}
+
+/** What was counted before some step of a trace: states taken, found, found again by a better way; candidates refused. */
+export interface TraceStart {
+  taken: number;
+  found: number;
+  improved: number;
+  refused: number;
+  best_s: number | null;
+}
+
+/** How a traced search ended. `total_s` is None where it found no plan. */
+export interface TraceResult {
+  algorithm: string;
+  optimal: boolean;
+  stopped: boolean;
+  total_s: number | null;
+  lower_bound_s: number;
+  states: number;
+  transitions: number;
+  seconds: number;
+}
+
+/**
+ * One search of a trace, or one walk of it: it begins again where its best plan had a cycle between partitions.
+ *
+ * Attributes:
+ *     is_again: It is such another walk.
+ *     first: Its first step.
+ *     candidates: How many it could choose from.
+ *     before: What was counted before it.
+ *     bound_s: No plan is below it; with a state's value it is what no plan over that state is below. None where not known.
+ *     result: None for a walk that was followed by another.
+ */
+export interface TraceSearch {
+  title: string;
+  is_again: boolean;
+  first: number;
+  candidates: number;
+  before: TraceStart;
+  bound_s: number | null;
+  result: TraceResult | null;
+}
+
+/**
+ * What is said of a whole trace.
+ *
+ * Attributes:
+ *     size_bytes: Of its file; past `bound_bytes` it goes on with decisions alone, and `is_thinned`.
+ *     chunk_steps: How many steps each chunk holds, the last one fewer.
+ *     reasons: Why candidates were not placed; refusing steps say which by its index.
+ *     seconds: How long tracing took.
+ */
+export interface TraceFacts {
+  steps: number;
+  chunk_steps: number;
+  size_bytes: number;
+  bound_bytes: number;
+  is_thinned: boolean;
+  nodes: number;
+  seconds: number;
+  reasons: string[];
+  searches: TraceSearch[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/trace`: whether the run's search has been traced.
+ *
+ * Attributes:
+ *     steps: How many there are so far, while it is being traced.
+ *     facts: With `ready`.
+ *     error: With `failed`.
+ */
+export interface TraceState {
+  run: string;
+  state: "none" | "tracing" | "ready" | "failed";
+  steps: number;
+  facts: TraceFacts | null;
+  error: ApiError | null;
+}
+
+/** A candidate in a trace; `number` is its own in the whole trace, `spans` as in `CostedRow`, `source` that of its cost. */
+export interface TraceCandidate {
+  number: number;
+  target: string;
+  label: string;
+  spans: number[];
+  cost_s: number | null;
+  source: string;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/trace/chunks/<number>`: steps of a trace, one in each place of the columns (docs/files.md, "A trace").
+ *
+ * Attributes:
+ *     first: Number of its first step.
+ *     kinds: One letter a step.
+ *     ways: State, its parent, the candidate placed there, one after another, for every state that the steps need.
+ *     plans: Numbers of candidates; the steps with a plan say which.
+ *     shown: Every candidate that the steps speak of.
+ */
+export interface TraceChunk {
+  first: number;
+  kinds: string;
+  states: number[];
+  parents: number[];
+  candidates: number[];
+  values: number[];
+  ways: number[];
+  plans: number[][];
+  shown: TraceCandidate[];
+  start: TraceStart;
+}
+
 /** `GET /api/v1/storage`: the one folder in which everything is kept, and its size. */
 export interface Storage {
   folder: string;

@@ -31,9 +31,12 @@ def test_axe_finds_no_fault(explorer: Explorer, open_page: OpenPage, scheme: str
     assert faults(watched) == [], "why"
     watched.press("v")
     page.get_by_role("radio", name="Cost").click()
-    for tab in ("Node", "Pins", "Partitions", "Totals", "Log"):
+    for tab in ("Node", "Pins", "Partitions", "Costs", "Totals", "Compare", "Log"):
         page.get_by_role("tab", name=tab).click()
         assert faults(watched) == [], tab
+    for key, overlay in (("s", "certainty"), ("3", "coverage"), ("d", "difference")):
+        watched.press(key)
+        assert faults(watched) == [], overlay
     watched.press("/")
     page.keyboard.type("re")
     assert faults(watched) == [], "find"

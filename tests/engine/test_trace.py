@@ -237,6 +237,15 @@ def test_a_searcher_without_states_leaves_its_plan(options: Options, tmp_path: P
     assert made.info["searches"][-1]["result"]["total_s"] == record.plan.total_s
 
 
+def test_where_plans_are_chosen_by_more_than_time_weights_tell_no_time(options: Options, tmp_path: Path) -> None:
+    record = partition("mini_mnist", Options(**{**vars(options), "objective": "bytes,time"}))
+    trace(record, tmp_path / FILE_NAME)
+    made = replayed(tmp_path / FILE_NAME)
+    assert {walk["bound_s"] for walk in made.info["searches"]} == {None}
+    assert {value for chunk in made.chunks for kind, value in zip(chunk["kinds"], chunk["values"], strict=True) if kind in "tni"} == {0}
+    assert made.info["searches"][-1]["result"]["total_s"] == record.plan.total_s
+
+
 def test_a_trace_ends_when_its_time_is_over_and_says_so(options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(best_first, "REPORT_EVERY", 1)
     record = partition("mini_mnist", options)

@@ -32,6 +32,7 @@ from collage_core.events import (
     SearchProgress,
     Verified,
 )
+from collage_core.trace_file import TraceWriter
 
 FLOOD = 100_000
 FLOOD_PLANS = 100
@@ -114,6 +115,27 @@ def apply(plan: SimpleNamespace, source: Path, out: Path, emit: Emit) -> dict[st
     (out / "model.so").write_bytes(b"built of " + source.name.encode())
     emit(Verified(0.008, 1e-6, 1e-3))
     return {"measured_s": 0.008, "additive_error_s": 0.001, "max_rel_error": 1e-6, "reference": "fake", "accuracy": 1e-3}
+
+
+def trace(record: RunRecord, file: Path, told: Callable[[int], None]) -> None:
+    """Two chunks of two steps; what the constraints name happens in between."""
+    with TraceWriter(file) as writer:
+        writer.add({"first": 0, "kinds": "bt"})
+        told(2)
+        names = {constraint.get("target") for constraint in record.plan.constraints}
+        if "untraceable" in names:
+            raise CollageError("the searcher 'old' is not known here", "trace it with the version that made it", "unknown_search")
+        if "deadly" in names:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        while "slow" in names and not (file.parent / "go").exists():
+            time.sleep(0.01)
+        writer.add({"first": 2, "kinds": "pe"})
+        about = {"steps": 4, "chunk_steps": 2, "bound_bytes": 9, "is_thinned": False, "nodes": 2, "seconds": 0.1, "reasons": ["overlaps"]}
+        result = {"algorithm": "astar", "optimal": True, "stopped": False, "total_s": 0.01, "lower_bound_s": 0.01}
+        counts = {"states": 1, "transitions": 1, "seconds": 0.1}
+        before = {"taken": 0, "found": 0, "improved": 0, "refused": 0, "best_s": None}
+        walk = {"title": "the search", "is_again": False, "first": 0, "candidates": 1, "before": before, "bound_s": None}
+        writer.finish({**about, "searches": [{**walk, "result": None}, {**walk, "is_again": True, "result": {**result, **counts}}]})
 
 
 def _fast(options: Options, emit: Emit) -> RunRecord:

@@ -50,10 +50,16 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("DELETE", "/api/v1/runs/nothing", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/cancel", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/candidates?node=0", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/candidates", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/baselines/greedy/plan", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/plan", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/document", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/events", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/artifact", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/trace", None, 404, "unknown_run"),
+    ("POST", "/api/v1/runs/nothing/trace", None, 404, "unknown_run"),
+    ("DELETE", "/api/v1/runs/nothing/trace", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/trace/chunks/0", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/export", None, 404, "unknown_run"),
     ("GET", "/static/nothing.js", None, 404, "not_found"),
 ]
@@ -87,7 +93,8 @@ def test_mistakes(app: Flask, method: str, path: str, body: Any, status: int, co
 
 def test_every_route_is_visited_with_a_mistake_and_with_a_wrong_method(app: Flask) -> None:
     visited = {(method, re.sub(r"/nothing(\.js)?", "/<id>", path.partition("?")[0])) for method, path, *_ in MISTAKES}
-    visited = {(method, path.replace("/static/<id>", "/static/<path:filename>")) for method, path in visited}
+    visited = {(method, path.replace("/static/<id>", "/static/<path:filename>").replace("greedy", "<name>")) for method, path in visited}
+    visited = {(method, path.replace("/chunks/0", "/chunks/<number>")) for method, path in visited}
     assert visited | NO_MISTAKE_POSSIBLE == routes_of(app)
     for _, path in routes_of(app):
         answer = app.test_client().put(re.sub(r"<[^>]+>", "x", path))

@@ -4,42 +4,38 @@ import type { Pen } from "./canvas_renderer";
 import { course } from "./canvas_edges";
 import { HULL_PAD, type Hull } from "./hulls";
 import { ramp, type Detail } from "./lod";
+import { hatch, tinter } from "./tints";
 import { FONT } from "./measure";
 import type { HullPaint } from "./renderer";
 import type { Rect } from "./scene";
-import { mix } from "./theme";
 
 const RADIUS = 8;
-const NEAR_TINT_LIGHT = 0.14;
-const NEAR_TINT_DARK = 0.24;
 
 const paths = new WeakMap<Hull, Path2D>();
 
 const BLOCK_SCALE = 0.045;
 
-/** Draw the hulls: tints from near, solid from afar. */
+/** Draw the hulls: tints from near, solid from afar; one whose nodes the overlay does not paint alike is an outline alone. */
 export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
   const { frame, context } = pen;
-  const near = frame.theme.isDark ? NEAR_TINT_DARK : NEAR_TINT_LIGHT;
-  const mixed = new Map<string, string>();
-  const tint = ({ fill, strength }: HullPaint): string => {
-    const share = near * strength + (0.85 - near * strength) * detail.hull;
-    const known = mixed.get(fill) ?? mix(fill, frame.theme.background, share);
-    mixed.set(fill, known);
-    return known;
-  };
+  const tint = tinter(frame.theme, detail);
   for (const hull of hulls) {
-    const paint = frame.paint(hull);
-    if (frame.camera.k < BLOCK_SCALE && hull.partition.id !== frame.selectedPartition) {
-      context.fillStyle = tint(paint);
+    const { node } = frame.paint(hull);
+    const isSelected = hull.partition.id === frame.selectedPartition;
+    const fill = node ? tint(node) : frame.theme.background;
+    if (frame.camera.k < BLOCK_SCALE && !isSelected && node) {
+      context.fillStyle = fill;
       for (const rect of hull.rects) context.fillRect(rect.x, rect.y, rect.width, rect.height);
       continue;
     }
-    const isSelected = hull.partition.id === frame.selectedPartition;
-    const border = isSelected ? frame.theme.select : paint.fill;
+    const border = isSelected ? frame.theme.select : (node?.fill ?? frame.theme.edge);
     const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
     const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
-    fillHull(context, hull, tint(paint), border, line, dash);
+    fillHull(context, hull, fill, border, line, dash);
+    if (node?.isHatched) {
+      context.fillStyle = hatch(context, frame.theme, frame.camera.k);
+      context.fill(pathOf(hull));
+    }
   }
 }
 

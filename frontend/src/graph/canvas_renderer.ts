@@ -1,9 +1,10 @@
-// Draws the graph on a canvas: hulls, edges, boxes, badges, outlines, from back to front. Only what is in view is touched.
+// Draws the graph on a canvas: hulls, pads of single nodes, edges, boxes, badges, outlines, from back to front. Only what is in view is touched.
 
 import { seen, type Size } from "./camera";
 import { drawBoxes, drawOutlines } from "./canvas_boxes";
 import { drawEdgeLabels, drawEdges } from "./canvas_edges";
 import { drawBadges, drawHulls } from "./canvas_hulls";
+import { drawPads } from "./canvas_pads";
 import { detailAt } from "./lod";
 import type { Frame, Renderer } from "./renderer";
 import { touches, type Rect } from "./scene";
@@ -57,6 +58,7 @@ export class CanvasRenderer implements Renderer {
     const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
     pen.toGraph();
     drawHulls(pen, hulls, detail);
+    drawPads(pen, detail);
     if (detail.edges > 0) {
       const edges = frame.scene.edgesIn(pen.area);
       drawEdges(pen, edges, detail);

@@ -3,10 +3,13 @@
 import { effect } from "@preact/signals";
 import { begin } from "../idle";
 import { cancelFrame, requestFrame } from "../raf";
+import { marked, triedIds } from "../replay_picture";
 import { constraints, lastChange } from "../state/decisions";
 import { model } from "../state/model";
-import { hulls, paintOf, spoken, theme } from "../state/painting";
-import { hits, hovered, select, selection, overlay } from "../state/selection";
+import { hulls, nodePaints, pads, paintOf, theme } from "../state/painting";
+import { focused, hovered, select, selection, overlay } from "../state/selection";
+import { spoken } from "../state/spoken";
+import { pointAt } from "../state/tip";
 import { camera, openView, pan, screenSize, zoom } from "../state/view";
 import { partitions } from "../state/run";
 import { seen } from "./camera";
@@ -40,8 +43,9 @@ export class GraphController {
     observer.observe(host);
     this.stops = [
       () => observer.disconnect(),
-      listen(host, { pan, zoom, click: (x, y, element) => this.clicked(x, y, element), hover: (x, y) => this.pointed(x, y) }),
+      listen(host, { pan, zoom, click: (x, y, element) => this.clicked(x, y, element), hover: (x, y) => this.pointed(x, y), leave: () => pointAt(undefined, 0, 0) }),
       effect(() => this.watch()),
+      () => pointAt(undefined, 0, 0),
     ];
     this.resized();
   }
@@ -66,7 +70,8 @@ export class GraphController {
 
   /** Everything that a frame shows is read here, so that a change of it asks for a frame. */
   private watch(): void {
-    void [camera.value, theme.value, hulls.value, selection.value, hovered.value, hits.value, overlay.value, lastChange.value, partitions.value, constraints.value];
+    void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, focused.value, hovered.value, marked.value, triedIds.value];
+    void [overlay.value, lastChange.value, partitions.value, constraints.value];
     const scene = model.value?.scene;
     if (scene !== this.opened && screenSize.value.width > 0) {
       this.opened = scene;
@@ -88,14 +93,15 @@ export class GraphController {
       theme: colours,
       hulls: hulls.peek(),
       paint: paintOf,
-      selected: box === undefined ? NONE : new Set([box]),
-      hits: hits.peek(),
+      pads: pads.peek(),
+      selected: box === undefined ? NONE : new Set(focused.peek()?.nodes ?? [box]),
+      hits: marked.peek(),
       hovered: hovered.peek(),
       selectedPartition: chosen.kind === "partition" ? chosen.id : undefined,
-      changed: lastChange.peek()?.changed ?? NONE,
+      changed: overlay.peek() === "search" ? triedIds.peek() : (lastChange.peek()?.changed ?? NONE),
     });
     const visible = scene.boxesIn(seen(camera.peek(), screenSize.peek()));
-    this.near.update(isNear(camera.peek().k, visible.length) ? visible : [], camera.peek(), box, spoken, partitions.peek());
+    this.near.update(isNear(camera.peek().k, visible.length) ? visible : [], camera.peek(), box, spoken, nodePaints.peek());
     if (this.wantsFocus !== undefined && (this.wantsFocus !== box || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
     return false;
   };
@@ -119,13 +125,18 @@ export class GraphController {
     }
     const { x, y } = this.graphPoint(sx, sy);
     const hull = hullAt(hulls.peek(), x, y);
-    select(hull ? { kind: "partition", id: hull.partition.id } : { kind: "none" });
+    const isShown = hull && partitions.peek().includes(hull.partition);
+    const first = hull?.partition.nodes[0];
+    if (first !== undefined && !isShown) select({ kind: "box", box: first });
+    else select(hull ? { kind: "partition", id: hull.partition.id } : { kind: "none" });
   }
 
-  /** The cursor says what a click would take. */
+  /** The cursor says what a click would take; the node at the pointer is spoken of. */
   private pointed(sx: number, sy: number): void {
     const { x, y } = this.graphPoint(sx, sy);
-    const next = this.boxAt(sx, sy) !== undefined || hullAt(hulls.peek(), x, y) ? "pointer" : "grab";
+    const box = this.boxAt(sx, sy);
+    pointAt(box, sx, sy);
+    const next = box !== undefined || hullAt(hulls.peek(), x, y) ? "pointer" : "grab";
     if (next === this.hoverTarget) return;
     this.hoverTarget = next;
     this.host.style.cursor = next;

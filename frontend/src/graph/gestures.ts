@@ -6,6 +6,7 @@ export interface GestureTarget {
   zoom: (factor: number, sx: number, sy: number) => void;
   click: (sx: number, sy: number, element: Element | null) => void;
   hover: (sx: number, sy: number) => void;
+  leave: () => void;
 }
 
 const CLICK_SLACK_PX = 4;
@@ -63,6 +64,7 @@ export function listen(host: HTMLElement, target: GestureTarget): () => void {
   host.addEventListener("pointermove", move, { signal });
   host.addEventListener("pointerup", up, { signal });
   host.addEventListener("pointercancel", up, { signal });
+  host.addEventListener("pointerleave", target.leave, { signal });
   host.addEventListener("click", click, { signal });
   host.addEventListener("keydown", key, { signal });
   host.addEventListener("wheel", wheel, { signal, passive: false });

@@ -18,9 +18,19 @@ export interface Hull {
 
 export const HULL_PAD = 9;
 
-/** The hulls of a plan, in its order. */
+const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull>>();
+
+/** The hulls of a plan, in its order. The hull of a partition is made once for each scene. */
 export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
-  return partitions.filter((partition) => partition.nodes.some((node) => scene.boxes[node])).map((partition) => hullOf(scene, partition));
+  const made = known.get(scene) ?? new WeakMap<PlanPartition, Hull>();
+  known.set(scene, made);
+  return partitions
+    .filter((partition) => partition.nodes.some((node) => scene.boxes[node]))
+    .map((partition) => {
+      const hull = made.get(partition) ?? hullOf(scene, partition);
+      made.set(partition, hull);
+      return hull;
+    });
 }
 
 function hullOf(scene: Scene, partition: PlanPartition): Hull {

@@ -1,5 +1,6 @@
 // What a renderer of the graph is asked to draw, whatever it draws with.
 
+import type { NodePaint } from "../overlays/colours";
 import type { Camera, Size } from "./camera";
 import type { Hull } from "./hulls";
 import type { Scene } from "./scene";
@@ -7,9 +8,8 @@ import type { Theme } from "./theme";
 
 /** How one partition is painted, by the overlay that is on. */
 export interface HullPaint {
-  fill: string;
-  /** How much of the fill is seen from near, times the theme's tint: a heat has to be read, a target's colour only told. */
-  strength: number;
+  /** Of its nodes, where they are all alike; null where they differ, or where the overlay says nothing of them. */
+  node: NodePaint | null;
   badge: string;
   badgeText: string;
 }
@@ -21,6 +21,8 @@ export interface Frame {
   theme: Theme;
   hulls: readonly Hull[];
   paint: (hull: Hull) => HullPaint;
+  /** Nodes that are painted one by one. */
+  pads: ReadonlyMap<number, NodePaint>;
   /** Boxes to outline: selected, found, pointed at. */
   selected: ReadonlySet<number>;
   hits: ReadonlySet<number>;

@@ -7,6 +7,8 @@ import type { Rect, Scene } from "./scene";
 export interface StripView {
   count: number;
   colours: readonly string[];
+  /** Nodes whose lines are broken: hatched in the graph. */
+  hatched: ReadonlySet<number>;
   /** Per node, 0 to 1. */
   lengths: Float32Array;
   selected: ReadonlySet<number>;
@@ -30,8 +32,17 @@ export function drawLines(context: CanvasRenderingContext2D, width: number, heig
     const length = (0.3 + 0.7 * (view.lengths[node] ?? 0)) * (width - 2 * SIDE);
     context.fillStyle = view.selected.has(node) ? view.selectColour : (view.colours[node] ?? "#888888");
     const extra = view.selected.has(node) ? 2 : 0;
-    context.fillRect(SIDE - extra, node * line, length + 2 * extra, Math.max(line - gap, 0.5) + extra);
+    const height = Math.max(line - gap, 0.5) + extra;
+    context.fillRect(SIDE - extra, node * line, length + 2 * extra, height);
+    if (extra === 0 && view.hatched.has(node)) breakLine(context, length, node * line, height);
   }
+}
+
+const DASH = 4;
+const BREAK = 2;
+
+function breakLine(context: CanvasRenderingContext2D, length: number, top: number, height: number): void {
+  for (let x = DASH; x < length; x += DASH + BREAK) context.clearRect(SIDE + x, top, BREAK, height);
 }
 
 /** Where the frame around the nodes in view stands, from the top: its height is at least one that can be seen. */

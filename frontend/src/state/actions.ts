@@ -6,6 +6,7 @@ import { pinExactly, pinNodes, vetoCandidate, vetoNodes } from "../constraints";
 import { begin } from "../idle";
 import type { NodeCandidate } from "../protocol";
 import { constraints, decide, keepRun } from "./decisions";
+import { save } from "./download";
 import { model } from "./model";
 import { ended, isActive, partitionOf, run, runError, startRun } from "./run";
 import { focused, isDrawerOpen, drawerTab, selection } from "./selection";
@@ -84,7 +85,7 @@ export async function exportRun(): Promise<void> {
   exporting.value = "preparing";
   try {
     if (!current.artifact) await buildArtifact(current.id);
-    download(api.exportAddress(current.id));
+    save(api.exportAddress(current.id));
   } catch (error) {
     runError.value = asApiError(error);
   } finally {
@@ -98,13 +99,4 @@ async function buildArtifact(id: string): Promise<void> {
   const done = await ended(started, (now) => (exporting.value = now.phase ?? "preparing"));
   if (run.peek()?.id === id) run.value = done;
   if (!done.artifact && done.error) throw Object.assign(new Error(done.error.message), done.error);
-}
-
-function download(address: string): void {
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = "";
-  document.body.append(link);
-  link.click();
-  link.remove();
 }

@@ -2,10 +2,18 @@ import { expect, test } from "vitest";
 import { formatPlace, parsePlace } from "./address";
 
 test("an address holds what is selected, and gives it back", () => {
-  const place = { model: "m1", run: "r1", selection: { kind: "box", box: 7 }, overlay: "cost" } as const;
+  const bare = { of: null, plan: "", against: null, step: 0 };
+  const place = { model: "m1", run: "r1", selection: { kind: "box", box: 7 }, overlay: "cost", ...bare } as const;
   expect(formatPlace(place)).toBe("?model=m1&run=r1&node=7&overlay=cost");
   expect(parsePlace(formatPlace(place))).toEqual({ ...place, sample: null });
   expect(parsePlace("?model=m1&part=p1&overlay=nonsense")).toMatchObject({ selection: { kind: "partition", id: "p1" }, overlay: "target" });
   expect(parsePlace("?node=abc").selection).toEqual({ kind: "none" });
-  expect(formatPlace({ model: null, run: null, selection: { kind: "none" }, overlay: "target" })).toBe("");
+  expect(formatPlace({ model: null, run: null, selection: { kind: "none" }, overlay: "target", ...bare })).toBe("");
+  const compared = { ...place, overlay: "difference", plan: "r2", against: "baseline:tvm" } as const;
+  expect(formatPlace(compared)).toBe("?model=m1&run=r1&node=7&overlay=difference&plan=r2&against=baseline%3Atvm");
+  expect(parsePlace(formatPlace(compared))).toEqual({ ...compared, sample: null });
+  expect(parsePlace(formatPlace({ ...place, overlay: "coverage", of: "openvino" }))).toMatchObject({ overlay: "coverage", of: "openvino" });
+  expect(formatPlace({ ...place, of: "openvino" })).not.toContain("of=");
+  expect(parsePlace(formatPlace({ ...place, overlay: "search", step: 41 }))).toMatchObject({ overlay: "search", step: 41 });
+  for (const wrong of ["-3", "x", "1e999"]) expect(parsePlace(`?step=${wrong}`).step).toBe(0);
 });

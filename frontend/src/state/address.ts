@@ -1,14 +1,17 @@
-// Everything selected is in the address: ?model=…&run=…&node=…&part=…&overlay=…; back and forward bring it back.
+// Everything selected is in the address: ?model=…&run=…&node=…&part=…&overlay=…&of=…&plan=…&against=…; back and forward
+// bring it back.
 // `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
 import { config } from "../config";
 import { begin } from "../idle";
 import { api, asApiError } from "../api";
+import { isPlaying, lookAt, step } from "../replay_player";
+import { compare, givenAgainst, planRef } from "./compare";
 import { adoptRun, isDeciding } from "./decisions";
 import { closeModel, model, modelState, openSource } from "./model";
 import { clearRun, run, showRun } from "./run";
-import { OVERLAYS, overlay, select, selection, type Overlay, type Selection } from "./selection";
+import { coverageOf, OVERLAYS, overlay, select, selection, type Overlay, type Selection } from "./selection";
 import { loadCatalogue } from "./catalogue";
 
 export interface Place {
@@ -17,6 +20,13 @@ export interface Place {
   run: string | null;
   selection: Selection;
   overlay: Overlay;
+  /** Whose coverage; null for the first target. */
+  of: string | null;
+  /** What is compared, empty for the shown plan, and with what; null where the page chooses. */
+  plan: string;
+  against: string | null;
+  /** Of the replay, from 0. */
+  step: number;
 }
 
 /** What an address names. */
@@ -24,9 +34,20 @@ export function parsePlace(search: string): Place {
   const query = new URLSearchParams(search);
   const node = Number(query.get("node") ?? NaN);
   const part = query.get("part");
+  const at = Number(query.get("step") ?? 0);
   const chosen: Selection = part ? { kind: "partition", id: part } : Number.isInteger(node) && node >= 0 ? { kind: "box", box: node } : { kind: "none" };
   const wanted = OVERLAYS.find((one) => one === query.get("overlay")) ?? "target";
-  return { sample: query.get("sample"), model: query.get("model"), run: query.get("run"), selection: chosen, overlay: wanted };
+  return {
+    sample: query.get("sample"),
+    model: query.get("model"),
+    run: query.get("run"),
+    selection: chosen,
+    overlay: wanted,
+    of: query.get("of"),
+    plan: query.get("plan") ?? "",
+    against: query.get("against"),
+    step: Number.isSafeInteger(at) && at > 0 ? at : 0,
+  };
 }
 
 /** The address of a place; the default overlay is left out. */
@@ -37,6 +58,10 @@ export function formatPlace(place: Omit<Place, "sample">): string {
   if (place.selection.kind === "box") query.set("node", String(place.selection.box));
   if (place.selection.kind === "partition") query.set("part", place.selection.id);
   if (place.overlay !== "target") query.set("overlay", place.overlay);
+  if (place.overlay === "coverage" && place.of) query.set("of", place.of);
+  if (place.plan !== "") query.set("plan", place.plan);
+  if (place.against !== null) query.set("against", place.against);
+  if (place.overlay === "search" && place.step > 0) query.set("step", String(place.step));
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }
@@ -69,6 +94,9 @@ async function applyPlace(place: Place, isFirst = false): Promise<void> {
   try {
     await openPlace(place, isFirst);
     overlay.value = place.overlay;
+    coverageOf.value = place.of;
+    compare(place.plan, place.against);
+    lookAt(place.step);
     if (place.selection.kind !== "none" || !isFirst) select(place.selection);
   } finally {
     isApplying = false;
@@ -110,14 +138,28 @@ async function openRun(id: string | null): Promise<void> {
 
 /** Write the address as the state is; a change of model, run or selection is a step for the back button. */
 function write(): void {
-  const place = { model: model.value?.info.id ?? null, run: run.value?.id ?? null, selection: selection.value, overlay: overlay.value };
+  const place = {
+    model: model.value?.info.id ?? null,
+    run: run.value?.id ?? null,
+    selection: selection.value,
+    overlay: overlay.value,
+    of: coverageOf.value,
+    plan: planRef.value,
+    against: givenAgainst.value,
+    step: isPlaying.value ? 0 : step.value,
+  };
   const { kind } = modelState.value;
   if (kind === "loading" || kind === "failed" || isDeciding.value) return;
   const next = formatPlace(place);
-  const isQuiet = isApplying || isStep || !hasWritten;
+  const isQuiet = isApplying || isStep || !hasWritten || withoutReplay(next) === withoutReplay(location.search);
   hasWritten = true;
   if (next === location.search) return;
   const address = `${location.pathname}${next}`;
   if (isQuiet) window.history.replaceState(null, "", address);
   else window.history.pushState(null, "", address);
+}
+
+/** An address without the step of the replay: stepping is nothing to go back from. */
+function withoutReplay(search: string): string {
+  return search.replace(/[?&]step=\d+/, "");
 }

@@ -27,6 +27,8 @@ const place = signal(0);
 export const constraints = computed(() => entries.value[place.value]?.constraints ?? []);
 export const canUndo = computed(() => place.value > 0);
 export const canRedo = computed(() => place.value < entries.value.length - 1);
+/** The run of the decision before the present one; null where there is none. */
+export const runBefore = computed(() => entries.value[place.value - 1]?.run ?? null);
 /** The search of a decision goes on. */
 export const isDeciding = signal(false);
 export const refusal = signal<Refusal | null>(null);

@@ -7,7 +7,7 @@ import type { PlanPartition } from "../protocol";
 import { withoutStep } from "./address";
 import { model } from "./model";
 import { hovered, select, selection } from "./selection";
-import { reveal } from "./view";
+import { reveal, revealWhole } from "./view";
 
 /** Select a box and show it; the keyboard goes on from there. */
 export function goTo(box: number): void {
@@ -23,6 +23,15 @@ export function goToPartition(partition: PlanPartition): void {
   const boxes = partition.nodes.flatMap((node) => model.peek()?.scene.boxes[node] ?? []);
   select({ kind: "partition", id: partition.id });
   if (boxes.length > 0) reveal(boundsOf(boxes), 0.5);
+}
+
+/** Select the first of some nodes and bring them all into view. */
+export function showNodes(nodes: readonly number[]): void {
+  const first = nodes[0];
+  const boxes = nodes.flatMap((node) => model.peek()?.scene.boxes[node] ?? []);
+  if (first === undefined || boxes.length === 0) return;
+  select({ kind: "box", box: first });
+  revealWhole(boundsOf(boxes));
 }
 
 /** Walk from the selected box along an edge; from nothing, to the first box. */

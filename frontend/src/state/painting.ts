@@ -1,18 +1,20 @@
-// How the shown plan is painted over the graph: hulls, their colours by the overlay, badges, and each node's colour in the strip.
+// How the shown plan is painted over the graph: each node's paint by the overlay, and what follows from it for the hulls, for
+// the single nodes, and for the strip.
 
 import { computed, signal } from "@preact/signals";
-import { namesIn } from "../constraints";
-import { duration, spread } from "../format";
 import { CATEGORY_COLOUR } from "../graph/categories";
 import { hullsOf, type Hull } from "../graph/hulls";
 import type { HullPaint } from "../graph/renderer";
-import { readTheme, watchTheme, type Theme } from "../graph/theme";
+import { mix, readTheme, watchTheme, type Theme } from "../graph/theme";
+import { isSamePaint, paintNode, type NodePaint, type Painted, type Palette } from "../overlays/colours";
 import type { PlanPartition } from "../protocol";
-import { heat } from "../targets";
+import { picture } from "../replay_picture";
+import { badgeOf } from "./badges";
 import { look } from "./catalogue";
-import { constraints } from "./decisions";
+import { difference, planSide } from "./compare";
+import { coverage, coveredTarget } from "./coverage";
 import { model } from "./model";
-import { partitionOf, partitions, run } from "./run";
+import { partitions, run } from "./run";
 import { overlay } from "./selection";
 
 /** The canvas's colours; null before the page's style is there. */
@@ -24,7 +26,19 @@ export function startTheme(): void {
   watchTheme(() => (theme.value = readTheme()));
 }
 
-export const hulls = computed((): Hull[] => (model.value ? hullsOf(model.value.scene, partitions.value) : []));
+/** The partitions that are drawn: those of the shown plan, or of the one that is compared. */
+export const drawnPartitions = computed((): readonly PlanPartition[] => {
+  if (overlay.value === "search") return picture.value?.partitions ?? [];
+  return overlay.value === "difference" && planSide.value.kind === "ready" ? planSide.value.side.plan.partitions : partitions.value;
+});
+
+export const hulls = computed((): Hull[] => (model.value ? hullsOf(model.value.scene, drawnPartitions.value) : []));
+
+const drawnPartitionOf = computed(() => {
+  const found = new Map<number, PlanPartition>();
+  for (const partition of drawnPartitions.value) for (const node of partition.nodes) found.set(node, partition);
+  return found;
+});
 
 /** The largest cost of a partition, in seconds, and its share of the total. */
 export const hottest = computed(() => {
@@ -33,58 +47,73 @@ export const hottest = computed(() => {
   return { costS, share: totalS > 0 ? costS / totalS : 0 };
 });
 
-/** Names of the nodes that are pinned. */
-const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
+const painted = computed((): Painted => {
+  switch (overlay.value) {
+    case "cost":
+      return { overlay: "cost", hottestS: hottest.value.costS };
+    case "coverage":
+      return { overlay: "coverage", target: coveredTarget.value ?? "", nodes: coverage.value };
+    case "difference":
+      return { overlay: "difference", difference: difference.value };
+    case "search":
+      return { overlay: "search", triedId: picture.value?.tried?.id, isRefused: picture.value?.isRefused ?? false };
+    default:
+      return { overlay: overlay.value };
+  }
+});
 
-const HEAT_STRENGTH = 3.2;
+/** The colours that overlays are painted with. */
+export const palette = computed((): Palette => {
+  const colours = theme.value;
+  const background = colours?.background ?? "#ffffff";
+  return { isDark: colours?.isDark ?? false, background, bare: mix(colours?.edge ?? "#888888", background, 0.5), target: (name) => look(name).base };
+});
+
+/** How each node is painted: the graph and the strip both follow this. */
+export const nodePaints = computed((): readonly (NodePaint | null)[] => {
+  const [holders, how, colours] = [drawnPartitionOf.value, painted.value, palette.value];
+  return (model.value?.graph.nodes ?? []).map((node) => paintNode(how, node.id, holders.get(node.id), colours));
+});
+
+/** The one paint of a hull's nodes; undefined where they differ. */
+function commonPaint({ partition }: Hull): NodePaint | null | undefined {
+  const first = nodePaints.value[partition.nodes[0] ?? -1] ?? null;
+  return partition.nodes.every((node) => isSamePaint(nodePaints.value[node] ?? null, first)) ? first : undefined;
+}
 
 /** How each hull is painted: made once for a plan, an overlay and a set of pins, not for each frame. */
-const paints = computed(() => new Map(hulls.value.map((hull): [Hull, HullPaint] => [hull, paint(hull.partition)])));
+const paints = computed(() => new Map(hulls.value.map((hull): [Hull, HullPaint] => [hull, paint(hull)])));
 
 /** How a partition's hull is painted. */
 export function paintOf(hull: Hull): HullPaint {
-  return paints.value.get(hull) ?? paint(hull.partition);
+  return paints.value.get(hull) ?? paint(hull);
 }
 
-function paint(partition: PlanPartition): HullPaint {
-  const strength = overlay.value === "cost" ? HEAT_STRENGTH : 1;
-  return { fill: fillOf(partition), strength, badge: look(partition.target).strong, badgeText: badgeOf(partition) };
+function paint(hull: Hull): HullPaint {
+  const { partition } = hull;
+  return { node: commonPaint(hull) ?? null, badge: look(partition.target).strong, badgeText: badgeOf(partition) };
 }
 
-function fillOf(partition: PlanPartition): string {
-  if (overlay.value === "target" || partition.cost_s === null) return look(partition.target).base;
-  return heat(hottest.value.costS > 0 ? partition.cost_s / hottest.value.costS : 0, theme.value?.isDark ?? false);
-}
+const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();
 
-function badgeOf(partition: PlanPartition): string {
-  const parts = [look(partition.target).letter];
-  if (partition.cost_s !== null) parts.push(duration(partition.cost_s), spread(partition.cost_s, partition.spread_s));
-  if (partition.names.some((name) => pinned.value.has(name))) parts.push("◆");
-  return parts.filter(Boolean).join(" ");
-}
+/** Nodes that are painted one by one: those of a hull whose nodes differ, and those of no hull. */
+export const pads = computed((): ReadonlyMap<number, NodePaint> => {
+  if (overlay.value !== "coverage" && overlay.value !== "difference" && overlay.value !== "search") return NO_PADS;
+  const inOne = new Set(hulls.value.filter((hull) => commonPaint(hull) !== undefined).flatMap((hull) => hull.partition.nodes));
+  return new Map(nodePaints.value.flatMap((one, node): [number, NodePaint][] => (one && !inOne.has(node) ? [[node, one]] : [])));
+});
 
-/** Each node's colour where it is one line: by the overlay once there is a plan, by its category before. */
+/** Nodes that are hatched: guesses, or what cannot be. */
+export const hatchedNodes = computed((): ReadonlySet<number> => new Set(nodePaints.value.flatMap((one, node) => (one?.isHatched ? [node] : []))));
+
+/** Each node's colour where it is one line: its paint's; where the overlay says nothing, its category's before there is a plan. */
 export const nodeColours = computed((): readonly string[] => {
   const hasPlan = partitions.value.length > 0;
-  const bare = theme.value?.edge ?? "#888888";
+  const { bare } = palette.value;
   const boxes = model.value?.scene.boxes ?? [];
-  return (model.value?.graph.nodes ?? []).map((node) => {
-    const partition = partitionOf.value.get(node.id);
-    if (partition) return fillOf(partition);
-    const box = boxes[node.id]?.box;
+  return nodePaints.value.map((one, node) => {
+    if (one) return one.fill;
+    const box = boxes[node]?.box;
     return box && !hasPlan ? CATEGORY_COLOUR[box.category] : bare;
   });
 });
-
-/** What a screen reader says of a box. */
-export function spoken(id: number): string {
-  const box = model.value?.scene.boxes[id]?.box;
-  if (!box) return "";
-  if (box.kind !== "node") return `${box.kind} ${box.name}, ${box.rows[0]?.text ?? ""}`;
-  const partition = partitionOf.value.get(id);
-  const name = box.name === box.title ? "" : ` ${box.name}`;
-  if (!partition) return `${box.title}${name}`;
-  const cost = partition.cost_s === null ? "" : `, ${duration(partition.cost_s)}`;
-  const others = partition.nodes.length > 1 ? ` with ${partition.nodes.length - 1} more` : "";
-  return `${box.title}${name}, on ${partition.target}${others}${cost}`;
-}

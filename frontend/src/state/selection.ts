@@ -4,19 +4,23 @@ import { batch, signal } from "@preact/signals";
 import type { NodeCandidate } from "../protocol";
 
 export type Selection = { kind: "none" } | { kind: "box"; box: number } | { kind: "partition"; id: string };
-export type Overlay = "target" | "cost";
+export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
-export type DrawerTab = "search" | "partitions" | "totals" | "log";
+export type DrawerTab = "search" | "partitions" | "costs" | "totals" | "compare" | "log";
 
-export const OVERLAYS: readonly Overlay[] = ["target", "cost"];
+export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 
 export const selection = signal<Selection>({ kind: "none" });
 /** The candidate that `p` and `v` are about; null where they are about the selection itself. */
 export const focused = signal<NodeCandidate | null>(null);
 export const overlay = signal<Overlay>("target");
+/** The target whose coverage was asked for; null for the first of the run. */
+export const coverageOf = signal<string | null>(null);
 export const panelTab = signal<PanelTab>("why");
 export const drawerTab = signal<DrawerTab>("search");
 export const isDrawerOpen = signal(true);
+/** The comparison lists what is the same in both plans, too. */
+export const isAllCompared = signal(false);
 export const isHelpOpen = signal(false);
 /** Boxes to outline while the pointer is over something that names them. */
 export const hovered = signal<ReadonlySet<number>>(new Set());
@@ -37,6 +41,14 @@ export function select(next: Selection): void {
 export function clearSelection(): void {
   select({ kind: "none" });
   hits.value = NOTHING;
+}
+
+/** Open a tab of the drawer and leave it open. */
+export function showDrawer(tab: DrawerTab): void {
+  batch(() => {
+    drawerTab.value = tab;
+    isDrawerOpen.value = true;
+  });
 }
 
 /** Open a tab of the drawer; asking for the open one closes the drawer. */

@@ -78,6 +78,16 @@ export function reveal(rect: Rect, minScale?: number): void {
   glide(cameras.revealing(camera.peek(), rect, screenSize.peek(), minScale));
 }
 
+const READABLE = 0.5;
+
+/** Bring a part of the graph into view as a whole: moved only where it can be read as it is, else zoomed to it. */
+export function revealWhole(rect: Rect): void {
+  const whole = cameras.fitted(rect, screenSize.peek(), 1);
+  const { k } = camera.peek();
+  if (k <= whole.k && k >= READABLE) reveal(rect);
+  else glide(whole);
+}
+
 /** The view with which a model opens. */
 export function openView(): void {
   const bounds = model.peek()?.scene.bounds;

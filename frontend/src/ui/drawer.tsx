@@ -1,15 +1,27 @@
-// The drawer at the bottom: the search as it goes on, the partitions by cost, the totals side by side, the log.
+// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, the totals, two plans side by side, the log.
 
 import type { JSX } from "preact";
 import { run } from "../state/run";
 import { drawerTab, isDrawerOpen, openDrawer, type DrawerTab } from "../state/selection";
+import { CompareTab } from "./compare_tab";
+import { CostsTab } from "./costs_tab";
 import { LogTab } from "./log_tab";
 import { PartitionsTab } from "./partitions_tab";
 import { Tabs, type TabItem } from "./parts";
 import { SearchTab, SearchWords } from "./search_tab";
 import { TotalsTab } from "./totals_tab";
 
-const BODY: Record<DrawerTab, () => JSX.Element> = { search: SearchTab, partitions: PartitionsTab, totals: TotalsTab, log: LogTab };
+const BODY: Record<DrawerTab, () => JSX.Element> = {
+  search: SearchTab,
+  partitions: PartitionsTab,
+  costs: CostsTab,
+  totals: TotalsTab,
+  compare: CompareTab,
+  log: LogTab,
+};
+
+/** Tabs with a long table of their own: higher, and it is the table that scrolls. */
+const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "compare"]);
 
 function tabItems(): TabItem<DrawerTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;
@@ -17,7 +29,9 @@ function tabItems(): TabItem<DrawerTab>[] {
   return [
     { id: "search", label: "Search" },
     { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
+    { id: "costs", label: "Costs" },
     { id: "totals", label: "Totals" },
+    { id: "compare", label: "Compare" },
     { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
   ];
 }
@@ -26,7 +40,7 @@ export function Drawer(): JSX.Element {
   const Body = BODY[drawerTab.value];
   const isOpen = isDrawerOpen.value;
   return (
-    <section class={isOpen ? "drawer" : "drawer closed"} aria-label="Run">
+    <section class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : ""].filter(Boolean).join(" ")} aria-label="Run">
       <div class="drawer-head">
         <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? drawerTab.value : null} controls="drawer-body" choose={openDrawer} />
         <span class="spacer" />

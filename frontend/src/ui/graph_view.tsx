@@ -2,17 +2,13 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { duration } from "../format";
 import { startGraph } from "../graph/controller";
 import { model } from "../state/model";
-import { hottest, theme } from "../state/painting";
-import { run } from "../state/run";
-import { OVERLAYS, overlay, type Overlay } from "../state/selection";
 import { fit, zoomStep } from "../state/view";
-import { heat } from "../targets";
 import { FindBox } from "./find_box";
-
-const OVERLAY_NAME: Record<Overlay, string> = { target: "Target", cost: "Cost" };
+import { Legend } from "./legend";
+import { NodeTip } from "./node_tip";
+import { OverlayMenu } from "./overlay_menu";
 
 export function GraphView(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -25,10 +21,8 @@ export function GraphView(): JSX.Element {
         <canvas ref={canvas} aria-hidden="true" />
         <svg ref={svg} />
       </div>
-      <div class="over top-left">
-        <Overlays />
-      </div>
-      <div class="over top-right">
+      <div class="over top-row">
+        <OverlayMenu />
         <FindBox />
       </div>
       <div class="over bottom-left">
@@ -37,36 +31,8 @@ export function GraphView(): JSX.Element {
       <div class="over bottom-right">
         <ZoomButtons />
       </div>
+      <NodeTip />
     </main>
-  );
-}
-
-function Overlays(): JSX.Element {
-  return (
-    <div class="segments" role="radiogroup" aria-label="Overlay">
-      {OVERLAYS.map((one) => (
-        <button key={one} type="button" role="radio" aria-checked={overlay.value === one} onClick={() => (overlay.value = one)}>
-          {OVERLAY_NAME[one]}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-/** The ramp of the cost overlay, with its ends in words. */
-function Legend(): JSX.Element | null {
-  if (overlay.value !== "cost" || !run.value?.plan) return null;
-  const { costS, share } = hottest.value;
-  const isDark = theme.value?.isDark ?? false;
-  const stops = [0, 0.1, 0.25, 0.5, 0.75, 1].map((t) => `${heat(t, isDark)} ${t * 100}%`);
-  return (
-    <div class="legend" role="img" aria-label={`Cost of a partition, from nothing to ${duration(costS)}`}>
-      <span>0</span>
-      <span class="ramp" style={{ background: `linear-gradient(to right, ${stops.join(", ")})` }} />
-      <span>
-        {duration(costS)} <span class="muted">{`${Math.round(share * 100)} % of the total`}</span>
-      </span>
-    </div>
   );
 }
 

@@ -3,10 +3,12 @@
 import type { JSX } from "preact";
 import { count, duration } from "../format";
 import { PHASES, type RunSnapshot } from "../protocol";
+import { facts } from "../replay_player";
 import { hasEnded } from "../run_reducer";
 import { history, run } from "../state/run";
 import { Convergence } from "./convergence";
 import { Badge, ErrorCard } from "./parts";
+import { Replay } from "./replay";
 
 const PHASE_WORDS: Record<(typeof PHASES)[number], string> = {
   load: "reading the model",
@@ -44,6 +46,7 @@ function words(current: RunSnapshot): string {
 export function SearchTab(): JSX.Element {
   const current = run.value;
   if (!current) return <p class="muted">No run yet. Choose targets and press Run; what it does is shown here as it happens.</p>;
+  const isTraced = facts.value !== null;
   return (
     <div class="search">
       {current.state === "failed" && current.error && <ErrorCard error={current.error} />}
@@ -52,11 +55,13 @@ export function SearchTab(): JSX.Element {
           <progress aria-label="Candidates that are known" max={Math.max(1, current.total)} value={current.phase === "costs" ? current.done : current.plan ? current.total : 0} />
         </div>
       )}
+      {isTraced && <Replay />}
       <div class="columns">
         {history.value.length > 1 && <Convergence history={history.value} />}
         {current.best_s !== null && <Best run={current} />}
         <Counts run={current} />
       </div>
+      {!isTraced && hasEnded(current) && current.plan && <Replay />}
     </div>
   );
 }

@@ -7,10 +7,11 @@ import { seen } from "../graph/camera";
 import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
 import { cancelFrame, requestFrame } from "../raf";
 import type { GraphJson } from "../protocol";
+import { marked } from "../replay_picture";
 import { model } from "../state/model";
-import { nodeColours, theme } from "../state/painting";
+import { hatchedNodes, nodeColours, theme } from "../state/painting";
 import { partitionOf } from "../state/run";
-import { hits, hovered, selection } from "../state/selection";
+import { focused, hovered, selection } from "../state/selection";
 import { camera, look, pan, screenSize } from "../state/view";
 
 export function Strip(): JSX.Element {
@@ -77,12 +78,12 @@ function startStrip(canvas: HTMLCanvasElement): () => void {
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     stripHeight.value = height;
     fitPixels(canvas, context, width, height);
-    const view = { count: known.nodes.length, colours: nodeColours.peek(), lengths, selected: marked(), selectColour: colours.select };
+    const view = { count: known.nodes.length, colours: nodeColours.peek(), hatched: hatchedNodes.peek(), lengths, selected: highlighted(), selectColour: colours.select };
     drawLines(context, width, height, view);
     return false;
   };
   const stop = effect(() => {
-    void [model.value, screenSize.value, nodeColours.value, theme.value, selection.value, hits.value, hovered.value];
+    void [model.value, screenSize.value, nodeColours.value, hatchedNodes.value, theme.value, selection.value, focused.value, marked.value, hovered.value];
     requestFrame(draw);
   });
   return () => {
@@ -101,10 +102,10 @@ function fitPixels(canvas: HTMLCanvasElement, context: CanvasRenderingContext2D,
 }
 
 /** Nodes that are drawn in the colour of the selection. */
-function marked(): ReadonlySet<number> {
+function highlighted(): ReadonlySet<number> {
   const chosen = selection.peek();
-  if (hits.peek().size > 0) return hits.peek();
-  if (chosen.kind === "box") return new Set([chosen.box]);
+  if (marked.peek().size > 0) return marked.peek();
+  if (chosen.kind === "box") return new Set(focused.peek()?.nodes ?? [chosen.box]);
   if (chosen.kind === "none") return hovered.peek();
   return new Set([...partitionOf.peek()].filter(([, partition]) => partition.id === chosen.id).map(([node]) => node));
 }

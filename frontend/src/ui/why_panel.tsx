@@ -12,7 +12,8 @@ import { isDeciding } from "../state/decisions";
 import { model } from "../state/model";
 import { point } from "../state/navigation";
 import { partitionOf, run } from "../state/run";
-import { focused, selection } from "../state/selection";
+import { focused, overlay, selection } from "../state/selection";
+import { overlayWords } from "../state/spoken";
 import { byTarget, sentence, type TargetGroup } from "../why";
 import { Badge, Bar, ErrorCard, Key } from "./parts";
 import { SelectionTitle } from "./selection_title";
@@ -22,9 +23,18 @@ export function WhyPanel(): JSX.Element {
   return (
     <>
       <SelectionTitle />
+      <OverlaySays />
       <Answer />
     </>
   );
+}
+
+/** What the overlay says of the selected node, where that is more than who runs it and in what time. */
+function OverlaySays(): JSX.Element | null {
+  const chosen = selection.value;
+  if (chosen.kind !== "box" || overlay.value === "target" || overlay.value === "cost") return null;
+  const words = overlayWords(chosen.box);
+  return words === "" ? null : <p class="overlay-says">{words}.</p>;
 }
 
 function Advice(): JSX.Element {

@@ -1,0 +1,120 @@
+// The rows of the table of costs: what each says, which of them a filter keeps, in which order they stand. Pure.
+
+import { relativeSpread } from "../overlays/certainty";
+import type { CostedRow, NodeJson } from "../protocol";
+import { eachSpan, sizeOf } from "../spans";
+
+export type ColumnId = "target" | "operators" | "nodes" | "times" | "cost" | "spread" | "samples" | "source" | "regret" | "reason";
+
+export interface Order {
+  by: ColumnId;
+  isDown: boolean;
+}
+
+export type Validity = "all" | "valid" | "invalid" | "chosen";
+
+/** `none`: it is in a plan as good as the best one; a number: at most this share of the total. */
+export type RegretFilter = "all" | "none" | "in-no-plan" | "unknown" | number;
+
+export interface Filter {
+  /** Empty for all. */
+  target: string;
+  /** A part of an operator's name; empty for all. */
+  operator: string;
+  validity: Validity;
+  /** Empty for all. */
+  source: string;
+  regret: RegretFilter;
+}
+
+export const EVERYTHING: Filter = { target: "", operator: "", validity: "all", source: "", regret: "all" };
+
+export function isFiltering(filter: Filter): boolean {
+  return (Object.keys(EVERYTHING) as (keyof Filter)[]).some((key) => filter[key] !== EVERYTHING[key]);
+}
+
+/** The rows that the filter keeps; `totalS` is the plan's total, of which a regret is a share. */
+export function filtered(rows: readonly CostedRow[], filter: Filter, nodes: readonly NodeJson[], totalS: number): CostedRow[] {
+  const hasOperator = operatorTest(filter.operator, nodes);
+  return rows.filter(
+    (row) =>
+      (filter.target === "" || row.target === filter.target) &&
+      (filter.source === "" || row.cost.source === filter.source) &&
+      isOfValidity(row, filter.validity) &&
+      hasRegret(row, filter.regret, totalS) &&
+      hasOperator(row.spans),
+  );
+}
+
+function isOfValidity(row: CostedRow, wanted: Validity): boolean {
+  if (wanted === "all") return true;
+  if (wanted === "chosen") return row.chosen;
+  return (row.cost.source === "invalid") === (wanted === "invalid");
+}
+
+function hasRegret(row: CostedRow, wanted: RegretFilter, totalS: number): boolean {
+  if (wanted === "all") return true;
+  if (wanted === "in-no-plan") return row.in_no_plan;
+  if (wanted === "unknown") return row.regret_s === null && !row.in_no_plan && row.cost.source !== "invalid";
+  if (row.regret_s === null) return false;
+  return row.regret_s <= (wanted === "none" ? 0 : wanted * totalS);
+}
+
+/** Whether one of the nodes has an operator with this in its name: by running sums, so that a row of a thousand nodes costs no more. */
+function operatorTest(operator: string, nodes: readonly NodeJson[]): (spans: readonly number[]) => boolean {
+  const wanted = operator.trim().toLowerCase();
+  if (wanted === "") return () => true;
+  const before = new Int32Array(nodes.length + 1);
+  nodes.forEach((node, i) => (before[i + 1] = (before[i] ?? 0) + (node.op.toLowerCase().includes(wanted) ? 1 : 0)));
+  return (spans) => {
+    let found = 0;
+    eachSpan(spans, (first, last) => (found += (before[last + 1] ?? 0) - (before[first] ?? 0)));
+    return found > 0;
+  };
+}
+
+/** What a candidate holds, in few words: its operators, or the first and the last of many. */
+export function operatorsOf(spans: readonly number[], nodes: readonly NodeJson[]): string {
+  const size = sizeOf(spans);
+  const op = (node: number | undefined): string => (node === undefined ? "" : (nodes[node]?.op ?? ""));
+  if (size > 3) return `${op(spans[0])} … ${op(spans[spans.length - 1])}`;
+  const ops: string[] = [];
+  eachSpan(spans, (first, last) => {
+    for (let node = first; node <= last; node++) ops.push(op(node));
+  });
+  return ops.join(" + ");
+}
+
+type Key = string | number | null;
+
+const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Key> = {
+  target: (row) => row.target,
+  operators: (row, nodes) => operatorsOf(row.spans, nodes),
+  nodes: (row) => sizeOf(row.spans),
+  times: (row) => row.times,
+  cost: (row) => row.cost.seconds,
+  spread: ({ cost }) => relativeSpread(cost.seconds, cost.spread_s, cost.samples),
+  samples: (row) => row.cost.samples,
+  source: (row) => row.cost.source,
+  regret: (row) => (row.in_no_plan ? Infinity : row.regret_s),
+  reason: (row) => (row.cost.stage === "" && row.cost.reason === "" ? null : `${row.cost.stage} ${row.cost.reason}`),
+};
+
+/** The rows in an order; what has no value stands at the end in both directions, equal ones stay as they were. */
+export function ordered(rows: readonly CostedRow[], order: Order, nodes: readonly NodeJson[]): CostedRow[] {
+  const keyOf = KEYS[order.by];
+  const direction = order.isDown ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, key: keyOf(row, nodes) }));
+  keyed.sort((a, b) => {
+    if (a.key === b.key) return 0;
+    if (a.key === null || b.key === null) return a.key === null ? 1 : -1;
+    return a.key < b.key ? -direction : direction;
+  });
+  return keyed.map(({ row }) => row);
+}
+
+/** The order after the header of a column was chosen: the other direction of the same one, else the useful one first. */
+export function reordered(order: Order, by: ColumnId): Order {
+  if (order.by === by) return { by, isDown: !order.isDown };
+  return { by, isDown: by === "cost" || by === "spread" || by === "nodes" || by === "times" || by === "samples" };
+}

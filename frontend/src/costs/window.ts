@@ -1,0 +1,29 @@
+// Which rows of a long table are drawn: those in view and a few around them; the rest is empty room above and below. Pure.
+
+export interface Window {
+  first: number;
+  /** One past the last. */
+  end: number;
+  /** Room above and below, in pixels. */
+  above: number;
+  below: number;
+}
+
+const SPARE = 6;
+
+/** The rows to draw of `count`, each `rowPx` high, with `topPx` scrolled away of a view of `viewPx`. */
+export function windowOf(count: number, rowPx: number, topPx: number, viewPx: number): Window {
+  const inView = Math.ceil(viewPx / rowPx) + 1;
+  const last = Math.max(0, count - inView);
+  const start = Math.min(last, Math.max(0, Math.floor(topPx / rowPx)));
+  const first = Math.max(0, start - SPARE);
+  const end = Math.min(count, start + inView + SPARE);
+  return { first, end, above: first * rowPx, below: (count - end) * rowPx };
+}
+
+/** Where to scroll so that row `index` is wholly in view; the same place where it is. */
+export function scrolledTo(index: number, rowPx: number, topPx: number, viewPx: number): number {
+  const top = index * rowPx;
+  if (top < topPx) return top;
+  return top + rowPx > topPx + viewPx ? top + rowPx - viewPx : topPx;
+}

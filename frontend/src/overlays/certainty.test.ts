@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { partition } from "../../test/runs";
+import { doubtOf } from "./certainty";
+
+const base = { ...partition("tvm", [0], 1e-3), stability: null };
+
+test("stability goes before spread", () => {
+  expect(doubtOf({ ...base, stability: 1 })).toEqual({ basis: "stability", value: 0, isGuess: false });
+  expect(doubtOf({ ...base, stability: 0.75 }).value).toBeCloseTo(0.5);
+  expect(doubtOf({ ...base, stability: 0.2 }).value).toBe(1);
+});
+
+test("without stability the relative spread says it; one sample says nothing", () => {
+  expect(doubtOf({ ...base, spread_s: 5e-5 })).toMatchObject({ basis: "spread", isGuess: false });
+  expect(doubtOf({ ...base, spread_s: 5e-5 }).value).toBeCloseTo(0.2);
+  expect(doubtOf({ ...base, spread_s: 9e-4 }).value).toBe(1);
+  expect(doubtOf({ ...base, spread_s: 0, samples: 1 })).toEqual({ basis: "nothing", value: null, isGuess: false });
+  expect(doubtOf({ ...base, spread_s: null })).toEqual({ basis: "nothing", value: null, isGuess: false });
+});
+
+test.each(["estimate", "mock", "unknown"])("a cost whose source is %s is marked as a guess", (source) => {
+  expect(doubtOf({ ...base, source, spread_s: null, samples: 0 })).toEqual({ basis: "nothing", value: null, isGuess: true });
+  expect(doubtOf({ ...base, source, stability: 1 }).isGuess).toBe(true);
+});
+
+test("a cost that is not known is a guess, and the host's nothing is sure", () => {
+  expect(doubtOf({ ...base, cost_s: null }).isGuess).toBe(true);
+  expect(doubtOf({ ...base, source: "host", spread_s: null, samples: 0 })).toEqual({ basis: "nothing", value: 0, isGuess: false });
+});

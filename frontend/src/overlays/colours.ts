@@ -1,0 +1,89 @@
+// The one place that says how an overlay colours a node. The graph (near and far) and the strip both draw what stands here.
+
+import { mix } from "../graph/theme";
+import type { PlanPartition } from "../protocol";
+import { doubt as doubtColour, heat } from "../targets";
+import { doubtOf } from "./certainty";
+import type { NodeCoverage } from "./coverage";
+import type { Difference } from "./difference";
+
+export interface NodePaint {
+  fill: string;
+  /** How much of the fill is seen from near, times the theme's tint: a scale has to be read, a target's colour only told. */
+  strength: number;
+  /** Drawn with lines across: a guess, or what cannot be. */
+  isHatched: boolean;
+}
+
+/** What an overlay knows; what is not known yet is null. */
+export type Painted =
+  | { overlay: "target" }
+  | { overlay: "cost"; hottestS: number }
+  | { overlay: "certainty" }
+  | { overlay: "coverage"; target: string; nodes: readonly NodeCoverage[] | null }
+  | { overlay: "difference"; difference: Difference | null }
+  | { overlay: "search"; triedId: string | undefined; isRefused: boolean };
+
+export interface Palette {
+  isDark: boolean;
+  background: string;
+  /** For what an overlay has nothing to say of. */
+  bare: string;
+  /** The colour of a target. */
+  target: (name: string) => string;
+}
+
+const STRONG = 3.2;
+const CLEAR = 2.2;
+const PALE = 0.4;
+
+/** How `node`, which `partition` of the plan holds, is painted; null where the overlay says nothing of it. */
+export function paintNode(painted: Painted, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
+  switch (painted.overlay) {
+    case "coverage":
+      return covered(painted.target, painted.nodes?.[node], partition, palette);
+    case "difference":
+      return differing(painted.difference, node, partition, palette);
+    case "target":
+      return partition ? { fill: palette.target(partition.target), strength: 1, isHatched: false } : null;
+    case "cost":
+      return partition ? costly(partition, painted.hottestS, palette) : null;
+    case "certainty":
+      return partition ? doubtful(partition, palette) : null;
+    case "search": {
+      const isTried = partition !== undefined && partition.id === painted.triedId;
+      return partition ? { fill: palette.target(partition.target), strength: isTried ? STRONG : 1, isHatched: isTried && painted.isRefused } : null;
+    }
+  }
+}
+
+function costly(partition: PlanPartition, hottestS: number, palette: Palette): NodePaint {
+  if (partition.cost_s === null) return { fill: palette.bare, strength: CLEAR, isHatched: true };
+  return { fill: heat(hottestS > 0 ? partition.cost_s / hottestS : 0, palette.isDark), strength: STRONG, isHatched: false };
+}
+
+function doubtful(partition: PlanPartition, palette: Palette): NodePaint {
+  const { value, isGuess } = doubtOf(partition);
+  return { fill: value === null ? palette.bare : doubtColour(value, palette.isDark), strength: value === null ? CLEAR : STRONG, isHatched: isGuess };
+}
+
+function covered(target: string, known: NodeCoverage | undefined, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
+  if (!known || partition?.target === "host") return null;
+  if (known.kind === "cannot") return { fill: palette.bare, strength: CLEAR, isHatched: true };
+  const isChosen = partition?.target === target;
+  const base = palette.target(target);
+  return { fill: isChosen ? base : mix(base, palette.background, PALE), strength: CLEAR, isHatched: false };
+}
+
+function differing(difference: Difference | null, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
+  const region = difference?.regionOf.get(node);
+  if (!region || !partition || region.kind === "same") return null;
+  const base = palette.target(partition.target);
+  if (difference?.moved.has(node)) return { fill: base, strength: CLEAR, isHatched: false };
+  return { fill: mix(base, palette.background, PALE), strength: CLEAR, isHatched: false };
+}
+
+/** Whether two nodes look the same. */
+export function isSamePaint(a: NodePaint | null, b: NodePaint | null): boolean {
+  return a === b || (a !== null && b !== null && a.fill === b.fill && a.strength === b.strength && a.isHatched === b.isHatched);
+}

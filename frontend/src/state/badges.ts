@@ -1,0 +1,46 @@
+// The words on a hull's badge, by the overlay: who runs it, and what the overlay is about.
+
+import { computed } from "@preact/signals";
+import { namesIn } from "../constraints";
+import { difference as signed, duration, spread } from "../format";
+import { doubtOf } from "../overlays/certainty";
+import { changeOf, isChange } from "../overlays/difference";
+import type { PlanPartition } from "../protocol";
+import { look } from "./catalogue";
+import { difference } from "./compare";
+import { constraints } from "./decisions";
+import { overlay } from "./selection";
+
+/** Names of the nodes that are pinned. */
+const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
+
+/** What a partition's badge says. */
+export function badgeOf(partition: PlanPartition): string {
+  const pin = partition.names.some((name) => pinned.value.has(name)) ? "◆" : "";
+  return [look(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
+}
+
+function wordsOf(partition: PlanPartition): string[] {
+  if (overlay.value === "difference" && difference.value) return changeWords(partition);
+  if (overlay.value === "certainty") return doubtWords(partition);
+  return partition.cost_s === null ? [] : [duration(partition.cost_s), spread(partition.cost_s, partition.spread_s)];
+}
+
+function doubtWords(partition: PlanPartition): string[] {
+  const { basis, isGuess } = doubtOf(partition);
+  const guess = partition.cost_s === null ? "not known" : partition.source;
+  const sure = basis === "stability" ? `${Math.round((partition.stability ?? 0) * 100)} %` : basis === "spread" ? spread(partition.cost_s, partition.spread_s) : "";
+  return isGuess ? [guess, basis === "stability" ? sure : ""] : [sure === "" && partition.source !== "host" ? "no spread" : sure];
+}
+
+/** From whom, and by how much the region's cost changes: said once, at its first partition. */
+function changeWords(partition: PlanPartition): string[] {
+  const region = difference.value?.regionOf.get(partition.nodes[0] ?? -1);
+  if (!region) return [];
+  const from = [...new Set(region.against.filter((one) => one.nodes.some((node) => partition.nodes.includes(node))).map((one) => one.target))];
+  const others = from.filter((target) => target !== partition.target).map((target) => look(target).letter);
+  const change = changeOf(region);
+  const isFirst = region.plan[0] === partition;
+  if (!isChange(region)) return [];
+  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && change !== null ? signed(change) : ""];
+}

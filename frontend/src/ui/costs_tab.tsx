@@ -1,0 +1,141 @@
+// Every candidate that was costed, in one table: filtered, sorted, saved as CSV; a row shows its nodes on the graph.
+
+import type { JSX } from "preact";
+import { operatorsOf, type ColumnId } from "../costs/rows";
+import { count, difference, duration, spread } from "../format";
+import { relativeSpread } from "../overlays/certainty";
+import type { CostedRow } from "../protocol";
+import { hasEnded } from "../run_reducer";
+import { nodesIn, sizeOf } from "../spans";
+import { look } from "../state/catalogue";
+import { allRows, order, pickRow, rows, saveCosts, sortBy } from "../state/costs";
+import { model } from "../state/model";
+import { point } from "../state/navigation";
+import { run } from "../state/run";
+import { focused } from "../state/selection";
+import { table } from "../state/table";
+import { CostsFilter } from "./costs_filter";
+import { LongTable, type Column } from "./long_table";
+import { Badge, ErrorCard } from "./parts";
+
+export function CostsTab(): JSX.Element {
+  const current = run.value;
+  const state = table.value;
+  if (!current) return <p class="muted">No run yet.</p>;
+  if (!hasEnded(current)) return <p class="muted">The run goes on; its candidates are listed when it ends.</p>;
+  if (!current.plan) return <p class="muted">This run has no plan, so nothing was kept of its candidates.</p>;
+  if (state.kind === "failed") return <ErrorCard error={state.error} />;
+  if (state.kind !== "ready") return <p class="muted">Looking up the candidates…</p>;
+  return (
+    <div class="filling">
+      <div class="table-bar">
+        <CostsFilter />
+        <span class="spacer" />
+        <span class="muted" role="status">{`${count(rows.value.length)} of ${count(allRows.value.length)}`}</span>
+        <button type="button" onClick={saveCosts} title="Save these rows, in this order">
+          CSV
+        </button>
+      </div>
+      {rows.value.length === 0 ? (
+        <p class="muted">No candidate is like this.</p>
+      ) : (
+        <LongTable
+          label="Candidates"
+          columns={rows.value.some(hasReason) ? [...COLUMNS, REASON] : COLUMNS}
+          rows={rows.value}
+          keyOf={(row) => row.id}
+          isChosen={(row) => focused.value?.id === row.id}
+          pick={pickRow}
+          point={(row) => point(row ? nodesIn(row.spans) : [])}
+          order={order.value}
+          sortBy={sortBy}
+        />
+      )}
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
+  { id: "operators", title: "operators", cell: (row) => <Operators row={row} /> },
+  { id: "target", title: "target", widthPx: 126, cell: (row) => <Target row={row} /> },
+  { id: "nodes", title: "nodes", widthPx: 64, isNumber: true, cell: (row) => count(sizeOf(row.spans)) },
+  { id: "times", title: "times", widthPx: 62, isNumber: true, hint: "how often this computation is in the model; it is measured once", cell: (row) => (row.times > 1 ? `×${count(row.times)}` : "") },
+  { id: "cost", title: "cost", widthPx: 84, isNumber: true, cell: (row) => (row.cost.seconds === null ? "" : duration(row.cost.seconds)) },
+  { id: "spread", title: "spread", widthPx: 122, hint: "half the distance between the quartiles, on a scale to ±25 % of the cost", cell: (row) => <Spread row={row} /> },
+  { id: "samples", title: "samples", widthPx: 76, isNumber: true, cell: (row) => (row.cost.samples > 0 ? count(row.cost.samples) : "") },
+  { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
+  { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan that holds it is", cell: (row) => <Regret row={row} /> },
+];
+
+/** Only where something is to be said in it. */
+const REASON: Column<CostedRow, ColumnId> = { id: "reason", title: "why not", widthPx: 300, cell: (row) => <Reason row={row} /> };
+
+function hasReason({ cost }: CostedRow): boolean {
+  return cost.stage !== "" || cost.reason !== "";
+}
+
+function Operators({ row }: { row: CostedRow }): JSX.Element {
+  const nodes = model.value?.graph.nodes ?? [];
+  const first = nodes[row.spans[0] ?? 0]?.name ?? "";
+  return (
+    <span class="cut" title={`${row.label}\n${row.rule}`}>
+      {row.chosen && (
+        <span class="good" role="img" aria-label="in the plan">
+          ✓{" "}
+        </span>
+      )}
+      {operatorsOf(row.spans, nodes)} <span class="muted">{first}</span>
+    </span>
+  );
+}
+
+function Target({ row }: { row: CostedRow }): JSX.Element {
+  return (
+    <>
+      <Badge target={row.target} /> {row.target}
+    </>
+  );
+}
+
+const PLOT = { width: 56, height: 12, most: 0.25 };
+
+/** The quartiles around the cost, on one scale for all rows; an arrow where they are wider than it. */
+function Spread({ row }: { row: CostedRow }): JSX.Element | null {
+  const share = relativeSpread(row.cost.seconds, row.cost.spread_s, row.cost.samples);
+  if (share === null) return null;
+  const { width, height, most } = PLOT;
+  const half = (Math.min(1, share / most) * (width - 4)) / 2;
+  const middle = width / 2;
+  return (
+    <span class="spread">
+      <svg width={width} height={height} aria-hidden="true">
+        <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
+        <rect x={middle - half} y={2} width={Math.max(1, 2 * half)} height={height - 4} rx={2} fill={look(row.target).base} />
+        <line class="middle" x1={middle} x2={middle} y1={1} y2={height - 1} />
+      </svg>
+      {`${share > most ? "▸ " : ""}${spread(row.cost.seconds, row.cost.spread_s)}`}
+    </span>
+  );
+}
+
+function Source({ row }: { row: CostedRow }): JSX.Element {
+  const { source, stopped_early: isEarly } = row.cost;
+  const isKnown = source === "measured" || source === "recorded";
+  return isKnown ? <span title={isEarly ? "ended early, since it was sure to lose: the cost rests on the few runs there were" : undefined}>{isEarly ? `${source}, cut` : source}</span> : <i title={row.cost.reason}>{source}</i>;
+}
+
+function Regret({ row }: { row: CostedRow }): JSX.Element {
+  if (row.chosen) return <span title="it is in the plan">–</span>;
+  if (row.in_no_plan) return <span class="muted">in no plan</span>;
+  return <>{row.regret_s === null ? "" : difference(row.regret_s)}</>;
+}
+
+function Reason({ row }: { row: CostedRow }): JSX.Element | null {
+  const { stage, reason } = row.cost;
+  if (!hasReason(row)) return null;
+  return (
+    <span class="cut" title={reason}>
+      <b>{stage}</b> {reason}
+    </span>
+  );
+}

@@ -1,0 +1,131 @@
+"""The table of every candidate: filtered, sorted, walked, saved; with thousands of rows it stays quick."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched
+
+MANY = 5000
+
+
+@pytest.fixture
+def costs(explorer: Explorer, open_page: OpenPage) -> Watched:
+    """The table of a recorded run in which some candidates are invalid."""
+    watched = open_page(f"{explorer.address}?sample=quantised")
+    watched.page.get_by_role("tab", name="Costs").click()
+    watched.idle()
+    return watched
+
+
+def table(watched: Watched) -> Locator:
+    return watched.page.get_by_role("table", name="Candidates")
+
+
+def choose(watched: Watched, **wanted: str) -> None:
+    filters = watched.page.get_by_role("group", name="Filter")
+    for name, words in wanted.items():
+        filters.get_by_role("combobox", name=name.capitalize()).select_option(label=words)
+    watched.idle()
+
+
+def test_it_lists_every_candidate_and_only_those_in_view_are_in_the_page(costs: Watched) -> None:
+    expect(costs.page.get_by_role("status")).to_have_text("386 of 386")
+    expect(table(costs)).to_have_attribute("aria-rowcount", "387")
+    assert 5 < table(costs).get_by_role("row").count() < 40
+
+
+def test_filters_say_how_many_are_left(costs: Watched) -> None:
+    status = costs.page.get_by_role("status")
+    choose(costs, validity="invalid")
+    expect(status).to_have_text("6 of 386")
+    expect(table(costs).locator("tbody tr[data-row]").first.locator("td").last).not_to_be_empty()
+    choose(costs, validity="in the plan")
+    expect(status).to_have_text("1 of 386")
+    choose(costs, validity="valid", target="tvm", regret="up to 10 % of the total")
+    few = status.inner_text()
+    costs.page.get_by_role("textbox", name="Operator").fill("nothing like it")
+    expect(costs.page.get_by_text("No candidate is like this.")).to_be_visible()
+    costs.page.get_by_role("button", name="show all").click()
+    expect(status).to_have_text("386 of 386")
+    assert few != "386 of 386"
+
+
+def test_every_column_sorts_both_ways(costs: Watched) -> None:
+    headers = table(costs).get_by_role("columnheader")
+    for at in range(headers.count()):
+        header = headers.nth(at)
+        before = header.get_attribute("aria-sort")
+        header.get_by_role("button").click()
+        first = header.get_attribute("aria-sort")
+        assert first != before
+        assert first in ("ascending", "descending")
+        header.get_by_role("button").click()
+        assert {first, header.get_attribute("aria-sort")} == {"ascending", "descending"}
+
+
+def test_a_row_selects_its_nodes_and_pins_them(costs: Watched) -> None:
+    choose(costs, target="openvino")
+    costs.page.get_by_role("textbox", name="Operator").fill("MaxPool")
+    costs.idle()
+    row = table(costs).locator("tbody tr[data-row]").first
+    row.get_by_role("button").click()
+    costs.idle()
+    expect(row.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    assert "node=" in costs.page.url
+    expect(costs.page.locator('.candidate button[aria-pressed="true"]')).to_have_count(1)
+    costs.press("p")
+    expect(costs.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+
+
+def test_it_is_walked_by_keys(costs: Watched) -> None:
+    table(costs).locator("tbody tr[data-row]").first.get_by_role("button").focus()
+    costs.press("ArrowDown", "ArrowDown")
+    focused = costs.page.locator(".long-table :focus")
+    expect(focused.locator("xpath=ancestor::tr")).to_have_attribute("aria-rowindex", "4")
+    costs.press("End")
+    expect(focused.locator("xpath=ancestor::tr")).to_have_attribute("aria-rowindex", "387")
+    expect(focused).to_be_in_viewport()
+    costs.press("Enter")
+    expect(focused).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_is_shown_is_saved_as_csv(costs: Watched, tmp_path: Path) -> None:
+    choose(costs, validity="invalid")
+    with costs.page.expect_download() as download:
+        costs.page.get_by_role("button", name="CSV").click()
+    assert download.value.suggested_filename == "quantised-costs.csv"
+    with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert all(row["source"] == "invalid" and row["stage"] and row["reason"] and row["cost_s"] == "" for row in rows)
+    assert all(len(row["nodes"].split(";")) == int(row["count"]) for row in rows)
+
+
+def test_thousands_of_rows_scroll_to_their_end(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=squeezenet")
+    watched.page.route(re.compile(r"/candidates$"), many)
+    watched.page.get_by_role("tab", name="Costs").click()
+    watched.idle()
+    expect(watched.page.get_by_role("status")).to_have_text("5,000 of 5,000")
+    end = "() => { const box = document.querySelector('.long-table'); box.scrollTop = box.scrollHeight; }"
+    watched.page.evaluate(end)
+    watched.idle()
+    expect(table(watched).locator('tr[aria-rowindex="5001"]')).to_be_in_viewport()
+    assert table(watched).get_by_role("row").count() < 40
+
+
+def many(route: Route) -> None:
+    """The answer with as many rows as a large model has."""
+    body: dict[str, Any] = route.fetch().json()
+    rows = body["candidates"]
+    body["candidates"] = [{**rows[at % len(rows)], "id": f"{at}"} for at in range(MANY)]
+    route.fulfill(body=json.dumps(body), content_type="application/json")
