@@ -79,6 +79,8 @@ class LazyCosts:
         self._costs: dict[Hashable, Cost] = {}
         self.most_s: float | None = None
         self._learn(known)
+        self._rough = {self._sort[candidate] for candidate, cost in known.items() if cost.stopped_early}
+        """Known from a trial that was ended early, before this run: good enough, unless the plan rests on it."""
         self._estimated = sum(cost.source == "estimate" for cost in self._costs.values())
         self._level = LEVELS[0]
         self.is_cut_off = False
@@ -119,7 +121,7 @@ class LazyCosts:
         return item if known is None else CostedCandidate(item.held, known)
 
     def _is_open(self, candidate: CandidatePartition) -> bool:
-        return candidate in self._sort and self._sort[candidate] not in self._costs
+        return candidate in self._sort and (self._sort[candidate] not in self._costs or self._sort[candidate] in self._rough)
 
     def _measure_largest(self) -> None:
         """One of each target, the largest: they are the plans to beat, and say how fast the machine can be."""
@@ -128,7 +130,7 @@ class LazyCosts:
             known = largest.get(candidate.target)
             if candidate.target != HOST_TARGET and (known is None or len(candidate.inside) > len(known.inside)):
                 largest[candidate.target] = candidate
-        self._measure([candidate for candidate in largest.values() if self._is_open(candidate)])
+        self._measure([candidate for candidate in largest.values() if self._sort[candidate] not in self._costs])
 
     def _settle(self) -> None:
         while True:
@@ -144,6 +146,7 @@ class LazyCosts:
         batch = [candidate for candidate in wanted if one_of_each[self._sort[candidate]] is candidate][:BATCH]
         answered = self._ask(batch)
         self._learn(answered)
+        self._rough -= {self._sort[candidate] for candidate in answered}
         if any(candidate not in answered for candidate in batch):
             raise Cancelled
 

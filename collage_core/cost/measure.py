@@ -162,7 +162,7 @@ class MeasureEstimator:
         records = self._database.get(computation.key for computation in computations)
         for computation in sorted(computations, key=_order):
             record = records.get(computation.key)
-            if record is not None and self._still_holds(record):
+            if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
 
     def sort_of(self, candidate: CandidatePartition) -> CostKey:

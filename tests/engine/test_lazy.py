@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -164,3 +165,19 @@ def test_a_target_that_nobody_measured_looks_attractive() -> None:
     seen = {("a", IndexSet((0,))): 5e-4}
     bounds = Predictor(CHAIN).bounds(seen, [("b", IndexSet((0,)))], 0.5)
     assert bounds["b", IndexSet((0,))] < 1e-5
+
+
+def test_what_an_earlier_run_ended_early_is_good_enough_unless_the_plan_rests_on_it() -> None:
+    recorded = Recorded(record_of("squeezenet"))
+    first = recorded.lazily()
+    costed = first.run()
+    known = {candidate: item.cost for candidate, item in zip(recorded.candidates, costed, strict=True) if item.cost.source == "measured"}
+    chosen = {recorded.candidates[place] for place in recorded.places(costed)}
+    in_plan = {(candidate.target, candidate.computation) for candidate in chosen}
+    rough = {c: replace(cost, stopped_early=(c.target, c.computation) not in in_plan) for c, cost in known.items()}
+    recorded.asked.clear()
+    recorded.lazily(rough).run()
+    assert not recorded.asked, "nothing in the plan is rough"
+    all_rough = {c: replace(cost, stopped_early=True) for c, cost in known.items()}
+    recorded.lazily(all_rough).run()
+    assert {(c.target, c.computation) for c in recorded.asked} == in_plan

@@ -45,7 +45,11 @@ class Process:
         with log.open("wb") as out:
             path = os.pathsep.join((str(PLUGINS), str(ROOT)))
             variables = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **environment}
-            self.popen = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True, env=variables)
+            self.popen = subprocess.Popen(
+                command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True, env=variables,
+                # Whoever runs the tests in the background may have them ignore Ctrl-C, and that is inherited.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            )  # fmt: skip
 
     def said(self) -> str:
         return self.log.read_text()

@@ -133,7 +133,7 @@ def test_a_toolchain_that_kills_or_hangs_is_done_without(tmp_path: Path, plug_in
     """Both take Add and MatMul well, and fail where a Relu is inside."""
     out = tmp_path / "out"
     done = collage(
-        tmp_path / "home", "partition", "mini_mnist", "--targets", f"onnxruntime,{target}", "--out", out, "--json",
+        tmp_path / "home", "partition", "mini_mnist", "--targets", f"onnxruntime,{target}", "--measure-all", "--out", out, "--json",
         COLLAGE_TOOLCHAINS=f"collage_test_toolchains:{plug_in}", COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
     )  # fmt: skip
     found = document(done)
