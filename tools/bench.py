@@ -153,9 +153,7 @@ def checks(results: Mapping[str, Figures]) -> list[Check]:
             made.append(Check(f"{label}, peak memory", None if peak is None else peak / GIB, LARGE_BYTES / GIB, "GiB"))
         if "constraints" in figures:
             for kind, found in figures["constraints"].items():
-                made.append(
-                    Check(f"{label}, new optimum after a {kind} (worst of {found['tried']})", found["worst_s"], CONSTRAINT_S, "s")
-                )
+                made.append(Check(f"{label}, new optimum after a {kind} (worst of {found['tried']})", found["worst_s"], CONSTRAINT_S, "s"))
     return made
 
 
