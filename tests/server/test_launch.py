@@ -88,8 +88,10 @@ def test_model_that_is_none_is_told_before_anything_is_served(home: Path, tmp_pa
 def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, start_new_session=True
-    )
+        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True, start_new_session=True,
+        # Whoever runs the tests in the background may have them ignore Ctrl-C, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert process.stdout is not None
     line = process.stdout.readline()
     match = re.fullmatch(r"Collage Explorer is at (http://127\.0\.0\.1:\d+/)  \(Ctrl-C ends it\)\n", line)
