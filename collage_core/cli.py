@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,7 +85,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if dry_run:
         _dry_run(model, as_json, given)
         return
-    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, _naming(given["constraints_file"]):
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, _naming(given["constraints_file"]), _plug_ins_aside():
         record = run(model, _options(given), progress)
     if save_problem is not None:
         _write(save_problem, record.problem.to_json())
@@ -98,7 +98,8 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
     from .dry_run import dry_run
 
-    document = dry_run(model, _options(given), _tell_note)
+    with _plug_ins_aside():
+        document = dry_run(model, _options(given), _tell_note)
     if as_json:
         _print_json(document)
         return
@@ -118,7 +119,8 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
     """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
     from .pipeline import find
 
-    document = find(model, _options({**given, "costs": "none"}), _tell_note)
+    with _plug_ins_aside():
+        document = find(model, _options({**given, "costs": "none"}), _tell_note)
     if as_json:
         _print_json(document)
         return
@@ -237,12 +239,13 @@ def toolchains(rules: bool, as_json: bool) -> None:
     """Which toolchains are usable here, their versions, or the reason why not."""
     from .standalone import toolchain_documents
 
-    found = toolchain_documents()
-    if rules and as_json:
-        from .rules import RuleOptions
-        from .toolchains import get
+    with _plug_ins_aside():
+        found = toolchain_documents()
+        if rules and as_json:
+            from .rules import RuleOptions
+            from .toolchains import get
 
-        found = [{**item, "tree": get(item["name"]).rule(RuleOptions()).to_json()} for item in found]
+            found = [{**item, "tree": get(item["name"]).rule(RuleOptions()).to_json()} for item in found]
     if as_json:
         _print_json({"schema": 1, "toolchains": found})
         return
@@ -369,6 +372,11 @@ def _naming(path: Path | None) -> Iterator[None]:
         yield
     except ProblemMistake as error:
         raise error if path is None else error.in_file(path, path.read_text(encoding="utf-8")) from error
+
+
+def _plug_ins_aside() -> AbstractContextManager[object]:
+    """What a toolchain prints in this process goes to standard error: the document is alone on standard output."""
+    return redirect_stdout(sys.stderr)
 
 
 def _print_json(document: Any) -> None:

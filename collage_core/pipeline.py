@@ -241,8 +241,9 @@ class Run:
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
         if result is None:
             return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
-        self.baseline_plans[name] = result.chosen
         is_known = all(self.planned.problem.candidates[index].cost is not None for index in result.chosen)
+        if is_known or not self.is_over():
+            self.baseline_plans[name] = result.chosen
         total_s = result.total / FEMTOSECONDS if is_known else None
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": "" if is_known else "some of its costs are not known"}
 

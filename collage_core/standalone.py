@@ -15,7 +15,6 @@ from .errors import CollageError, InfeasibleError
 from .isolation import Worker, WorkerError
 from .json_file import read_json
 from .planning import result_document
-from .rules import RuleOptions
 from .search import (
     DEFAULT,
     FEMTOSECONDS,
@@ -37,6 +36,7 @@ from .search import (
     solve_for,
 )
 from .toolchains import all_toolchains
+from .toolchains.base import shown_rules
 
 RUN_TIMEOUT_S = 600.0
 MOST_LISTED = 10_000
@@ -210,7 +210,6 @@ def toolchain_documents() -> list[dict[str, Any]]:
     made = []
     for toolchain in all_toolchains():
         found = toolchain.availability()
-        rule = toolchain.rule(RuleOptions())
         made.append(
             {
                 "name": toolchain.name,
@@ -222,7 +221,7 @@ def toolchain_documents() -> list[dict[str, Any]]:
                 "hint": found.hint,
                 "device": found.device,
                 "precision": found.precision,
-                "rules": str(rule),
+                "rules": shown_rules(toolchain),
             }
         )
     return made

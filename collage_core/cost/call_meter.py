@@ -14,6 +14,7 @@ from ..errors import CollageError
 from ..events import Emit, Note
 from ..isolation import Worker, WorkerError
 from ..toolchains.base import Availability
+from ..toolchains.reasons import one_line
 from .database import CostDatabase
 from .place import Caller, Place
 from .records import MeasuredTransition, TransitionKey, machine_id
@@ -99,7 +100,8 @@ class CallMeter:
             asked = measure_call, self._call_rounds, target, self._threads
             fixed_s: float = self._caller.call(*asked, timeout_s=self._timeout_s, should_stop=self._should_stop)
         except (CollageError, WorkerError) as error:
-            return MeasuredTransition(note=f"calls of {target} in an assembled module cannot be measured and count as free: {error}")
+            why = one_line(error)
+            return MeasuredTransition(note=f"calls of {target} in an assembled module cannot be measured and count as free: {why}")
         return MeasuredTransition(fixed_s=fixed_s)
 
     def _assembler(self) -> Availability:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -56,9 +55,7 @@ class MockTarget:
         except OverflowError:
             raise bad_costs(where, "decay", self.decay, f"small enough that {count} ops in one partition have a cost") from None
         seconds = sum(map(mul, figures, factors))
-        if not isfinite(seconds):
-            finite_s(seconds, f"the sum over {count} ops", where)
-        return Cost(seconds, "mock")
+        return Cost(finite_s(seconds, f"the sum over {count} ops", where), "mock")
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import reprlib
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,11 +26,13 @@ from .cost import Cost
 from .database import CostDatabase
 from .places import is_url
 from .records import CostKey, Record
-from .transition import FREE, Transition, TransitionModel, transitions_from_json
+from .transition import FREE, Transition, TransitionModel, bad_costs, finite_s, transitions_from_json
 
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _GZIP_MAGIC = b"\x1f\x8b"
 _RUN_SCHEMA = 1
+_WITHOUT_SECONDS = ("invalid", "unknown")
+_SOURCES = ("measured", "recorded", "mock", "estimate", "host", *_WITHOUT_SECONDS)
 
 
 class ReplayEstimator:
@@ -98,13 +101,15 @@ class _RunSource:
     def __init__(self, path: Path, data: Any):
         self.name = str(path)
         self.title = f"the run {self.name!r}"
-        if not isinstance(data, dict) or data.get("schema") != _RUN_SCHEMA or not isinstance(data.get("candidates"), list):
+        if not isinstance(data, dict) or "schema" not in data or not isinstance(data.get("candidates"), list):
             raise _unreadable(path, "it is JSON, but not the record of a run")
+        if data["schema"] != _RUN_SCHEMA:
+            raise _unreadable(path, f"its schema is {reprlib.repr(data['schema'])}, this version reads {_RUN_SCHEMA}")
         self._costs: dict[str, Cost] = {}
         try:
             self.machine: str = str(data.get("machine", ""))
-            for item in data["candidates"]:
-                self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]))
+            for place, item in enumerate(data["candidates"]):
+                self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]), f"candidates[{place}].cost", self.title)
             pairs = data.get("problem", {}).get("transitions", {})
         except (KeyError, TypeError, AttributeError) as error:
             raise _unreadable(path, f"it is damaged ({type(error).__name__}: {error})") from error
@@ -201,7 +206,19 @@ def _open(where: str | Path, percentile: float, emit: Emit) -> _Source:
         raise _unreadable(path, "it is neither a cost database nor the record of a run") from error
 
 
-def _recorded(cost: Cost) -> Cost:
+def _recorded(cost: Cost, place: str, where: str) -> Cost:
+    """A cost of the run `where` as replayed. Raises CollageError where it cannot be true."""
+    for name in ("seconds", "spread_s", "error"):
+        if getattr(cost, name) is not None:
+            finite_s(getattr(cost, name), f"{place}.{name}", where)
+    if cost.source not in _SOURCES:
+        raise bad_costs(where, f"{place}.source", cost.source, f"one of {', '.join(_SOURCES)}")
+    if (cost.seconds is None) != (cost.source in _WITHOUT_SECONDS):
+        wanted = f"null where the source is {' or '.join(_WITHOUT_SECONDS)}, and only there"
+        raise bad_costs(where, f"{place}.seconds", cost.seconds, wanted)
+    for name, kind in (("stage", str), ("reason", str), ("samples", int)):
+        if not isinstance(getattr(cost, name), kind):
+            raise bad_costs(where, f"{place}.{name}", getattr(cost, name), f"of the kind {kind.__name__}")
     return replace(cost, source="recorded") if cost.source == "measured" else cost
 
 

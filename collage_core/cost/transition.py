@@ -23,7 +23,8 @@ class Transition:
 
 
 FREE = Transition()
-_LARGEST = 1e300
+_LARGEST = 1e15
+"""As in a problem file (`search.problem`): what is larger is a slip of the pen."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def refuse_unknown(data: Mapping[str, Any], known: Collection[str], place: str, 
 
 
 def finite_s(value: Any, key: str, where: str) -> float:
-    """`value` as a number of seconds. Raises CollageError where it is no number, NaN, infinite or negative."""
+    """`value` as a number of seconds. Raises CollageError where it is no number, NaN, infinite, negative, or beyond all sense."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
-        raise bad_costs(where, key, value, "a finite number, not negative")
+        raise bad_costs(where, key, value, f"a finite number, not negative, at most {_LARGEST:g}")
     return float(value)
 
 

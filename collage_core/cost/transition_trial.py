@@ -27,6 +27,7 @@ from ..isolation import Worker, WorkerError
 from ..model.probe import relu_model
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
+from ..toolchains.reasons import one_line
 from .database import CostDatabase
 from .place import Caller, Place
 from .records import MeasuredTransition, TransitionKey, machine_id
@@ -116,14 +117,15 @@ class TransitionMeter:
         try:
             self._call(prepare, self._get_toolchain, target, self._threads)
         except (CollageError, WorkerError) as error:
-            return f"hand-overs to and from {target} cannot be measured and count as free: {error}"
+            return f"hand-overs to and from {target} cannot be measured and count as free: {one_line(error)}"
         return ""
 
     def _measured(self, maker: str, reader: str) -> MeasuredTransition:
         try:
             fixed_s, per_byte_s = self._call(measure_pair, self._get_toolchain, maker, reader, self._threads)
         except (CollageError, WorkerError) as error:
-            return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {error}")
+            why = one_line(error)
+            return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {why}")
         return MeasuredTransition(fixed_s, per_byte_s)
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:

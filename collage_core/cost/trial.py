@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from ..errors import CollageError
+from ..errors import Cancelled, CollageError
 from ..isolation import Pool, Worker, WorkerDied, WorkerError, WorkerTimeout
 from ..model.base import SubModel
 from ..toolchains.base import ToolchainError
@@ -128,8 +128,8 @@ class TrialRunner:
         if record is None:
             was_fresh = worker.calls == 1
             record, cause = self._outcome(worker, task)
-            if isinstance(cause, WorkerDied) and not was_fresh:
-                # What an earlier trial left broken in the process is no fault of this one: once more in a fresh one.
+            if isinstance(cause, WorkerDied) and (not was_fresh or cause.was_killed):
+                # What an earlier trial left broken in the process, or who killed it, is no fault of this one: once more.
                 record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
         if record.crashed and record.limit_s is not None:
             hangs.append(record)
@@ -166,14 +166,15 @@ class TrialRunner:
 
     def _attempt(self, worker: Worker, task: TrialTask) -> Record:
         limits = self.limits
-        self._call(worker, "build", limits.build_s, trial_child.build, self._get_toolchain, task.target, task.model, self._threads)
+        asked = trial_child.build, self._get_toolchain, task.target, task.model, self._threads
+        self._call(worker, "build", limits.build_s, *asked)
         first = self._first_run(worker, task)
         refusal = self._refusal(first)
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        asked = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known_s()
-        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, *asked)
+        how = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known_s()
+        timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, *how)
         self._own_speed.learn(timed.samples.own_s)
         return self._refusal(timed.check) or Record(
             samples=timed.samples.seconds,
@@ -211,8 +212,13 @@ class TrialRunner:
         doing = {"build": "building", "run": "running"}[stage]
         try:
             return worker.call(function, *args, timeout_s=timeout_s, should_stop=self._should_stop)
+        except Cancelled as error:
+            if self._should_stop is not None and self._should_stop():
+                raise
+            raise _Failed(Record(stage=stage, reason="it cancelled what nobody had stopped"), error) from error
         except ToolchainError as error:
-            own = error.stage if error.stage in _STAGES else stage
+            own = getattr(error, "stage", None)
+            own = own if isinstance(own, str) and own in _STAGES else stage
             raise _Failed(Record(stage=own, reason=one_line(error)), error) from error
         except CollageError as error:
             raise _Failed(Record(stage=stage, reason=one_line(error)), error) from error

@@ -18,8 +18,15 @@ _LENGTH = struct.Struct("!Q")
 _READ_BYTES = 1 << 20
 
 
+_LONGEST_BYTES = 1 << 40
+
+
 class ChannelClosed(Exception):
     """The other end is gone."""
+
+
+class Garbled(Exception):
+    """What came is no message: something else than `Channel.send` wrote to the socket, or what it sent is unknown here."""
 
 
 def _no_tick() -> None:
@@ -57,9 +64,16 @@ class Channel:
 
         Raises:
             ChannelClosed: the other end is gone.
+            Garbled: it is no message. Nothing that follows can be understood either.
         """
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, tick))
-        return pickle.loads(self._receive_exactly(length, tick))
+        if length > _LONGEST_BYTES:
+            raise Garbled(f"it says that it is {length} bytes long")
+        data = self._receive_exactly(length, tick)
+        try:
+            return pickle.loads(data)
+        except Exception as error:
+            raise Garbled(f"{type(error).__name__}: {error}") from error
 
     def _send_all(self, data: bytes, tick: Callable[[], None]) -> None:
         rest = memoryview(data)

@@ -38,22 +38,22 @@ def main(descriptor: int) -> None:
 
 
 def _serve(channel: Channel) -> None:
-    module, name, data = channel.receive()
-    report_to(lambda message: channel.send(("progress", message)))
-    answer = _answer(module, name, data)
+    number, module, name, data = channel.receive()
+    report_to(lambda message: channel.send(("progress", number, message)))
+    answer = _answer(number, module, name, data)
     report_to(None)
     channel.send_bytes(answer)
 
 
-def _answer(module: str, name: str, data: bytes) -> bytes:
-    """The pickled outcome of one call, whatever it raises."""
+def _answer(number: int, module: str, name: str, data: bytes) -> bytes:
+    """The pickled outcome of the call of that number, whatever it raises."""
     try:
         arguments: tuple[Any, ...] = pickle.loads(data)
-        return pickle.dumps(("result", by_name(module, name)(*arguments)), protocol=5)
+        return pickle.dumps(("result", number, by_name(module, name)(*arguments)), protocol=5)
     except ChannelClosed:
         raise
     except BaseException as error:  # noqa: BLE001 - the border: it is told to the parent, which raises it there
-        return pickle.dumps(("error", PackedError.pack(error)), protocol=5)
+        return pickle.dumps(("error", number, PackedError.pack(error)), protocol=5)
 
 
 def _die_with_parent(descriptor: int) -> None:

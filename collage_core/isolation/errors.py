@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import signal
 import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import Cancelled, CollageError
+
+_LONGEST_TEXT = 20_000
 
 
 class WorkerError(Exception):
@@ -45,12 +48,17 @@ class WorkerDied(WorkerError):
     """The child ended before it answered.
 
     Attributes:
-        exit_status: As `subprocess.Popen.returncode` gives it: negative for a signal; None where it never ran.
+        exit_status: As `subprocess.Popen.returncode` gives it: negative for a signal; None where it never ran, or we ended it.
     """
 
     def __init__(self, what: str, exit_status: int | None = None, output: str = ""):
         super().__init__(what, output)
         self.exit_status = exit_status
+
+    @property
+    def was_killed(self) -> bool:
+        """Somebody else ended it: a person, or a system that ran out of memory. No crash of its own ends it so."""
+        return self.exit_status in (-signal.SIGKILL, -signal.SIGTERM)
 
 
 class WorkerTimeout(WorkerError):
@@ -84,9 +92,10 @@ class PackedError:
 
     @classmethod
     def pack(cls, error: BaseException) -> PackedError:
-        text = "".join(traceback.format_exception(error))
+        text = "".join(traceback.format_exception(error))[-_LONGEST_TEXT:]
         kind = type(error)
-        packed = cls(kind.__module__, kind.__qualname__, _message(error), text, isinstance(error, CollageError | Cancelled))
+        said = _message(error)[-_LONGEST_TEXT:]
+        packed = cls(kind.__module__, kind.__qualname__, said, text, isinstance(error, CollageError | Cancelled))
         if not packed.is_ours:
             return packed
         return replace(packed, args=tuple(filter(_picklable, error.args)), attributes=_picklable_items(vars(error)))
@@ -117,7 +126,10 @@ def by_name(module: str, name: str) -> Any:
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it asked the process to end with {error.code!r}"
-    return str(error)
+    try:
+        return str(error)
+    except Exception as mute:  # noqa: BLE001 - a foreign class may fail here in any way
+        return f"its text cannot be had: {type(mute).__name__}"
 
 
 def _picklable(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,10 @@ import psutil
 
 from ..errors import CollageError
 from ..home import home
+
+_lock = threading.Lock()
+_made: set[Path] = set()
+"""What this process made. In a container each run may have the number that the one before it had."""
 
 
 def scratch_folder() -> Path:
@@ -23,12 +28,20 @@ def scratch_folder() -> Path:
     scratch = home() / "scratch"
     try:
         scratch.mkdir(exist_ok=True)
-        for folder in scratch.iterdir():
-            owner = folder.name.partition("-")[0]
-            if owner.isdigit() and not psutil.pid_exists(int(owner)):
+        with _lock:
+            for folder in filter(_is_left_behind, scratch.iterdir()):
                 with suppress(OSError):
                     shutil.rmtree(folder)
-        return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=scratch))
+            made = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=scratch))
+            _made.add(made)
+            return made
     except OSError as error:
         hint = "make room on the disk, or set COLLAGE_HOME to another folder"
         raise CollageError(f"cannot keep files in {str(scratch)!r}: {error.strerror or error}", hint, "unwritable") from error
+
+
+def _is_left_behind(folder: Path) -> bool:
+    owner = folder.name.partition("-")[0]
+    if owner == str(os.getpid()):
+        return folder not in _made
+    return owner.isdigit() and not psutil.pid_exists(int(owner))

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..errors import Cancelled
-from .channel import ChannelClosed
-from .errors import PackedError, WorkerDied, WorkerTimeout, by_name
+from .channel import ChannelClosed, Garbled
+from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, last_line
 from .process import ChildProcess, ending
 
 START_TIMEOUT_S = 60.0
@@ -62,7 +62,7 @@ class Worker:
         Raises:
             CollageError: as the function raised it, attributes kept (`ToolchainError` among them).
             WorkerFailed: the function raised anything else.
-            WorkerDied: the child crashed, ended, or took too much memory.
+            WorkerDied: the child crashed, ended, took too much memory, or answered with what is no message.
             WorkerTimeout: no answer in time; the child is killed.
             Cancelled: `should_stop` said so; the child is killed.
         """
@@ -71,11 +71,16 @@ class Worker:
             try:
                 child = self._running(should_stop)
                 self.calls += 1
+                numbered = (self.calls, *request)
                 child.forget_output()
                 watch = _Watch(child, timeout_s, should_stop, self._memory_bytes)
-                return _exchange(child, request, watch, on_progress)
+                return _exchange(child, numbered, watch, on_progress)
             except ChannelClosed:
                 raise self._died() from None
+            except Garbled as garbled:
+                output = self._child.output() if self._child else ""
+                self._end()
+                raise WorkerDied(f"answered with what is no message ({last_line(str(garbled))})", None, output) from garbled
             except _Answered as answered:
                 raise answered.error from None
             except BaseException:
@@ -174,17 +179,20 @@ class _Watch:
             raise WorkerDied(f"took more than the {_gigabytes(self._memory_bytes)} of memory that it may", None, self._child.output())
 
 
-def _exchange(child: ChildProcess, request: tuple[str, str, bytes], watch: _Watch, on_progress: Callable[[Any], None] | None) -> Any:
+def _exchange(child: ChildProcess, request: tuple[int, str, str, bytes], watch: _Watch, on_progress: Callable[[Any], None] | None) -> Any:
+    """What is answered to this request, by its number: an answer to none that was asked would stand for the next one too."""
     child.channel.send(request, watch)
     while True:
-        kind, value = child.channel.receive(watch)
-        if kind == "result":
-            return value
-        if kind == "error":
-            packed: PackedError = value
-            raise _Answered(packed.unpack())
-        if on_progress is not None:
-            on_progress(value)
+        match child.channel.receive(watch):
+            case ("result", number, value) if number == request[0]:
+                return value
+            case ("error", number, PackedError() as packed) if number == request[0]:
+                raise _Answered(packed.unpack())
+            case ("progress", number, value) if number == request[0]:
+                if on_progress is not None:
+                    on_progress(value)
+            case other:
+                raise Garbled(f"a {type(other).__name__} that answers nothing")
         watch()
 
 

@@ -24,6 +24,7 @@ from ..graph import Tensor
 from ..runtime.machine import Machine
 from ..runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
 from ..toolchains import Toolchain, ToolchainError, registry
+from ..toolchains.reasons import one_line
 from .pieces import HOST_TARGET, Piece, check_flow, run_order
 
 OURS = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS)
@@ -99,7 +100,7 @@ def _build(
     try:
         library = compile_library(module, threads)
     except ToolchainError as error:
-        raise CollageError(f"TVM cannot compile the assembled module: {error.message}", "", "toolchain") from error
+        raise CollageError(f"TVM cannot compile the assembled module: {one_line(error)}", "", "toolchain") from error
     (folder / LIBRARY).write_bytes(library)
     return entries
 
@@ -118,7 +119,7 @@ def _built(piece: Piece, place: int, tool: Toolchain | None, folder: Path, threa
         package = tool.build(model, threads)
     except ToolchainError as error:
         hint = f"veto {piece.target} for these nodes, or leave it out of --targets"
-        raise CollageError(f"{piece.target} cannot build partition {piece.id}: {error.message}", hint, "toolchain") from error
+        raise CollageError(f"{piece.target} cannot build partition {piece.id}: {one_line(error)}", hint, "toolchain") from error
     path = f"{PARTITIONS}/{name}.bin"
     (folder / path).write_bytes(package)
     digest = hashlib.sha256(package + piece.id.encode()).hexdigest()[:16]

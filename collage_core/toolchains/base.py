@@ -9,16 +9,18 @@ Making one must be cheap and must not import the toolchain's own library: that h
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import CollageError
+from ..errors import Cancelled, CollageError
 from ..graph import Tensor
 from ..model.base import SubModel
 from ..rules import PartitionRule, RuleOptions
+from .reasons import one_line
 
 if TYPE_CHECKING:
     import tvm
@@ -91,13 +93,24 @@ class Toolchain(ABC):
     reads_weights: bool = False
     conflicts: tuple[str, ...] = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What a plug-in raises or answers in a wrong way must not end the run: this is checked here, whoever asks."""
+        super().__init_subclass__(**options)
+        if "availability" in vars(cls):
+            cls.availability = _sound_availability(cls.availability)  # type: ignore[assignment, method-assign]
+        if "rule" in vars(cls):
+            cls.rule = _sound_rule(cls.rule)  # type: ignore[assignment, method-assign]
+        for name in ("build", "load", "relax_module"):
+            if name in vars(cls):
+                setattr(cls, name, _uncancelled(vars(cls)[name]))
+
     @abstractmethod
     def availability(self) -> Availability:
         """Whether it is usable here, or why not. Must not raise, and must not import a heavy library."""
 
     @abstractmethod
     def rule(self, options: RuleOptions) -> PartitionRule:
-        """The rule tree that finds its candidates (phase 1)."""
+        """The rule tree that finds its candidates (phase 1). Must not raise, other than CollageError."""
 
     @abstractmethod
     def build(self, model: SubModel, threads: int) -> bytes:
@@ -125,3 +138,69 @@ class Toolchain(ABC):
             ToolchainError: at stage ``import`` or ``build``.
         """
         return None
+
+
+_MEND = "leave it out, or mend the package that it comes with"
+
+
+def _sound_availability(availability: Callable[[Any], Availability]) -> Callable[[Any], Availability]:
+    """The same, where a mistake in it is an answer too: not usable, with the reason."""
+
+    @wraps(availability)
+    def answered(toolchain: Toolchain) -> Availability:
+        try:
+            found = availability(toolchain)
+            if isinstance(found, Availability):
+                said = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "usable"}
+                return Availability(bool(found.usable), **{name: _word(value) for name, value in said.items()})
+            reason = f"it answered with a {type(found).__name__}"
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may fail in any way; the reason is kept and shown
+            reason = one_line(f"{type(error).__name__}: {error}")
+        return Availability(False, reason=f"it cannot say whether it is usable: {reason}", hint=_MEND)
+
+    return answered
+
+
+def _sound_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
+    """The same, where a mistake in it is one line for the user."""
+
+    @wraps(rule)
+    def answered(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
+        try:
+            found = rule(toolchain, options)
+            if isinstance(found, PartitionRule):
+                return found
+            reason = f"it gave a {type(found).__name__}"
+        except CollageError:
+            raise
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+            reason = one_line(f"{type(error).__name__}: {error}")
+        raise CollageError(f"the target {toolchain.name!r} has no rule to find candidates by: {reason}", _MEND, "target_unavailable")
+
+    return answered
+
+
+def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where `Cancelled` is a failure like any other: only the user stops a run."""
+
+    @wraps(method)
+    def done(*arguments: Any, **named: Any) -> Any:
+        try:
+            return method(*arguments, **named)
+        except Cancelled as error:
+            raise ToolchainError("build", "it cancelled what nobody had stopped") from error
+
+    return done
+
+
+def _word(value: Any) -> str:
+    """`value` in one line of text; nothing where there is none."""
+    return "" if value in (None, "") else one_line(str(value))
+
+
+def shown_rules(toolchain: Toolchain) -> str:
+    """The rule tree as lists of toolchains show it; where there is none, why."""
+    try:
+        return str(toolchain.rule(RuleOptions()))
+    except CollageError as error:
+        return error.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ import numpy as np
 import psutil
 import pytest
 from collage_test_toolchains import broken_in_a_worker
+from misbehaviours import PLACES, REASONS, places
 from onnx import TensorProto, helper, numpy_helper, save_model
 
 from collage_core.cost import Cost, make_estimator
@@ -24,9 +26,11 @@ from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
 from collage_core.graph import IndexSet
 from collage_core.home import home
+from collage_core.isolation.scratch import scratch_folder
 from collage_core.model import OnnxModel, load_model
 from collage_core.rules import HOST_TARGET, CandidatePartition, make_candidate
 from collage_core.toolchains import registry
+from collage_core.toolchains.reasons import LONGEST
 
 QUICK = TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0)
 PATIENT = TrialLimits(timing=QUICK)
@@ -34,36 +38,14 @@ PATIENT = TrialLimits(timing=QUICK)
 SHORT = replace(PATIENT, build_s=1.5, run_s=1.5)
 RELU1, ADD1, RELU2, ADD2 = range(4)
 SINGLES = ((RELU1,), (ADD1,), (RELU2,), (ADD2,))
-CLASSES = {
-    "segfaults_at_build": "SegfaultsAtBuild",
-    "segfaults_at_run": "SegfaultsAtRun",
-    "hangs_at_build": "HangsAtBuild",
-    "hangs_at_run": "HangsAtRun",
-    "hangs_when_timed": "HangsWhenTimed",
-    "wrong_numbers": "WrongNumbers",
-    "wrong_later": "WrongLater",
-    "makes_nan": "MakesNan",
-    "leaves_outputs": "LeavesOutputs",
-    "overwrites_input": "OverwritesInput",
-    "raises_oddly": "RaisesOddly",
-    "refuses_relu": "RefusesRelu",
-    "leaves_quietly": "LeavesQuietly",
-    "asks_to_end": "AsksToEnd",
-    "gives_no_bytes": "GivesNoBytes",
-    "eats_memory": "EatsMemory",
-    "babbles": "Babbles",
-    "poisoned": "Poisoned",
-    "slow": "Slow",
-    "crawls": "Crawls",
-    "absent": "Absent",
-    "numpy": "Numpy",
-}
+OTHERS = ("Babbles", "Poisoned", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
+"""Those that are well, in the end, or not there."""
 
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = (f"collage_test_toolchains:{name}" for name in CLASSES.values())
-    monkeypatch.setenv(registry.EXTRA, ",".join(places))
+    others = (f"collage_test_toolchains:{name}" for name in OTHERS)
+    monkeypatch.setenv(registry.EXTRA, ",".join([*others, places(*PLACES)]))
 
 
 @pytest.fixture(scope="module")
@@ -147,34 +129,16 @@ def test_host_partitions_cost_nothing(bench: Bench) -> None:
     assert bench.costs(bench.candidates(HOST_TARGET, (RELU1,)))[HOST_TARGET, (RELU1,)] == Cost(0.0, "host")
 
 
-MISBEHAVIOURS = {
-    "segfaults_at_build": ("build", r"^crashed with SIGSEGV while building; its last words: 'optimising node 7 of 9'$"),
-    "segfaults_at_run": ("run", r"^crashed with SIGSEGV while running$"),
-    "hangs_at_build": ("build", r"^gave no answer within 1\.5 s while building$"),
-    "hangs_at_run": ("run", r"^gave no answer within 1\.5 s while running$"),
-    "hangs_when_timed": ("run", r"^gave no answer within .* s while running$"),
-    "wrong_numbers": ("numerics", r"^its output '\w' errs by 0\.01 of the largest value, at most 0\.001 may be$"),
-    "wrong_later": ("numerics", r"^its output '\w' errs by 0\.\d+ of the largest value, at most 0\.001 may be$"),
-    "makes_nan": ("numerics", r"^its output '\w' has NaN, infinity, or nothing at all where the reference has numbers"),
-    "leaves_outputs": ("numerics", r"^its output '\w' has NaN, infinity, or nothing at all"),
-    "overwrites_input": ("run", r"^it overwrites its input '\w', which others may still read$"),
-    "raises_oddly": ("build", r"^Oddity: InternalError: lowering failed$"),
-    "refuses_relu": ("import", r"^no converter for Relu$"),
-    "leaves_quietly": ("build", r"^ended with exit status 0 while building$"),
-    "asks_to_end": ("build", r"SystemExit: it asked the process to end with 'licence not found'"),
-    "gives_no_bytes": ("build", r"^it gave a NoneType as a package, not bytes$"),
-    "eats_memory": ("build", r"^took more than the 0\.4 GB of memory that it may while building$"),
-}
-
-
-@pytest.mark.parametrize("target", MISBEHAVIOURS)
+@pytest.mark.parametrize("target", [name for name in REASONS if name != "lacks_library"])
 def test_misbehaviour_costs_only_its_own_candidate(bench: Bench, target: str) -> None:
     limits = replace(PATIENT, memory_bytes=400 << 20) if target == "eats_memory" else SHORT
     costs = bench.costs(bench.candidates(target, (RELU1,), (ADD1,)), limits)
-    stage, reason = MISBEHAVIOURS[target]
+    stage, reason = REASONS[target]
     failed = costs[target, (RELU1,)]
     assert (failed.source, failed.stage, failed.seconds) == ("invalid", stage, None), failed.reason
     assert re.search(reason, failed.reason), failed.reason
+    assert len(failed.reason) <= LONGEST
+    assert failed.reason.isprintable()
     assert costs[target, (ADD1,)].source == "measured"
     assert bench.saved() == 2, "a failure is kept too, so that it is not met again"
 
@@ -212,6 +176,26 @@ def test_target_that_hangs_again_and_again_is_given_up_for_the_run(bench: Bench)
 def test_process_that_an_earlier_trial_poisoned_is_no_fault_of_the_next(bench: Bench) -> None:
     costs = bench.costs(bench.candidates("poisoned", (RELU1,), (ADD1,)))
     assert [cost.source for cost in costs.values()] == ["measured", "measured"]
+
+
+def test_memory_that_a_toolchain_leaks_costs_none_of_its_candidates(bench: Bench) -> None:
+    """The second build in one process is one too many."""
+    costs = bench.costs(bench.candidates("leaks", *SINGLES, (RELU1, ADD1)), replace(PATIENT, memory_bytes=280 << 20))
+    assert {cost.source for cost in costs.values()} == {"measured"}
+
+
+def test_toolchain_without_a_version_is_measured_once(bench: Bench) -> None:
+    first = bench.costs(bench.candidates("has_no_version", (ADD1,)))
+    assert bench.costs(bench.candidates("has_no_version", (ADD1,))) == first
+    assert (len(bench.tried), bench.saved(), bench.events) == (1, 1, [])
+
+
+def test_what_a_toolchain_cancelled_for_us_does_not_stop_the_others(bench: Bench) -> None:
+    estimator = bench.estimator(should_stop=lambda: False)
+    candidates = bench.candidates("gives_up_for_all", (RELU1,), (ADD1,))
+    found = {tuple(candidate.inside): cost.source for candidate, cost, _ in estimator.estimate(bench.model.graph, candidates)}
+    estimator.close()
+    assert found == {(RELU1,): "invalid", (ADD1,): "measured"}
 
 
 def test_garbage_on_both_streams_disturbs_nothing(bench: Bench, capfd: pytest.CaptureFixture[str]) -> None:
@@ -325,6 +309,16 @@ def test_percentile_is_that_of_the_samples(bench: Bench) -> None:
 def leftovers() -> list[Path]:
     scratch = home() / "scratch"
     return list(scratch.iterdir()) if scratch.exists() else []
+
+
+def test_scratch_of_an_earlier_life_is_removed_and_that_of_this_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container each run may have the same number."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    first = scratch_folder()
+    for name in (f"{os.getpid()}-left", "4194305-left", "unknown"):
+        (tmp_path / "scratch" / name).mkdir()
+    second = scratch_folder()
+    assert sorted(path.name for path in (tmp_path / "scratch").iterdir()) == sorted([first.name, second.name, "unknown"])
 
 
 @pytest.mark.parametrize("taken", [1, 2])

@@ -188,7 +188,8 @@ MISTAKES = {
     "empty": (b"", "it is neither a cost database nor the record of a run"),
     "cut off": (gzip.compress(broken())[:-20], "it is neither a cost database nor the record of a run"),
     "other JSON": (b"[]", "it is JSON, but not the record of a run"),
-    "other schema": (broken(schema=2), "it is JSON, but not the record of a run"),
+    "other schema": (broken(schema=2), "its schema is 2, this version reads 1"),
+    "no schema": (b'{"candidates": []}', "it is JSON, but not the record of a run"),
     "no candidates": (broken(candidates=None), "it is JSON, but not the record of a run"),
     "no cost": (broken(candidates=[{"target": "a"}]), "it is damaged (KeyError: 'cost')"),
     "odd cost": (broken(candidates=[{"id": "x", "target": "a", "cost": {"price": 1}}]), "it is damaged (TypeError: "),
@@ -203,6 +204,32 @@ def test_file_that_is_no_record_is_a_mistake(path: Path, mistake: str) -> None:
     with pytest.raises(CollageError, match=re.escape(f"cannot replay costs from {str(path)!r}: {said}")) as caught:
         ReplayEstimator(path)
     assert caught.value.hint == "give a cost database (costs.sqlite3) or the run.json.gz of a run"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seconds": float("nan")}, "seconds is nan, it must be a finite number, not negative, at most 1e+15"),
+        ({"seconds": -1.0}, "seconds is -1.0, it must be a finite number"),
+        ({"seconds": 1e300}, "seconds is 1e+300, it must be a finite number"),
+        ({"seconds": 10**400}, "seconds is 1000"),
+        ({"seconds": "fast"}, "seconds is 'fast', it must be a finite number"),
+        ({"seconds": True}, "seconds is True, it must be a finite number"),
+        ({"seconds": None}, "seconds is None, it must be null where the source is invalid or unknown, and only there"),
+        ({"source": "unknown"}, "seconds is 0.25, it must be null where the source is invalid or unknown, and only there"),
+        ({"spread_s": -1}, "spread_s is -1, it must be a finite number"),
+        ({"error": float("inf")}, "error is inf, it must be a finite number"),
+        ({"source": "guess"}, "source is 'guess', it must be one of measured, recorded, mock, estimate, host, invalid, unknown"),
+        ({"samples": "many"}, "samples is 'many', it must be of the kind int"),
+        ({"reason": None}, "reason is None, it must be of the kind str"),
+    ],
+)
+def test_cost_of_a_run_that_cannot_be_true_is_a_mistake(path: Path, changes: dict[str, Any], said: str) -> None:
+    rows = run_document()["candidates"]
+    rows[0]["cost"] |= changes
+    path.write_bytes(broken(candidates=rows))
+    with pytest.raises(CollageError, match=re.escape(f"the run {str(path)!r}: candidates[0].cost.{said}")):
+        ReplayEstimator(path)
 
 
 def test_file_that_is_not_there(path: Path) -> None:

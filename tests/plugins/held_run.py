@@ -1,0 +1,57 @@
+"""`collage` that stops itself: ``held_run.py MOMENT HOW ARGUMENT…``, for tests that kill a run at a known point.
+
+A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin) or ``costed:N`` (the N-th cost was
+told). HOW is ``die``, by SIGKILL, or where the toolchain `Holds` is to stop: ``build`` or ``run``. Each trial that begins is
+written down in ``trials`` in the folder that `HOLD` names.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from collage_test_toolchains import HOLD
+
+from collage_core import terminal
+from collage_core.cli import main
+from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
+
+FOLDER = Path(os.environ[HOLD])
+
+
+class Stopping(terminal.Progress):
+    """Listens as the command line does, and stops the run at the moment."""
+
+    def __init__(self, *, quiet: bool = False):
+        super().__init__(quiet=quiet)
+        self.phase = ""
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, event: Event) -> None:
+        super().__call__(event)
+        if self._name(event) != sys.argv[1]:
+            return
+        if sys.argv[2] == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        (FOLDER / sys.argv[2]).write_text("1")
+
+    def _name(self, event: Event) -> str:
+        if isinstance(event, PhaseStarted):
+            self.phase = event.phase
+            return event.phase
+        if isinstance(event, CandidateBuilding):
+            with (FOLDER / "trials").open("a") as trials:
+                trials.write(f"{event.label}\n")
+            return self._counted(self.phase)
+        return self._counted("costed") if isinstance(event, CandidateCosted) else ""
+
+    def _counted(self, what: str) -> str:
+        self.counts[what] = self.counts.get(what, 0) + 1
+        return f"{what}:{self.counts[what]}"
+
+
+if __name__ == "__main__":
+    terminal.Progress = Stopping  # type: ignore[misc]
+    main(sys.argv[3:])

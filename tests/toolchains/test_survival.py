@@ -1,0 +1,475 @@
+"""Runs that survive: toolchains that misbehave, runs and workers killed at any moment, cost files and databases that are
+broken, time that is over; at the command line, as a user sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from misbehaviours import REASONS, places
+from onnx import TensorProto, helper, numpy_helper, save_model
+
+from collage_core.cli import main
+from collage_core.cost.database import CostDatabase
+from collage_core.record import RunRecord, read_record
+from collage_core.toolchains import registry
+
+from .test_partition import PLUGINS, collage, document, environment
+
+WAIT_S = 120.0
+HOLDS = "collage_test_toolchains:Holds"
+
+
+@pytest.fixture(scope="session")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """x → Relu → Add → Sigmoid → Mul → y: ten stretches, no two of them the same."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="relu"),
+        helper.make_node("Add", ["a", "c1"], ["b"], name="add"),
+        helper.make_node("Sigmoid", ["b"], ["c"], name="sigmoid"),
+        helper.make_node("Mul", ["c", "c2"], ["y"], name="mul"),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 64]) for name in "xy"]
+    weights = [numpy_helper.from_array(random.standard_normal((2, 64), np.float32), name) for name in ("c1", "c2")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
+    path = tmp_path_factory.mktemp("model") / "chain.onnx"
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+# Toolchains that misbehave.
+
+
+GROUPS = (
+    ("segfaults_at_build", "segfaults_at_run", "is_killed", "leaves_quietly", "asks_to_end", "closes_all", "floods", "answers_itself"),
+    ("raises_much", "raises_mutely", "refuses_much", "refuses_without_stage", "interrupts", "gives_up_for_all", "fails_to_load"),
+    ("gives_no_bytes", "lacks_library", "wrong_shape", "wrong_numbers", "alternates", "computes_once"),
+)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=("they crash", "they raise", "they err"))
+def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: Path, group: tuple[str, ...]) -> None:
+    targets, out = ",".join(["onnxruntime", *group]), tmp_path / "out"
+    done = collage(
+        tmp_path / "home", "partition", chain, "--targets", targets, "--no-fold", "--out", out, "--json", COLLAGE_TOOLCHAINS=places(*group)
+    )
+    found = document(done)
+    assert_right(found)
+    timed = {row["name"] for row in found["baselines"] if row["measured_s"] is not None}
+    assert timed - {"computes_once"} == {"onnxruntime", "greedy"}, "a baseline that computes something else is not timed"
+    record = read_record(out / "run.json.gz")
+    for target in group:
+        stage, reason = REASONS[target]
+        failed = whole(record, target).cost
+        assert (failed.source, failed.stage) == ("invalid", stage), (target, failed)
+        assert re.search(reason, failed.reason), (target, failed.reason)
+    assert whole(record, "onnxruntime").cost.source == "measured"
+    assert "Traceback" not in done.stderr
+    assert max(map(len, done.stderr.splitlines()), default=0) < 1000
+
+
+def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, tmp_path: Path) -> None:
+    """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
+    out = tmp_path / "out"
+    done = collage(
+        tmp_path / "home", "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
+        COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="2", COLLAGE_RUN_TIMEOUT_S="2",
+    )  # fmt: skip
+    found = document(done)
+    assert_right(found)
+    stage, reason = REASONS["hangs_at_build"]
+    failed = whole(read_record(out / "run.json.gz"), "hangs_at_build").cost
+    assert failed.stage == stage
+    assert re.search(reason, failed.reason), failed.reason
+    alone = next(row for row in found["baselines"] if row["name"] == "hangs_at_build")
+    assert alone["measured_s"] is None
+    assert alone["reason"]
+
+
+def assert_right(found: dict[str, Any]) -> None:
+    """The plan covers every node once, with costs that were measured, and computes what the model computes."""
+    assert sorted(node for partition in found["plan"]["partitions"] for node in partition["nodes"]) == [0, 1, 2, 3]
+    assert {partition["source"] for partition in found["plan"]["partitions"]} == {"measured"}
+    assert found["verify"]["max_rel_error"] <= 1e-3
+    assert found["search"]["optimal"]
+
+
+def whole(record: RunRecord, target: str) -> Any:
+    """The candidate of `target` that is the whole model."""
+    (found,) = (item for item in record.candidates if item.target == target and len(item.inside) == 4)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "target", "said"),
+    [
+        ("CannotSay", "cannot_say", "is not usable here: it cannot say whether it is usable: OSError: libdriver.so.7: cannot open"),
+        ("LeavesWhenAsked", "leaves_when_asked", "is not usable here: it cannot say whether it is usable: SystemExit: no licence"),
+        ("SaysNothing", "says_nothing", "is not usable here: it cannot say whether it is usable: it answered with a NoneType"),
+        ("HasNoRule", "has_no_rule", "has no rule to find candidates by: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_toolchain_that_fails_as_it_is_asked_is_refused_in_its_own_words(
+    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, chain: Path, place: str, target: str, said: str
+) -> None:
+    monkeypatch.setenv(registry.EXTRA, f"collage_test_toolchains:{place}")
+    status, out, err = shown("partition", chain, "--targets", f"onnxruntime,{target}", "--json")
+    assert (status, out) == (2, "")
+    first, second = err.splitlines()
+    assert first.startswith(f"error: the target {target!r} {said}")
+    assert second == "hint: leave it out, or mend the package that it comes with"
+    status, out, err = shown("toolchains", "--json")
+    listed = {item["name"]: item for item in json.loads(out)["toolchains"]}
+    assert (status, err) == (0, "")
+    assert {"onnxruntime", "openvino", "tvm", target} <= listed.keys()
+    assert said.partition(": ")[2].rpartition(":")[0] in f"{listed[target]['reason']} {listed[target]['rules']}"
+
+
+def test_what_a_toolchain_prints_in_our_own_process_is_kept_apart_from_the_document(
+    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, chain: Path
+) -> None:
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Talks")
+    (tmp_path / "mock.json").write_text('{"targets": {"talks": {"op_s": 1}}}')
+    run = ("partition", chain, "--targets", "talks", "--costs", f"mock:{tmp_path / 'mock.json'}")
+    for arguments in (run, (*run, "--dry-run"), ("candidates", chain, "--targets", "talks"), ("toolchains",), ("toolchains", "--rules")):
+        status, out, err = shown(*arguments, "--json")
+        assert status == 0, err
+        assert json.loads(out)["schema"] == 1
+        assert "12 patterns" in err
+
+
+# Runs and workers that are killed.
+
+
+class Killing:
+    """A folder of data, and runs on it that are killed."""
+
+    def __init__(self, chain: Path, folder: Path):
+        self.home, self.out, self.hold, self.scratch = (folder / name for name in ("home", "out", "hold", "tmp"))
+        self.hold.mkdir()
+        self.scratch.mkdir()
+        self.command = ["partition", str(chain), "--targets", "holds", "--no-fold", "--max-depth", "1", "--measure-all"]
+        self.command += ["--out", str(self.out), "--json"]
+        self.more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(self.hold), "TMPDIR": str(self.scratch)}
+
+    def start(self, moment: str, how: str) -> subprocess.Popen[str]:
+        """The command, to be stopped at `moment` (`held_run`); gives it as soon as it is stopped where it is held."""
+        command = [sys.executable, str(PLUGINS / "held_run.py"), moment, how, *self.command]
+        held = self.hold / f"{how}.held"
+        held.unlink(missing_ok=True)
+        running = subprocess.Popen(
+            command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        if how != "die":
+            until(lambda: held.exists() or running.poll() is not None, f"{moment} to be held")
+            assert running.poll() is None, running.communicate()
+        return running
+
+    def killed(self, moment: str, how: str) -> int:
+        """Have a run killed, and all its processes gone; gives how many costs are known then."""
+        running = self.start(moment, how)
+        if how != "die":
+            running.kill()
+        _, err = running.communicate(timeout=WAIT_S)
+        assert running.returncode == -signal.SIGKILL, err
+        until(lambda: not self.processes(), "the processes of the killed run to end")
+        (self.hold / how).unlink(missing_ok=True)
+        return self.known()
+
+    def again(self) -> dict[str, Any]:
+        """The same command once more, not stopped."""
+        return document(collage(self.home, *self.command, **self.more))
+
+    def processes(self) -> list[psutil.Process]:
+        """What is still alive of runs on this folder."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("COLLAGE_HOME") == str(self.home) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
+
+    def known(self) -> int:
+        return len(self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(stage, reason) of each cost in the database."""
+        database = self.home / "costs.sqlite3"
+        if not database.exists():
+            return []
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection, suppress(sqlite3.OperationalError):
+            return connection.execute("SELECT stage, reason FROM measurements").fetchall()
+        return []
+
+    def trials(self) -> Counter[str]:
+        """How often the trial of each computation was begun, in all runs that could be stopped."""
+        return Counter((self.hold / "trials").read_text().splitlines())
+
+    def left_behind(self) -> list[Path]:
+        scratch = self.home / "scratch"
+        return [*(scratch.iterdir() if scratch.exists() else ()), *self.scratch.glob("collage-*")]
+
+
+@pytest.fixture
+def killing(chain: Path, tmp_path: Path) -> Killing:
+    return Killing(chain, tmp_path)
+
+
+def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(killing: Killing) -> None:
+    assert killing.killed("load", "die") == 0
+    assert killing.killed("candidates", "die") == 0
+    assert killing.killed("costs:2", "build") == 1, "in the middle of the second trial, the first is kept"
+    assert killing.killed("costs:1", "run") == 1
+    assert killing.killed("costed:3", "die") == 3, "what was told is kept"
+    assert killing.trials() == {"Relu": 1, "Add": 3, "Sigmoid": 1}, "twice it was the trial of the Add that was killed"
+    found = killing.again()
+    (target,) = found["targets"]
+    assert target["cache_hits"] == 3
+    assert target["measured"] == killing.known() - 3
+    assert_right(found)
+    assert killing.left_behind() == []
+
+
+def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
+    assert killing.killed("search", "die") == 4
+    assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
+    known = killing.killed("rewrite", "build")
+    assert known > 4
+    assert not (killing.out / "manifest.json").exists()
+    assert killing.killed("verify", "run") == known
+    assert killing.killed("baselines", "run") == known
+    assert killing.left_behind() != [], "nobody could clean up"
+    again = killing.trials()
+    assert sum(again.values()) == known + 1
+    assert max(again.values()) == 2
+    found = killing.again()
+    assert [found["targets"][0][name] for name in ("measured", "cache_hits")] == [0, known]
+    assert_right(found)
+    assert killing.left_behind() == []
+
+
+def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> None:
+    running = killing.start("costs:2", "build")
+    os.kill(int((killing.hold / "build.held").read_text()), signal.SIGKILL)
+    (killing.hold / "build").unlink()
+    out, err = running.communicate(timeout=WAIT_S)
+    assert running.returncode == 0, err
+    assert_right(json.loads(out))
+    assert {stage for stage, _ in killing.rows()} == {""}
+    assert killing.left_behind() == []
+
+
+def test_first_trial_of_a_worker_that_is_killed_is_done_once_more_too(killing: Killing) -> None:
+    running = killing.start("costs:1", "run")
+    os.kill(int((killing.hold / "run.held").read_text()), signal.SIGKILL)
+    (killing.hold / "run").unlink()
+    _, err = running.communicate(timeout=WAIT_S)
+    assert running.returncode == 0, err
+    assert {stage for stage, _ in killing.rows()} == {""}
+
+
+# Cost files and databases that are broken.
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command in this process; exit status, standard output, standard error."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"schema": 2, "targets": {"tvm": {"op_s": 1}}}', "schema is 2, it must be left out: only targets, transitions mean something"),
+        ('{"targets": {"tvm": {"op_s": NaN}}}', "targets.tvm.op_s is nan, it must be a finite number, not negative, at most 1e+15"),
+        ('{"targets": {"tvm": {"op_s": -3}}}', "targets.tvm.op_s is -3, it must be a finite number"),
+        ('{"targets": {"tvm": {"op_s": 1e300}}}', "targets.tvm.op_s is 1e+300, it must be a finite number"),
+        ('{"targets": {"tvm": {"op_s": 1, "decay": 1e15}}}', "targets.tvm: the sum over 2 ops is 1000000000000001.0"),
+        ('{"targets": {"tvm": ', "is not JSON"),
+    ],
+)
+def test_mock_costs_that_cannot_be_true_are_one_line(
+    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "mock.json"
+    path.write_text(text)
+    status, out, err = shown("partition", chain, "--targets", "tvm", "--costs", f"mock:{path}", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: the mock file {str(path)!r}")
+    assert said in err
+    assert len(err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": 7}, "cannot replay costs from {path}: its schema is 7, this version reads 1"),
+        ({"seconds": float("nan")}, "the run {path}: candidates[0].cost.seconds is nan, it must be a finite number"),
+        ({"seconds": -1.0}, "the run {path}: candidates[0].cost.seconds is -1.0, it must be a finite number"),
+        ({"seconds": 1e300}, "the run {path}: candidates[0].cost.seconds is 1e+300, it must be a finite number"),
+        ({"seconds": "fast"}, "the run {path}: candidates[0].cost.seconds is 'fast', it must be a finite number"),
+    ],
+)
+def test_recorded_costs_that_cannot_be_true_are_one_line(
+    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    cost = {"seconds": 1.0, "source": "measured"} | {key: value for key, value in change.items() if key != "schema"}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"schema": change.get("schema", 1), "candidates": [{"id": "a", "cost": cost}]}))
+    status, out, err = shown("partition", chain, "--targets", "onnxruntime", "--costs", f"replay:{path}", "--json")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {said.format(path=repr(str(path)))}")
+    assert len(err.splitlines()) == 2
+
+
+def test_database_of_a_newer_version_is_refused_and_left_as_it_is(
+    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "costs.sqlite3"
+    CostDatabase(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
+        connection.commit()
+    before = path.read_bytes()
+    for costs in ("measure", f"replay:{path}"):
+        status, out, err = shown("partition", chain, "--targets", "onnxruntime", "--costs", costs, "--costs-db", path, "--json")
+        assert (status, out) == (2, "")
+        assert str(path) in err
+        assert "was written by a newer version (schema 99, this one knows 2)" in err
+        assert len(err.splitlines()) == 2
+    assert path.read_bytes() == before
+
+
+class Known:
+    """A folder of data in which some costs of the chain on ONNX Runtime are known."""
+
+    def __init__(self, chain: Path, folder: Path):
+        self.home, self.out = folder / "home", folder / "out"
+        self.database = self.home / "costs.sqlite3"
+        self.command = ["partition", str(chain), "--targets", "onnxruntime", "--no-fold", "--out", str(self.out)]
+
+    def run(self, *more: str) -> tuple[dict[str, Any], str]:
+        """What a right run found of its target, and what it said beside it."""
+        done = collage(self.home, *self.command, *more)
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        record = read_record(self.out / "run.json.gz").document
+        assert_right(record)
+        return record["targets"][0], done.stderr
+
+    def rows(self) -> int:
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]
+
+    def imported(self, said: str, shown: Callable[..., tuple[int, str, str]], folder: Path) -> int:
+        """How many costs the file holds that `said` names as what could not be kept."""
+        (file,) = self.home.glob("costs-not-saved-*.jsonl")
+        assert f"costs could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in said
+        status, _, err = shown("costs", "import", file, "--db", folder / "imported.sqlite3", "--json")
+        assert status == 0, err
+        with closing(sqlite3.connect(folder / "imported.sqlite3")) as connection:
+            return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]
+
+
+@pytest.fixture(scope="module")
+def known_once(chain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("known")
+    made = Known(chain, folder)
+    target, _ = made.run()
+    assert target["measured"] == made.rows() > 0
+    return folder
+
+
+@pytest.fixture
+def known(chain: Path, known_once: Path, tmp_path: Path) -> Known:
+    shutil.copytree(known_once / "home", tmp_path / "home")
+    return Known(chain, tmp_path)
+
+
+def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
+    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    """SQLite writes to no file whose header names a way of writing that it does not know; root may write to every other."""
+    rows = known.rows()
+    data = bytearray(known.database.read_bytes())
+    data[18] = 3
+    known.database.write_bytes(data)
+    target, said = known.run("--measure-all")
+    assert (target["cache_hits"], target["measured"]) == (rows, 10 - rows)
+    assert f"note: the cost database {str(known.database)!r} cannot be written (it is read-only): measuring goes on, but new" in said
+    assert known.database.read_bytes() == bytes(data)
+    assert known.imported(said, shown, tmp_path) == target["measured"]
+
+
+def test_locked_database_is_done_without_and_nothing_is_lost(
+    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    rows = known.rows()
+    with closing(sqlite3.connect(known.database, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        target, said = known.run()
+    assert f"note: the cost database {str(known.database)!r} cannot be opened: it is locked by another program" in said
+    assert known.imported(said, shown, tmp_path) == target["measured"] > 0
+    assert known.rows() == rows
+
+
+def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(chain: Path, tmp_path: Path) -> None:
+    """ONNX Runtime is known from an earlier run; the trials of the other never end in time."""
+    home, hold = tmp_path / "home", tmp_path / "hold"
+    hold.mkdir()
+    (hold / "build").write_text("2")
+    more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(hold)}
+    command = ["partition", str(chain), "--no-fold", "--targets"]
+    first = document(collage(home, *command, "onnxruntime", "--json", **more))
+    done = collage(home, *command, "onnxruntime,holds", "--time-limit", "8", "--out", tmp_path / "out", **more)
+    assert done.returncode == 0, done.stderr
+    assert (hold / "build.held").exists(), "the time was over in the middle of a trial"
+    found = read_record(tmp_path / "out" / "run.json.gz").document
+    search = found["search"]
+    assert (search["optimal"], search["stopped"]) == (False, True)
+    assert 0 <= search["lower_bound_s"] <= search["total_s"]
+    assert search["gap_s"] == pytest.approx(search["total_s"] - search["lower_bound_s"])
+    assert re.search(r"^note: the time limit was over: \d+ of \d+ candidates have no known cost$", done.stderr, re.MULTILINE)
+    assert {partition["target"] for partition in found["plan"]["partitions"]} == {"onnxruntime"}
+    assert found["plan"]["total_s"] <= first["plan"]["total_s"]
+    assert found["verify"]["max_rel_error"] <= 1e-3
+    rows = sum(target["cache_hits"] + target["measured"] for target in found["targets"])
+    (hold / "build").unlink()
+    again = document(collage(home, *command, "onnxruntime,holds", "--json", **more))
+    assert_right(again)
+    assert again["plan"]["total_s"] <= found["plan"]["total_s"]
+    counts = {target["name"]: target for target in again["targets"]}
+    assert sum(target["cache_hits"] for target in again["targets"]) >= rows
+    assert counts["onnxruntime"]["measured"] == 0
+    assert counts["holds"]["measured"] >= 1
