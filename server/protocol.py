@@ -430,13 +430,29 @@ class RunSnapshot:
 
 
 @dataclass(frozen=True)
+class RunMarks:
+    """Body of ``PATCH /api/v1/runs/<id>``; answered with a `RunSummary`. What is None stays as it is.
+
+    Attributes:
+        name: What its user calls it; empty for nothing.
+    """
+
+    name: str | None = None
+    note: str | None = None
+    is_starred: bool | None = None
+
+
+@dataclass(frozen=True)
 class RunSummary:
     """One row of ``GET /api/v1/runs``.
 
     Attributes:
         total_s: Total of the best plan, if there is one.
+        by_target: Target → what its partitions take together, in seconds.
+        moves_s: What handing over takes, of the total.
         constraints: How many there are.
-        artifact: As in `RunSnapshot`.
+        artifact, recorded: As in `RunSnapshot`.
+        name, note, is_starred: As in `RunMarks`.
     """
 
     id: str
@@ -450,6 +466,14 @@ class RunSummary:
     machine: str
     total_s: float | None
     artifact: bool
+    by_target: dict[str, float] = field(default_factory=dict)
+    moves_s: float | None = None
+    optimal: bool | None = None
+    verify: VerifyInfo | None = None
+    recorded: bool = False
+    name: str = ""
+    note: str = ""
+    is_starred: bool = False
 
 
 @dataclass(frozen=True)
@@ -457,6 +481,23 @@ class RunList:
     """``GET /api/v1/runs``: recorded runs too; newest first."""
 
     runs: list[RunSummary]
+
+
+@dataclass(frozen=True)
+class ConvergencePoint:
+    """The best total and the bound, from so many seconds after the run's beginning on; None while not known."""
+
+    seconds: float
+    best_s: float | None
+    bound_s: float | None
+
+
+@dataclass(frozen=True)
+class RunConvergence:
+    """``GET /api/v1/runs/<id>/convergence``: how a run came to its total. Empty for a run of which no history was kept."""
+
+    run: str
+    points: list[ConvergencePoint]
 
 
 @dataclass(frozen=True)

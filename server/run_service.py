@@ -21,11 +21,13 @@ from collage_core.isolation import WorkerError
 
 from . import candidate_table, job, run_store
 from .config import ServerConfig
+from .convergence import read_points
 from .errors import Problem, not_found, refused
 from .jobs import JobPool
 from .model_store import ModelStore
-from .protocol import BaselinePlan, RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
+from .protocol import BaselinePlan, RunConvergence, RunMarks, RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
 from .recorded import Recorded
+from .run_marks import change_marks
 from .run_state import ACTIVE, Nodes, plan_info
 from .session import Session
 from .work import Work, failure
@@ -181,6 +183,28 @@ class RunService:
             session.cancel.set()
             session.wait(CANCEL_WAIT_S)
         return session.snapshot
+
+    def mark(self, run: str, change: RunMarks) -> RunSummary:
+        """Give the run a name, a note or a star.
+
+        Raises:
+            Problem: there is no such run (404), or a text is not right (400).
+        """
+        snapshot = self.get(run)
+        folder = run_store.run_folder(run)
+        change_marks(folder, change)
+        return run_store.with_marks(folder, run_store.summary(snapshot))
+
+    def convergence(self, run: str) -> RunConvergence:
+        """How the run came to its total.
+
+        Raises:
+            Problem: there is no such run (404).
+        """
+        self.get(run)
+        with self._lock:
+            session = self._sessions.get(run)
+        return RunConvergence(run, session.convergence if session is not None else read_points(run_store.run_folder(run)))
 
     def delete(self, run: str) -> None:
         """Remove the run and its files.

@@ -20,7 +20,7 @@ import psutil
 
 from collage_core.home import home
 
-from .errors import not_found, refused
+from .errors import Problem, not_found, refused
 from .job import record_file
 from .plain import is_id, plain, read_json, write_json
 from .protocol import (
@@ -35,6 +35,7 @@ from .protocol import (
     TargetCounts,
     VerifyInfo,
 )
+from .run_marks import marks_of
 from .run_state import ACTIVE
 
 SNAPSHOT = "snapshot.json"
@@ -102,9 +103,14 @@ def load(run: str) -> RunSnapshot:
 def summaries() -> Iterator[RunSummary]:
     """Every run on disk."""
     for folder in sorted(runs_folder().iterdir(), reverse=True):
-        with suppress(OSError, ValueError, TypeError):  # one that is being removed, or is damaged, is not listed
-            known = RunSummary(**read_json(folder / SUMMARY))
-            yield summary(load(known.id)) if known.state in ACTIVE else known
+        with suppress(OSError, ValueError, TypeError, KeyError, Problem):  # one that is being removed, or is damaged, is not listed
+            yield with_marks(folder, _settled(read_json(folder / SUMMARY)))
+
+
+def with_marks(folder: Path, known: RunSummary) -> RunSummary:
+    """The row with what its user says of the run in `folder`."""
+    marks = marks_of(folder)
+    return replace(known, name=marks.name or "", note=marks.note or "", is_starred=bool(marks.is_starred))
 
 
 def delete(run: str) -> None:
@@ -126,7 +132,30 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         machine=snapshot.machine,
         total_s=snapshot.best_s,
         artifact=snapshot.artifact,
+        by_target=_by_target(snapshot.plan),
+        moves_s=sum(move.cost_s for move in snapshot.plan.transitions) if snapshot.plan else None,
+        optimal=snapshot.optimal,
+        verify=snapshot.verify,
+        recorded=snapshot.recorded,
     )
+
+
+def _by_target(plan: PlanInfo | None) -> dict[str, float]:
+    """What each target takes in the plan; nothing where the cost of a part is not known."""
+    parts = plan.partitions if plan else []
+    totals: dict[str, float] = {}
+    for part in parts:
+        if part.cost_s is None:
+            return {}
+        totals[part.target] = totals.get(part.target, 0.0) + part.cost_s
+    return totals
+
+
+def _settled(data: dict[str, Any]) -> RunSummary:
+    """A row as it is on disk; made anew where the run was under way, or an earlier version wrote it."""
+    if data["state"] in ACTIVE or "by_target" not in data:
+        return summary(load(data["id"]))
+    return RunSummary(**{**data, "verify": VerifyInfo(**data["verify"]) if data["verify"] else None})
 
 
 def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:

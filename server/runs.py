@@ -11,7 +11,7 @@ from .answers import accepts_gzip, answer, compressed_json, json_body
 from .errors import Problem
 from .export import archive
 from .plain import read_json
-from .protocol import RunList, RunRequest
+from .protocol import RunList, RunMarks, RunRequest
 from .services import services
 
 blueprint = Blueprint("runs", __name__)
@@ -32,6 +32,11 @@ def get_run(run: str) -> Response:
     return answer(services().runs.opened(run))
 
 
+@blueprint.patch("/runs/<run>")
+def mark_run(run: str) -> Response:
+    return answer(services().runs.mark(run, json_body(RunMarks)))
+
+
 @blueprint.delete("/runs/<run>")
 def delete_run(run: str) -> Response:
     services().traces.stop(run)
@@ -42,6 +47,11 @@ def delete_run(run: str) -> Response:
 @blueprint.post("/runs/<run>/cancel")
 def cancel_run(run: str) -> Response:
     return answer(services().runs.cancel(run))
+
+
+@blueprint.get("/runs/<run>/convergence")
+def get_convergence(run: str) -> Response:
+    return answer(services().runs.convergence(run))
 
 
 @blueprint.get("/runs/<run>/candidates")

@@ -11,8 +11,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from .convergence import Convergence
 from .journal import Journal
-from .protocol import ApiError, Batch, Numbered, RunSnapshot, RunState, RunStateChanged
+from .protocol import ApiError, Batch, ConvergencePoint, Numbered, RunSnapshot, RunState, RunStateChanged
 from .run_state import ENDED, Nodes, apply, finish
 from .run_store import save
 from .stream import Cursor, Ring
@@ -34,6 +35,7 @@ class Session:
         self._wake = wake
         self._ring = Ring(snapshot.seq)
         self._journal = Journal(folder)
+        self._convergence = Convergence(folder, snapshot.created)
         self._lock = threading.RLock()
         self._ended = threading.Event()
         if snapshot.state in ENDED:
@@ -46,6 +48,11 @@ class Session:
         with self._lock:
             return self._snapshot
 
+    @property
+    def convergence(self) -> list[ConvergencePoint]:
+        with self._lock:
+            return self._convergence.points
+
     def next_batch(self, cursor: Cursor) -> Batch | None:
         """What the client at `cursor` gets next, if anything."""
         with self._lock:
@@ -57,6 +64,7 @@ class Session:
             for event in events:
                 item = Numbered(self._snapshot.seq + 1, event)
                 self._snapshot = apply(self._snapshot, item.seq, event, self._nodes)
+                self._convergence.add(self._snapshot)
                 self._ring.add(item, self._journal.add(item))
             self._journal.flush()
         self._wake()
@@ -83,6 +91,7 @@ class Session:
                 self._ended.set()
             else:
                 self._ended.clear()
+            self._convergence.save()
             save(self.folder, self._snapshot)
 
     def wait(self, seconds: float) -> None:

@@ -347,12 +347,27 @@ export interface RunSnapshot {
 }
 
 /**
+ * Body of `PATCH /api/v1/runs/<id>`; answered with a `RunSummary`. What is None stays as it is.
+ *
+ * Attributes:
+ *     name: What its user calls it; empty for nothing.
+ */
+export interface RunMarks {
+  name: string | null;
+  note: string | null;
+  is_starred: boolean | null;
+}
+
+/**
  * One row of `GET /api/v1/runs`.
  *
  * Attributes:
  *     total_s: Total of the best plan, if there is one.
+ *     by_target: Target → what its partitions take together, in seconds.
+ *     moves_s: What handing over takes, of the total.
  *     constraints: How many there are.
- *     artifact: As in `RunSnapshot`.
+ *     artifact, recorded: As in `RunSnapshot`.
+ *     name, note, is_starred: As in `RunMarks`.
  */
 export interface RunSummary {
   id: string;
@@ -366,11 +381,32 @@ export interface RunSummary {
   machine: string;
   total_s: number | null;
   artifact: boolean;
+  by_target: Record<string, number>;
+  moves_s: number | null;
+  optimal: boolean | null;
+  verify: VerifyInfo | null;
+  recorded: boolean;
+  name: string;
+  note: string;
+  is_starred: boolean;
 }
 
 /** `GET /api/v1/runs`: recorded runs too; newest first. */
 export interface RunList {
   runs: RunSummary[];
+}
+
+/** The best total and the bound, from so many seconds after the run's beginning on; None while not known. */
+export interface ConvergencePoint {
+  seconds: number;
+  best_s: number | null;
+  bound_s: number | null;
+}
+
+/** `GET /api/v1/runs/<id>/convergence`: how a run came to its total. Empty for a run of which no history was kept. */
+export interface RunConvergence {
+  run: string;
+  points: ConvergencePoint[];
 }
 
 /**

@@ -13,7 +13,7 @@ from flask import Flask
 from werkzeug.exceptions import BadRequest
 
 DOC = Path(__file__).parents[2] / "docs" / "api.md"
-ROUTE = re.compile(r"^\| `(GET|POST|DELETE) (/[^`?]*)[^`]*`", re.MULTILINE)
+ROUTE = re.compile(r"^\| `(GET|POST|PATCH|DELETE) (/[^`?]*)[^`]*`", re.MULTILINE)
 
 
 def routes_of(app: Flask) -> set[tuple[str, str]]:
@@ -48,6 +48,8 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/api/v1/runs", {}, 400, "invalid"),
     ("GET", "/api/v1/runs/nothing", None, 404, "unknown_run"),
     ("DELETE", "/api/v1/runs/nothing", None, 404, "unknown_run"),
+    ("PATCH", "/api/v1/runs/nothing", {"is_starred": True}, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/convergence", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/cancel", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/candidates?node=0", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/candidates", None, 404, "unknown_run"),

@@ -1,0 +1,111 @@
+"""A run's name, note and star; how it came to its total. All of it outlives the server, and old runs have neither."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from collage_server import run_marks, run_store
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from collage_server.convergence import POINTS_KEPT, Convergence, read_points
+from flask import Flask
+
+from .live import Live
+from .test_run_state import DOCUMENT, START, finish
+
+
+@pytest.fixture(scope="module")
+def done(live: Live, model: str) -> str:
+    return live.ended(live.start(model, "fast")["id"])["id"]
+
+
+def mark(live: Live, run: str, **change: Any) -> dict[str, Any]:
+    answer = requests.patch(f"{live.address}api/v1/runs/{run}", json=change, timeout=30)
+    return {"status": answer.status_code, **answer.json()}
+
+
+def row(live: Live, run: str) -> dict[str, Any]:
+    return next(one for one in live.get("runs")["runs"] if one["id"] == run)
+
+
+def test_marks_are_kept_one_by_one(live: Live, done: str) -> None:
+    assert (row(live, done)["name"], row(live, done)["note"], row(live, done)["is_starred"]) == ("", "", False)
+    assert mark(live, done, name="  the  good\none ")["name"] == "the good one"
+    mark(live, done, is_starred=True)
+    assert mark(live, done, note="as of Monday,\n12 ms <b>") == {"status": 200, **row(live, done)}
+    assert (row(live, done)["name"], row(live, done)["note"], row(live, done)["is_starred"]) == (
+        "the good one",
+        "as of Monday,\n12 ms <b>",
+        True,
+    )
+    assert mark(live, done, name="", is_starred=False)["name"] == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"name": "x" * 121}, "the name has 121 characters, 120 are accepted"),
+        ({"note": "x" * 2001}, "the note has 2001 characters, 2000 are accepted"),
+        ({"name": "bell \x07"}, "the name holds characters that cannot be shown"),
+        ({"is_starred": "yes"}, "'is_starred' must be true or false or null"),
+        ({"colour": "red"}, "'colour' is no field of RunMarks"),
+    ],
+)
+def test_mistakes(live: Live, done: str, change: dict[str, Any], says: str) -> None:
+    answer = mark(live, done, **change)
+    assert (answer["status"], answer["error"]["code"]) == (400, "invalid")
+    assert says in answer["error"]["message"]
+
+
+def test_marks_outlive_the_server_and_damage(live: Live, done: str) -> None:
+    mark(live, done, name="kept")
+    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    rows = made.test_client().get("/api/v1/runs").json["runs"]
+    assert next(one for one in rows if one["id"] == done)["name"] == "kept"
+    made.extensions["collage"].close()
+    for text in ("", "[]", '{"name": 3}', '{"other": 1}'):
+        (run_store.run_folder(done) / run_marks.MARKS).write_text(text)
+        assert row(live, done)["name"] == ""
+
+
+def test_a_row_says_who_takes_how_long_and_whether_it_is_right(live: Live, done: str) -> None:
+    got = row(live, done)
+    assert (got["by_target"], got["moves_s"], got["optimal"], got["recorded"]) == ({"fast": 0.01}, 0.0, True, False)
+    assert got["verify"]["max_rel_error"] == 1e-7
+
+
+def test_a_row_of_an_earlier_version_is_made_anew(app: Flask, home: Path) -> None:
+    snapshot = replace(finish(START, DOCUMENT), id="old", state="done")
+    run_store.save(run_store.runs_folder() / "old", snapshot)
+    file = run_store.run_folder("old") / run_store.SUMMARY
+    now = json.loads(file.read_text())
+    first_version = ("id", "state", "model", "model_name", "targets", "constraints", "created", "base", "machine", "total_s", "artifact")
+    file.write_text(json.dumps({name: now[name] for name in first_version}))
+    assert next(one for one in run_store.summaries() if one.id == "old") == run_store.summary(snapshot)
+
+
+def test_how_a_run_came_to_its_total(live: Live, done: str) -> None:
+    points = live.get(f"runs/{done}/convergence")["points"]
+    assert [(point["best_s"], point["bound_s"]) for point in points] == [(None, 0.009), (0.01, 0.009), (0.01, 0.01)]
+    assert points == sorted(points, key=lambda point: point["seconds"])
+    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    assert made.test_client().get(f"/api/v1/runs/{done}/convergence").json["points"] == points
+    made.extensions["collage"].close()
+
+
+def test_a_history_is_bounded_and_keeps_both_ends(tmp_path: Path) -> None:
+    history = Convergence(tmp_path, START.created)
+    for number in range(5 * POINTS_KEPT):
+        history.add(replace(START, best_s=1.0 / (1 + number)))
+    history.save()
+    kept = read_points(tmp_path)
+    assert len(kept) <= POINTS_KEPT
+    assert (kept[0].best_s, kept[-1].best_s) == (1.0, 1.0 / (5 * POINTS_KEPT))
+    assert Convergence(tmp_path, START.created).points == kept
+    (tmp_path / "convergence.json").write_text('[{"seconds": 1}]')
+    assert read_points(tmp_path) == []
