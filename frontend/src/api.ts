@@ -12,9 +12,12 @@ import type {
   NodeCandidates,
   OpenModel,
   RunCandidates,
+  RunConvergence,
   RunList,
+  RunMarks,
   RunRequest,
   RunSnapshot,
+  RunSummary,
   SampleList,
   Storage,
   ToolchainList,
@@ -52,6 +55,9 @@ export const api = {
   runs: () => get<RunList>("runs"),
   run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
   startRun: (body: RunRequest) => post<RunSnapshot>("runs", body),
+  markRun: (id: string, change: Partial<RunMarks>) => request<RunSummary>(`runs/${encodeURIComponent(id)}`, withBody("PATCH", change)),
+  deleteRun: (id: string) => request<undefined>(`runs/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  convergence: (id: string) => get<RunConvergence>(`runs/${encodeURIComponent(id)}/convergence`),
   cancelRun: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/cancel`, {}),
   makeArtifact: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/artifact`, {}),
   candidates: (run: string, node: number) => get<NodeCandidates>(`runs/${encodeURIComponent(run)}/candidates?node=${node}`),
@@ -74,7 +80,11 @@ function get<T>(path: string): Promise<T> {
 }
 
 function post<T>(path: string, body: unknown): Promise<T> {
-  return request<T>(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  return request<T>(path, withBody("POST", body));
+}
+
+function withBody(method: string, body: unknown): RequestInit {
+  return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
 }
 
 function form(files: readonly File[], shapes: Shapes): FormData {

@@ -1,6 +1,6 @@
 // Runs for the page's tests.
 
-import type { PlanPartition, RunSnapshot } from "../src/protocol";
+import type { PlanPartition, RunSnapshot, RunSummary } from "../src/protocol";
 
 export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
   const id = `${target}-${nodes.join("-")}`;
@@ -35,6 +35,31 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     uncovered: [],
     artifact: false,
     recorded: false,
+    ...changes,
+  };
+}
+
+export function runSummary(id: string, changes: Partial<RunSummary> = {}): RunSummary {
+  return {
+    id,
+    state: "done",
+    model: "m1",
+    model_name: "chain",
+    targets: ["tvm", "onnxruntime"],
+    constraints: 0,
+    created: "2026-01-01T00:00:00Z",
+    base: null,
+    machine: "a laptop",
+    total_s: 2e-3,
+    artifact: false,
+    by_target: { tvm: 1e-3, onnxruntime: 0.9e-3 },
+    moves_s: 0.1e-3,
+    optimal: true,
+    verify: null,
+    recorded: false,
+    name: "",
+    note: "",
+    is_starred: false,
     ...changes,
   };
 }

@@ -2,14 +2,12 @@
 
 import { relativeSpread } from "../overlays/certainty";
 import type { CostedRow, NodeJson } from "../protocol";
+import { reorderedBy, sorted, type Order as OrderBy, type SortKey } from "../sorting";
 import { eachSpan, sizeOf } from "../spans";
 
 export type ColumnId = "target" | "operators" | "nodes" | "times" | "cost" | "spread" | "samples" | "source" | "regret" | "reason";
 
-export interface Order {
-  by: ColumnId;
-  isDown: boolean;
-}
+export type Order = OrderBy<ColumnId>;
 
 export type Validity = "all" | "valid" | "invalid" | "chosen";
 
@@ -85,9 +83,7 @@ export function operatorsOf(spans: readonly number[], nodes: readonly NodeJson[]
   return ops.join(" + ");
 }
 
-type Key = string | number | null;
-
-const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Key> = {
+const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => SortKey> = {
   target: (row) => row.target,
   operators: (row, nodes) => operatorsOf(row.spans, nodes),
   nodes: (row) => sizeOf(row.spans),
@@ -100,21 +96,15 @@ const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Key
   reason: (row) => (row.cost.stage === "" && row.cost.reason === "" ? null : `${row.cost.stage} ${row.cost.reason}`),
 };
 
-/** The rows in an order; what has no value stands at the end in both directions, equal ones stay as they were. */
+/** The rows in an order. */
 export function ordered(rows: readonly CostedRow[], order: Order, nodes: readonly NodeJson[]): CostedRow[] {
   const keyOf = KEYS[order.by];
-  const direction = order.isDown ? -1 : 1;
-  const keyed = rows.map((row) => ({ row, key: keyOf(row, nodes) }));
-  keyed.sort((a, b) => {
-    if (a.key === b.key) return 0;
-    if (a.key === null || b.key === null) return a.key === null ? 1 : -1;
-    return a.key < b.key ? -direction : direction;
-  });
-  return keyed.map(({ row }) => row);
+  return sorted(rows, (row) => keyOf(row, nodes), order.isDown);
 }
 
-/** The order after the header of a column was chosen: the other direction of the same one, else the useful one first. */
+const DOWN_FIRST: ReadonlySet<ColumnId> = new Set<ColumnId>(["cost", "spread", "nodes", "times", "samples"]);
+
+/** The order after the header of a column was chosen. */
 export function reordered(order: Order, by: ColumnId): Order {
-  if (order.by === by) return { by, isDown: !order.isDown };
-  return { by, isDown: by === "cost" || by === "spread" || by === "nodes" || by === "times" || by === "samples" };
+  return reorderedBy(order, by, DOWN_FIRST);
 }

@@ -9,6 +9,7 @@ import { hasEnded } from "../run_reducer";
 import { runBefore } from "./decisions";
 import { model } from "./model";
 import { run } from "./run";
+import { plannedRuns } from "./runs";
 import { drawerTab, isDrawerOpen, overlay } from "./selection";
 
 export const BASELINE = "baseline:";
@@ -28,9 +29,6 @@ export const planRef = signal("");
 const chosenAgainst = signal<string | null>(null);
 
 export const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
-
-/** Runs of the open model that have a plan, newest first. */
-export const otherRuns = signal<readonly RunSummary[]>([]);
 
 /** With what it is compared: what was chosen, else the plan before, else the best single target. */
 export const againstRef = computed(() => {
@@ -58,7 +56,8 @@ export const givenAgainst = computed(() => chosenAgainst.value);
 
 /** What one of the two is called on the page. */
 export function sideName(ref: string, side: Side): string {
-  return ref !== "" && ref === runBefore.value?.id && ref !== run.value?.id ? "the plan before" : side.name;
+  if (ref !== "" && ref === runBefore.value?.id && ref !== run.value?.id) return "the plan before";
+  return plannedRuns.value.find((one) => one.id === ref)?.name || side.name;
 }
 
 /** Exchange the two. */
@@ -82,9 +81,6 @@ const KEPT = 24;
 export function watchCompare(): void {
   effect(() => watchSide(planRef.value, planSide));
   effect(() => watchSide(againstRef.value, againstSide));
-  effect(() => {
-    if (isComparing.value && model.value && (!run.value || hasEnded(run.value))) void loadRuns(model.value.info.id);
-  });
   let opened: string | undefined;
   effect(() => {
     const id = model.value?.info.id;
@@ -151,15 +147,11 @@ export function baselineName(name: string): string {
   return name === "greedy" ? "greedy" : `${name} alone`;
 }
 
-/** A run in few words: when it was, and what holds in it. */
-export function runName(one: Pick<RunSummary, "created" | "state" | "targets"> & { constraints: number | unknown[] }): string {
+/** A run in few words: its name, or when it was and what holds in it. */
+export function runName(one: Pick<RunSummary, "created" | "state" | "targets"> & { constraints: number | unknown[]; name?: string }): string {
+  if (one.name) return one.name;
   const pins = typeof one.constraints === "number" ? one.constraints : one.constraints.length;
   const when = new Date(one.created);
   const time = Number.isNaN(when.getTime()) ? one.created : when.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
   return [one.state === "recorded" ? "recorded" : `run of ${time}`, pins > 0 ? `${pins} ${pins === 1 ? "constraint" : "constraints"}` : ""].filter(Boolean).join(", ");
-}
-
-async function loadRuns(modelId: string): Promise<void> {
-  const list = await api.runs().catch(() => null);
-  if (list && model.peek()?.info.id === modelId) otherRuns.value = list.runs.filter((one) => one.model === modelId && one.total_s !== null);
 }

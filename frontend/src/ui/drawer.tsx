@@ -1,4 +1,4 @@
-// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, the totals, two plans side by side, the log.
+// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, the totals, every run, two plans side by side, the log.
 
 import type { JSX } from "preact";
 import { run } from "../state/run";
@@ -8,6 +8,7 @@ import { CostsTab } from "./costs_tab";
 import { LogTab } from "./log_tab";
 import { PartitionsTab } from "./partitions_tab";
 import { Tabs, type TabItem } from "./parts";
+import { RunsTab } from "./runs_tab";
 import { SearchTab, SearchWords } from "./search_tab";
 import { TotalsTab } from "./totals_tab";
 
@@ -16,12 +17,13 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   partitions: PartitionsTab,
   costs: CostsTab,
   totals: TotalsTab,
+  runs: RunsTab,
   compare: CompareTab,
   log: LogTab,
 };
 
 /** Tabs with a long table of their own: higher, and it is the table that scrolls. */
-const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "compare"]);
+const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "runs", "compare"]);
 
 function tabItems(): TabItem<DrawerTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;
@@ -31,6 +33,7 @@ function tabItems(): TabItem<DrawerTab>[] {
     { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
     { id: "costs", label: "Costs" },
     { id: "totals", label: "Totals" },
+    { id: "runs", label: "Runs" },
     { id: "compare", label: "Compare" },
     { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
   ];

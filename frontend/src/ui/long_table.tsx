@@ -14,7 +14,8 @@ export interface Column<Row, Id extends string> {
   widthPx?: number;
   isNumber?: boolean;
   hint?: string;
-  cell: (row: Row) => ComponentChildren;
+  /** `isReached`: the tab key comes to this row, so that what is in the cell is for the keyboard, too. */
+  cell: (row: Row, isReached: boolean) => ComponentChildren;
 }
 
 interface LongTableProps<Row, Id extends string> {
@@ -28,6 +29,10 @@ interface LongTableProps<Row, Id extends string> {
   point: (row: Row | null) => void;
   order?: { by: Id; isDown: boolean };
   sortBy?: (id: Id) => void;
+  /** What stands in the first cell in place of its button, where that row is being edited. */
+  editor?: (row: Row) => ComponentChildren;
+  /** Keys on a row's button, beside those that walk. */
+  keyOn?: (event: KeyboardEvent, row: Row) => void;
 }
 
 export const ROW_PX = 26;
@@ -118,7 +123,7 @@ function rowAt(element: EventTarget | null): number {
 
 function walk(event: KeyboardEvent, count: number, goTo: (index: number) => void): void {
   const at = rowAt(event.target);
-  if (Number.isNaN(at)) return;
+  if (Number.isNaN(at) || event.target instanceof HTMLInputElement) return;
   const to: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + PAGE_ROWS, PageUp: at - PAGE_ROWS, Home: 0, End: count - 1 };
   const next = to[event.key];
   if (next === undefined) return;
@@ -167,20 +172,24 @@ interface LineProps<Row, Id extends string> extends LongTableProps<Row, Id> {
   isEntry: boolean;
 }
 
-function Line<Row, Id extends string>({ row, index, isEntry, columns, isChosen, pick }: LineProps<Row, Id>): JSX.Element {
+function Line<Row, Id extends string>({ row, index, isEntry, columns, isChosen, pick, editor, keyOn }: LineProps<Row, Id>): JSX.Element {
   const chosen = isChosen(row);
+  const isReached = isEntry || chosen;
+  const edited = editor?.(row);
   return (
     <tr data-row={index} aria-rowindex={index + 2} class={chosen ? "selected" : undefined} onClick={() => pick(row)}>
       {columns.map(({ id, cell, isNumber }, i) =>
         i === 0 ? (
           <th key={id} scope="row">
-            <button type="button" class="row" aria-pressed={chosen} tabIndex={isEntry || chosen ? 0 : -1}>
-              {cell(row)}
-            </button>
+            {edited ?? (
+              <button type="button" class="row" aria-pressed={chosen} tabIndex={isReached ? 0 : -1} onKeyDown={keyOn && ((event) => keyOn(event, row))}>
+                {cell(row, isReached)}
+              </button>
+            )}
           </th>
         ) : (
           <td key={id} class={isNumber ? "number" : undefined}>
-            {cell(row)}
+            {cell(row, isReached)}
           </td>
         ),
       )}

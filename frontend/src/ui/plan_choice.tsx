@@ -2,9 +2,10 @@
 
 import type { JSX } from "preact";
 import { duration } from "../format";
-import { againstRef, BASELINE, baselineName, compare, givenAgainst, otherRuns, planRef, runName } from "../state/compare";
+import { againstRef, BASELINE, baselineName, compare, givenAgainst, planRef, runName } from "../state/compare";
 import { runBefore } from "../state/decisions";
 import { run } from "../state/run";
+import { plannedRuns } from "../state/runs";
 
 export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element {
   const ref = side === "plan" ? planRef.value : againstRef.value;
@@ -12,7 +13,7 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
   const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
   const current = run.value;
   const before = runBefore.value?.plan ? runBefore.value : null;
-  const others = otherRuns.value.filter((one) => one.id !== current?.id && one.id !== before?.id);
+  const others = plannedRuns.value.filter((one) => one.id !== current?.id && one.id !== before?.id);
   const isListed = chosen === "" || chosen.startsWith(BASELINE) || chosen === before?.id || others.some((one) => one.id === chosen);
   return (
     <select aria-label={side === "plan" ? "Plan" : "Compared with"} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>

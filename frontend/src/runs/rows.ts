@@ -1,0 +1,67 @@
+// The rows of the list of runs: what each says, which of them a filter keeps, in which order they stand. Pure.
+
+import type { RunSummary } from "../protocol";
+import { reorderedBy, sorted, type Order, type SortKey } from "../sorting";
+
+export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "verified" | "state" | "note";
+export type RunOrder = Order<RunColumn>;
+
+export interface RunFilter {
+  /** Any part of the name, the note, the model or a target; empty for all. */
+  text: string;
+  isStarredOnly: boolean;
+  /** Of other models too. */
+  isEveryModel: boolean;
+}
+
+/** The runs that the filter keeps; `model` is the id of the open one. */
+export function filteredRuns(rows: readonly RunSummary[], filter: RunFilter, model: string | undefined): RunSummary[] {
+  const words = filter.text.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter((row) => {
+    if (!filter.isEveryModel && row.model !== model) return false;
+    if (filter.isStarredOnly && !row.is_starred) return false;
+    const text = [row.name, row.note, row.model_name, kindOf(row), ...row.targets].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** What a run without a name is. */
+export function kindOf(row: Pick<RunSummary, "state" | "base">): string {
+  if (row.state === "recorded") return "recorded run";
+  return row.base === null ? "run" : "searched again";
+}
+
+/** What was asked of a run beside its targets. */
+export function optionsOf(row: RunSummary): string {
+  return [row.base !== null ? "known costs" : "", row.constraints > 0 ? `${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}` : ""].filter(Boolean).join(", ");
+}
+
+/** Whether the whole plan was compared with the reference, and is within its accuracy; null where that was not done. */
+export function isRight({ verify }: Pick<RunSummary, "verify">): boolean | null {
+  if (!verify || verify.max_rel_error === null) return null;
+  return verify.accuracy === null || verify.max_rel_error <= verify.accuracy;
+}
+
+const KEYS: Record<RunColumn, (row: RunSummary) => SortKey> = {
+  name: (row) => (row.name || kindOf(row)).toLowerCase(),
+  star: (row) => (row.is_starred ? 1 : 0),
+  model: (row) => row.model_name,
+  when: (row) => row.created,
+  targets: (row) => row.targets.join(" "),
+  options: (row) => optionsOf(row) || null,
+  total: (row) => row.total_s,
+  verified: (row) => (isRight(row) === null ? null : (row.verify?.max_rel_error ?? null)),
+  state: (row) => row.state,
+  note: (row) => row.note || null,
+};
+
+export function orderedRuns(rows: readonly RunSummary[], order: RunOrder): RunSummary[] {
+  return sorted(rows, KEYS[order.by], order.isDown);
+}
+
+const DOWN_FIRST: ReadonlySet<RunColumn> = new Set<RunColumn>(["when", "star"]);
+
+/** The order after the header of a column was chosen. */
+export function reorderedRuns(order: RunOrder, by: RunColumn): RunOrder {
+  return reorderedBy(order, by, DOWN_FIRST);
+}

@@ -1,0 +1,188 @@
+// The cells of the list of runs.
+
+import type { JSX } from "preact";
+import { duration, relativeError } from "../format";
+import type { RunSummary } from "../protocol";
+import { isRight, kindOf, optionsOf, type RunColumn } from "../runs/rows";
+import { compareWith, forgetRun } from "../state/open_run";
+import { model } from "../state/model";
+import { run } from "../state/run";
+import { doomed, edited, finishEditing, markRun, startEditing } from "../state/runs";
+import type { Column } from "./long_table";
+import { Badge } from "./parts";
+
+export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
+  { id: "name", title: "name", cell: (row) => <Name row={row} /> },
+  { id: "star", title: "star", widthPx: 56, cell: (row, isReached) => <Star row={row} isReached={isReached} /> },
+  { id: "model", title: "model", widthPx: 120, cell: (row) => <span class="cut">{row.model_name}</span> },
+  { id: "when", title: "when", widthPx: 132, cell: (row) => <span title={`${row.created}\n${row.machine}`}>{whenOf(row)}</span> },
+  { id: "targets", title: "targets", widthPx: 96, cell: (row) => <Targets row={row} /> },
+  { id: "options", title: "options", widthPx: 176, cell: (row) => <span class="cut">{optionsOf(row)}</span> },
+  { id: "total", title: "total", widthPx: 84, isNumber: true, hint: "the sum of the plan's parts", cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
+  { id: "verified", title: "verified", widthPx: 84, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
+  { id: "state", title: "state", widthPx: 92, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
+  { id: "note", title: "note", widthPx: 250, cell: (row, isReached) => <NoteAndActions row={row} isReached={isReached} /> },
+];
+
+interface CellProps {
+  row: RunSummary;
+  isReached?: boolean;
+}
+
+function Name({ row }: CellProps): JSX.Element {
+  return <span class="cut">{row.name === "" ? <span class="muted">{kindOf(row)}</span> : row.name}</span>;
+}
+
+export function whenOf(row: RunSummary): string {
+  const when = new Date(row.created);
+  return Number.isNaN(when.getTime()) ? row.created : when.toLocaleString("en-GB", { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" });
+}
+
+function Star({ row, isReached }: CellProps): JSX.Element {
+  return (
+    <IconButton says="Star" isReached={isReached} isPressed={row.is_starred} act={() => void markRun(row.id, { is_starred: !row.is_starred })}>
+      {row.is_starred ? "★" : "☆"}
+    </IconButton>
+  );
+}
+
+function Targets({ row }: CellProps): JSX.Element {
+  return (
+    <span title={row.targets.join(", ")}>
+      {row.targets.map((target) => (
+        <span key={target}>
+          <Badge target={target} /> <span class="unseen">{target}</span>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Verified({ row }: CellProps): JSX.Element | null {
+  const right = isRight(row);
+  if (right === null) return null;
+  const error = relativeError(row.verify?.max_rel_error ?? 0);
+  return <span class={right ? "good" : "bad"}>{`${right ? "✓" : "✗"} ${error}`}</span>;
+}
+
+function NoteAndActions({ row, isReached }: CellProps): JSX.Element {
+  if (edited.value?.id === row.id) return <NoteField row={row} />;
+  if (doomed.value === row.id) return <Confirm row={row} />;
+  const canCompare = row.total_s !== null && row.model === model.value?.info.id && row.id !== run.value?.id && (run.value?.plan ?? null) !== null;
+  return (
+    <span class="note-cell">
+      <span class="cut" title={row.note}>
+        {row.note}
+      </span>
+      <span class="row-buttons">
+        <IconButton says="Name and note" hint="Write a name and a note (F2)" isReached={isReached} act={() => startEditing(row)}>
+          ✎
+        </IconButton>
+        <IconButton says="Compare" hint="Compare the shown plan with this one" isReached={isReached} isOff={!canCompare} act={() => compareWith(row)}>
+          ⇄
+        </IconButton>
+        <IconButton says="Delete" hint={row.state === "recorded" ? "It comes with its sample" : "Delete (Del)"} isReached={isReached} isOff={row.state === "recorded" || isGoing(row)} act={() => (doomed.value = row.id)}>
+          ✕
+        </IconButton>
+      </span>
+    </span>
+  );
+}
+
+function isGoing(row: RunSummary): boolean {
+  return row.state === "queued" || row.state === "running";
+}
+
+/** Keys of a field: Enter keeps, Escape leaves all as it was. */
+function fieldKey(event: KeyboardEvent): void {
+  if (event.key !== "Enter" && event.key !== "Escape") return;
+  event.preventDefault();
+  event.stopPropagation();
+  const row = event.currentTarget instanceof Element ? event.currentTarget.closest("tr") : null;
+  if (event.key === "Enter") finishEditing();
+  else edited.value = null;
+  requestAnimationFrame(() => row?.querySelector<HTMLElement>("button.row")?.focus());
+}
+
+export function NameField({ row }: { row: RunSummary }): JSX.Element {
+  return (
+    <input
+      type="text"
+      class="in-cell"
+      aria-label="Name"
+      placeholder="name"
+      maxLength={120}
+      autofocus
+      ref={(field) => {
+        if (field && document.activeElement?.closest("tr") !== field.closest("tr")) field.focus();
+      }}
+      value={edited.value?.name ?? row.name}
+      onClick={(event) => event.stopPropagation()}
+      onInput={(event) => (edited.value = { note: row.note, ...edited.value, id: row.id, name: event.currentTarget.value })}
+      onKeyDown={fieldKey}
+    />
+  );
+}
+
+function NoteField({ row }: CellProps): JSX.Element {
+  return (
+    <span class="note-cell">
+      <input
+        type="text"
+        class="in-cell"
+        aria-label="Note"
+        placeholder="note"
+        maxLength={2000}
+        value={edited.value?.note ?? row.note}
+        onClick={(event) => event.stopPropagation()}
+        onInput={(event) => (edited.value = { name: row.name, ...edited.value, id: row.id, note: event.currentTarget.value })}
+        onKeyDown={fieldKey}
+      />
+      <IconButton says="Keep" hint="Keep (Enter)" isReached act={finishEditing}>
+        ✓
+      </IconButton>
+    </span>
+  );
+}
+
+function Confirm({ row }: CellProps): JSX.Element {
+  return (
+    <span class="note-cell" role="group" aria-label="Delete this run?">
+      <span>Delete for good?</span>
+      <span class="row-buttons">
+        <button type="button" class="link bad" ref={(button) => button?.focus()} onClick={stopped(() => void forgetRun(row))}>
+          Delete
+        </button>
+        <button type="button" class="link" onClick={stopped(() => (doomed.value = null))}>
+          Keep
+        </button>
+      </span>
+    </span>
+  );
+}
+
+/** What a button in a row does is not what the row does. */
+function stopped(act: () => void): (event: Event) => void {
+  return (event) => {
+    event.stopPropagation();
+    act();
+  };
+}
+
+interface IconButtonProps {
+  says: string;
+  hint?: string;
+  isReached: boolean | undefined;
+  isPressed?: boolean;
+  isOff?: boolean;
+  act: () => void;
+  children: string;
+}
+
+function IconButton({ says, hint = says, isReached = false, isPressed, isOff = false, act, children }: IconButtonProps): JSX.Element {
+  return (
+    <button type="button" class="icon" aria-label={says} title={hint} aria-pressed={isPressed} disabled={isOff} tabIndex={isReached ? 0 : -1} onClick={stopped(act)}>
+      {children}
+    </button>
+  );
+}
