@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .collector import no_collector
 from .cost import Cost, CostEstimator, Known, LazyEstimator, Measuring, make_estimator
 from .cost.function import CostFunction
 from .errors import Cancelled
 from .events import CandidateBuilding, CandidateCosted, Emit, Event, Note
-from .finding import Found, no_collector
+from .finding import Found
 from .graph import IndexSet
 from .lazy import SHARE, LazyCosts, is_bound
 from .options import Options

@@ -5,13 +5,13 @@ What enters is a model file and `Options`; what leaves is plain data. Nothing is
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .collector import no_collector
 from .errors import CollageError
 from .events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from .graph import DataflowGraph
@@ -20,18 +20,6 @@ from .options import Options
 from .rules import CandidatePartition, Rejection, RejectionLog, find_candidates, gather_specs
 from .samples import SAMPLES, resolve
 from .toolchains import DescribedToolchain, Toolchain, get, names, read_description
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """Without the collector of reference cycles: it would go through hundreds of thousands of candidates that are in none."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Phases:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-HELPERS = {"errors", "events", "home", "isolation", "json_file"}
+HELPERS = {"collector", "errors", "events", "home", "isolation", "json_file"}
 """Rooms that every other room may import."""
 
 
@@ -54,6 +54,7 @@ PARTS = {
 """Files beside ``pipeline.py`` and ``cli.py`` that are one room with them."""
 
 TABLE = {
+    "collector": room(),
     "errors": room(),
     "events": room(),
     "home": room(),

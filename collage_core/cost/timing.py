@@ -6,16 +6,16 @@ What enters is a function to call; what leaves are seconds of one run each, with
 
 from __future__ import annotations
 
-import gc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
+from ..collector import no_collector
 from .steadiness import Clock, Sample, Waits, kept, least_disturbed, own_speed, reference_speed, undisturbed, waited_share, waiting
 
 _NORMAL_95 = 1.96
@@ -84,7 +84,7 @@ def time_runs(
         watch: Tells how long our threads waited for a core.
         known_s: What the reference took on the undisturbed machine, as earlier timings saw it.
     """
-    with _no_collector(), watch() as waits:
+    with no_collector(), watch() as waits:
         session = _Session(run, limits, clock, between, waits, known_s)
         fastest = session.warm_up()
         if budget_s is not None and fastest > budget_s and fastest >= limits.batch_s and session.is_calm():
@@ -205,15 +205,3 @@ class _Session:
 
     def _elapsed(self) -> float:
         return self._clock() - self._begin
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """A collection of garbage is no part of a kernel's time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
