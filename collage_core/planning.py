@@ -184,7 +184,7 @@ def placed_partitions(
                 spread_s=item.cost.spread_s,
                 samples=item.cost.samples,
                 source=item.cost.source,
-                decided_by="priority" if item.id in preferred or _is_unknown(item) else "cost",
+                decided_by="priority" if item.id in preferred or candidate.is_unknown else "cost",
                 stability=(stability or {}).get(item.id),
             )
         )
@@ -195,7 +195,7 @@ def by_priority(planned: Planned) -> str:
     """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
     problem = planned.problem
     chosen = [problem.candidates[index] for index in planned.final.chosen]
-    blind = [candidate for candidate in chosen if candidate.cost is None and candidate.target != HOST_TARGET]
+    blind = [candidate for candidate in chosen if candidate.is_unknown]
     if not blind:
         return ""
     nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
@@ -210,10 +210,6 @@ def within_noise(count: int, above_s: float, noise: float) -> str:
         f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
         f"and its total is known to {noise * 1e6:.3g} µs"
     )
-
-
-def _is_unknown(item: CostedCandidate) -> bool:
-    return item.cost.seconds is None and item.target != HOST_TARGET
 
 
 def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:

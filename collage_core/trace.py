@@ -19,7 +19,7 @@ from pathlib import Path
 from .graph import IndexSet
 from .planning import How, Planned, merge_rounds
 from .record import CostedCandidate, RunRecord, search_candidates
-from .search import HOST_NAME, SearchProblem, SearchRun, allowed_indices, parse_constraints, solve_for
+from .search import SearchProblem, SearchRun, allowed_indices, parse_constraints, solve_for
 from .search.weights import Weights
 from .trace_file import BOUND_BYTES, TraceWriter
 from .trace_reporter import Told, TraceReporter
@@ -88,8 +88,7 @@ class _Searches:
 
     def _weights(self, problem: SearchProblem, allowed: Sequence[int]) -> Weights | None:
         """What turns a state's weight into time; None where weights are of more than time."""
-        used = [problem.candidates[index] for index in allowed]
-        is_known = all(candidate.cost is not None or candidate.target == HOST_NAME for candidate in used)
+        is_known = not any(problem.candidates[index].is_unknown for index in allowed)
         return Weights(problem, allowed) if is_known and self._how.objective.is_time else None
 
     def _known(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .linear_program import CoverProgram, Measure
-from .problem import HOST_NAME, SearchProblem
+from .problem import SearchProblem
 from .result import cycle, plan_total, plan_transitions
 from .searcher import QUIET, SearchResult, SearchRun, never
 
@@ -90,9 +90,9 @@ def unknown_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Meas
     candidates = problem.candidates
 
     def unknown(index: int) -> int:
-        return len(candidates[index].inside) if _is_unknown(problem, index) else 0
+        return len(candidates[index].inside) if candidates[index].is_unknown else 0
 
-    return [Measure(unknown)] if any(_is_unknown(problem, index) for index in usable) else []
+    return [Measure(unknown)] if any(candidates[index].is_unknown for index in usable) else []
 
 
 def time_measure(problem: SearchProblem) -> Measure:
@@ -105,7 +105,7 @@ def priority_measure(problem: SearchProblem) -> Measure:
 
     def priority(index: int) -> int:
         candidate = problem.candidates[index]
-        return len(candidate.inside) * problem.priority(candidate.target) if _is_unknown(problem, index) else 0
+        return len(candidate.inside) * problem.priority(candidate.target) if candidate.is_unknown else 0
 
     return Measure(priority)
 
@@ -113,10 +113,6 @@ def priority_measure(problem: SearchProblem) -> Measure:
 def partitions_measure() -> Measure:
     """How many partitions there are."""
     return Measure(lambda index: 1)
-
-
-def _is_unknown(problem: SearchProblem, index: int) -> bool:
-    return problem.candidates[index].cost is None and problem.candidates[index].target != HOST_NAME
 
 
 class Program:

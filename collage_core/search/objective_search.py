@@ -105,7 +105,7 @@ class Packing:
 
     def __init__(self, problem: SearchProblem, usable: Sequence[int], objective: Objective):
         self._original = problem
-        has_unknown = any(_is_unknown(problem.candidates[index]) for index in usable)
+        has_unknown = any(problem.candidates[index].is_unknown for index in usable)
         most = _most(problem, usable)
         self._steps = [{name: factor for name, factor in step.items() if name != "memory"} for step in objective.steps]
         widths = [sum(factor * most[name] for name, factor in step.items()).bit_length() for step in self._steps]
@@ -123,7 +123,7 @@ class Packing:
 
     def _own(self, candidate: SearchCandidate) -> int:
         cost = self._factors["time"] * (candidate.cost or 0) + self._factors["partitions"]
-        if _is_unknown(candidate):
+        if candidate.is_unknown:
             cost += len(candidate.inside) * (self._unknown + self._ranks[candidate.target])
         return cost
 
@@ -164,10 +164,6 @@ def _packed_transition(for_time: Transition, time_factor: int, byte_factor: int)
     fixed = time_factor * (math.ceil(for_time.fixed) + 1)
     per_byte = time_factor * math.ceil(for_time.per_byte) + byte_factor
     return _PackedTransition(fixed, per_byte, for_time, time_factor, byte_factor)
-
-
-def _is_unknown(candidate: SearchCandidate) -> bool:
-    return candidate.cost is None and candidate.target != HOST_NAME
 
 
 def _most(problem: SearchProblem, usable: Sequence[int]) -> dict[str, int]:

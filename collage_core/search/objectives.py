@@ -131,7 +131,7 @@ def _parse_step(part: str, text: str) -> dict[str, int]:
 def measures(problem: SearchProblem, chosen: Sequence[int]) -> PlanMeasures:
     """What the plan `chosen` has of everything, by the definitions and nothing else."""
     candidates = [problem.candidates[index] for index in chosen]
-    unknown = sum(len(c.inside) for c in candidates if c.cost is None and c.target != HOST_NAME)
+    unknown = sum(len(c.inside) for c in candidates if c.is_unknown)
     handed = plan_transitions(problem, chosen)
     moved = sum(problem.tensors[tensor].bytes for maker, reader, tensor, _ in handed if is_moved(maker, reader))
     return PlanMeasures(plan_total(problem, chosen), moved, len(chosen), peak_bytes(problem, chosen), unknown)

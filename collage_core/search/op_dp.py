@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from ..graph import indices_of
 from .exclusion import compatible_sets
 from .pool import Pool, Value
-from .problem import HOST_NAME, SearchProblem
+from .problem import SearchProblem
 from .result import cycle, plan_total
 from .searcher import QUIET, SearchResult, SearchRun
 from .weights import Weights
@@ -97,7 +97,7 @@ def _is_proof(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_P
 
 
 def _has_unknown(problem: SearchProblem, usable: Sequence[int]) -> bool:
-    return any(problem.candidates[index].cost is None and problem.candidates[index].target != HOST_NAME for index in usable)
+    return any(problem.candidates[index].is_unknown for index in usable)
 
 
 def _without_cycle(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _Pass:

@@ -62,8 +62,7 @@ class Pool:
     def _dearness(self, index: int) -> tuple[bool, float, int, int]:
         candidate = self.problem.candidates[index]
         nodes = len(candidate.inside)
-        cost = 0 if candidate.target == HOST_NAME else candidate.cost
-        return cost is None, (cost or 0) / nodes, self._priority[candidate.target], -nodes
+        return candidate.is_unknown, (candidate.cost or 0) / nodes, self._priority[candidate.target], -nodes
 
     def value(self, chosen: Sequence[int]) -> Value:
         """What the whole plan `chosen` is worth; the least is best."""
@@ -74,9 +73,8 @@ class Pool:
             candidate = candidates[index]
             for node in candidate.inside:
                 owner[node] = index
-            if candidate.cost is not None:
-                total += candidate.cost
-            elif candidate.target != HOST_NAME:
+            total += candidate.cost or 0
+            if candidate.is_unknown:
                 unknown += len(candidate.inside)
                 priority += len(candidate.inside) * self._priority[candidate.target]
         if self.problem.transitions:

@@ -84,6 +84,11 @@ class SearchCandidate:
         """Its nodes, as bits over the whole model."""
         return self.inside.bits
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody knows its cost; the host's nodes cost nothing that one would have to know."""
+        return self.cost is None and self.target != HOST_NAME
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:

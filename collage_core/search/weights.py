@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .problem import HOST_NAME, SearchCandidate, SearchProblem
+from .problem import SearchCandidate, SearchProblem
 
 GUARD_BITS = 24
 """Below the least field: what is lost when a bound is shared out over edges in whole numbers stays in here."""
@@ -26,7 +26,7 @@ class Weights:
         candidates = [problem.candidates[index] for index in usable]
         ranks = {name: problem.priority(name) for name in {candidate.target for candidate in candidates}}
         self._ranks = ranks
-        has_unknown = any(candidate.cost is None for candidate in candidates)
+        has_unknown = any(candidate.is_unknown for candidate in candidates)
         most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_handed_over(problem)
         self._partition_shift = GUARD_BITS
         self._priority_shift = self._partition_shift + (problem.nodes + 1).bit_length()
@@ -39,7 +39,7 @@ class Weights:
     def of(self, candidate: SearchCandidate) -> int:
         """What a candidate weighs by itself; the host's nodes are no partition."""
         one = 1 << self._partition_shift
-        if candidate.cost is not None or candidate.target == HOST_NAME:
+        if not candidate.is_unknown:
             return one + ((candidate.cost or 0) << self.total_shift)
         nodes = len(candidate.inside)
         return one + (nodes * self._ranks[candidate.target] << self._priority_shift) + (nodes << self._unknown_shift)
