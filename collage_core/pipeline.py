@@ -8,7 +8,6 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,7 +45,7 @@ from .planning import (
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET
 from .samples import resolve
-from .search import FEMTOSECONDS, SearchProblem, SearchResult, parse_constraints, solve
+from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, parse_constraints, solve
 from .toolchains import get
 from .trace import trace
 
@@ -112,13 +111,17 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
 
 
 class Run:
-    """One run of the pipeline: what the phases hand to each other. `partition` is the way in; the bench takes single steps."""
+    """One run of the pipeline: what the phases hand to each other. `partition` is the way in; the bench takes single steps.
+
+    Attributes:
+        is_over: Tells whether the time that the user allowed is over.
+    """
 
     def __init__(self, source: str | Path, options: Options, emit: Emit, function: CostFunction | None = None):
         self.options = options
         self.emit = emit
         self.phases = Phases(emit)
-        self.deadline = None if options.time_limit_s is None else time.monotonic() + options.time_limit_s
+        self.is_over = never if options.time_limit_s is None else after(options.time_limit_s)
         self.found = Found(source, options, self.phases, emit)
         self.inputs = _inputs(self.found.model, options)
         self.costing = Costing(self.found, self.inputs, options, emit, self.is_over, function)
@@ -126,10 +129,6 @@ class Run:
     def close(self) -> None:
         """Let go of the workers."""
         self.costing.close()
-
-    def is_over(self) -> bool:
-        """Whether the time that the user allowed is over."""
-        return self.deadline is not None and time.monotonic() > self.deadline
 
     def cost(self) -> None:
         """Costs of every candidate; where they are measured, of those that can matter."""

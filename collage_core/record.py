@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -143,7 +142,7 @@ class RunRecord:
         constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
         search = self.document["search"].get("final", self.document["search"])
         if not search["optimal"] or self.plan.options.get("objective", "time") != "time":
-            best = solve(self.problem, constraints, run=_for_seconds(REGRET_TIME_S))
+            best = solve(self.problem, constraints, run=SearchRun.for_seconds(REGRET_TIME_S))
             return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
         place = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
         chosen = [place[partition.id] for partition in self.plan.partitions]
@@ -156,7 +155,7 @@ class RunRecord:
         if not missing:
             return {}
         at_least: dict[str, float] = {}
-        found = self._regrets.of(missing, _for_seconds(REGRET_TIME_S))
+        found = self._regrets.of(missing, SearchRun.for_seconds(REGRET_TIME_S))
         for index, regret in zip(missing, found, strict=True):
             name = self.problem.candidates[index].id
             if regret is None or regret.is_exact:
@@ -191,12 +190,6 @@ class RunRecord:
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
-
-
-def _for_seconds(limit_s: float) -> SearchRun:
-    """A search that ends with what it has after `limit_s` seconds from now."""
-    deadline = time.monotonic() + limit_s
-    return SearchRun(should_stop=lambda: time.monotonic() > deadline)
 
 
 def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,10 +76,7 @@ class SearchRequest:
 
     def run(self) -> SearchRun:
         """How the search is run: the time limit begins now."""
-        if self.time_limit_s is None:
-            return SearchRun(seed=self.seed)
-        deadline = time.monotonic() + self.time_limit_s
-        return SearchRun(should_stop=lambda: time.monotonic() > deadline, seed=self.seed)
+        return SearchRun(seed=self.seed) if self.time_limit_s is None else SearchRun.for_seconds(self.time_limit_s, self.seed)
 
 
 def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from .graph import IndexSet
 from .planning import How, Planned, merge_rounds
 from .record import CostedCandidate, RunRecord, search_candidates
-from .search import SearchProblem, SearchRun, allowed_indices, parse_constraints, solve_for
+from .search import SearchProblem, SearchRun, after, allowed_indices, parse_constraints, solve_for
 from .search.weights import Weights
 from .trace_file import BOUND_BYTES, TraceWriter
 from .trace_reporter import Told, TraceReporter
@@ -46,7 +46,7 @@ def trace(
     with TraceWriter(file) as writer:
         reporter = TraceReporter(writer, told, bound_bytes)
         with suppress(_OutOfTime):
-            _Searches(record, reporter, began + limit_s).run()
+            _Searches(record, reporter, limit_s).run()
         writer.finish({**reporter.over(), "nodes": len(record.graph), "seconds": time.monotonic() - began})
 
 
@@ -57,10 +57,10 @@ class _OutOfTime(Exception):
 class _Searches:
     """The first search and one for each round of merging; or the one search of a run over known costs."""
 
-    def __init__(self, record: RunRecord, reporter: TraceReporter, deadline: float):
+    def __init__(self, record: RunRecord, reporter: TraceReporter, limit_s: float):
         self._record = record
         self._reporter = reporter
-        self._how = How.given(record.plan.options, lambda: time.monotonic() > deadline)
+        self._how = How.given(record.plan.options, after(limit_s))
         self._merged = {(item.target, item.inside): item for item in record.candidates if _is_merged(item)}
         self._done = 0
 

@@ -26,7 +26,7 @@ from collage_core.errors import InfeasibleError
 from collage_core.model import load_model
 from collage_core.options import Options
 from collage_core.planning import Planned, merge_rounds, search_first
-from collage_core.search import FEMTOSECONDS, SEARCHERS, SearchProblem, SearchResult, SearchRun, parse_constraints, solve
+from collage_core.search import FEMTOSECONDS, SEARCHERS, SearchProblem, SearchResult, SearchRun, after, parse_constraints, solve
 
 REPEATS = 3
 ENOUGH_S = 20.0
@@ -119,9 +119,8 @@ class Once:
     def merge_seconds(self) -> dict[str, Any]:
         """How long the rounds of merging take after the search, and what they bring."""
         began = time.perf_counter()
-        deadline = time.monotonic() + MERGE_LIMIT_S
         planned = Planned(self.first, self.first, self.problem, self.run.costed)
-        self.run.costing.how = replace(self.run.costing.how, should_stop=lambda: time.monotonic() > deadline)
+        self.run.costing.how = replace(self.run.costing.how, should_stop=after(MERGE_LIMIT_S))
         planned = merge_rounds(planned, self.run.costing.search_over, self.run.costing.cost_merged, pipeline.ignore)
         return {"merge_s": time.perf_counter() - began, "merged_total_s": planned.final.total / FEMTOSECONDS}
 
@@ -129,9 +128,8 @@ class Once:
 def searcher_figures(problem: SearchProblem, name: str) -> dict[str, Any]:
     """What the searcher `name` reaches within `SEARCHER_LIMIT_S`, and at what price."""
     began = time.perf_counter()
-    deadline = time.monotonic() + SEARCHER_LIMIT_S
     try:
-        result = solve(problem, (), name, SearchRun(should_stop=lambda: time.monotonic() > deadline))
+        result = solve(problem, (), name, SearchRun.for_seconds(SEARCHER_LIMIT_S))
     except InfeasibleError as error:
         return {"seconds": time.perf_counter() - began, "total_s": None, "reason": error.message}
     return {

@@ -12,7 +12,7 @@ from .problem import FEMTOSECONDS, HOST_NAME, FlowTensor, SearchCandidate, Searc
 from .prune import prune
 from .regret import Regret, Regrets, regret_intervals, regrets, regrets_within
 from .result import cycle, plan_total, plan_transitions
-from .searcher import Searcher, SearchReporter, SearchResult, SearchRun, never
+from .searcher import Searcher, SearchReporter, SearchResult, SearchRun, after, never
 from .solve import DEFAULT, SEARCHERS, infeasible, is_feasible, solve
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "SearchRun",
     "Searcher",
     "Transition",
+    "after",
     "allowed_indices",
     "cycle",
     "femtoseconds",

@@ -6,6 +6,7 @@ found and what it proved of it. Plain data in, plain data out.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -95,6 +96,12 @@ def never() -> bool:
     return False
 
 
+def after(limit_s: float) -> Callable[[], bool]:
+    """Stops a search `limit_s` seconds from now."""
+    deadline = time.monotonic() + limit_s
+    return lambda: time.monotonic() > deadline
+
+
 @dataclass(frozen=True, slots=True)
 class SearchRun:
     """How one search is run.
@@ -108,6 +115,11 @@ class SearchRun:
     reporter: SearchReporter = field(default_factory=SearchReporter)
     should_stop: Callable[[], bool] = never
     seed: int = 0
+
+    @classmethod
+    def for_seconds(cls, limit_s: float, seed: int = 0) -> SearchRun:
+        """One that ends with what it has `limit_s` seconds from now."""
+        return cls(should_stop=after(limit_s), seed=seed)
 
 
 QUIET = SearchRun()
