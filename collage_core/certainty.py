@@ -16,7 +16,7 @@ from dataclasses import replace
 from .cost import Cost
 from .errors import InfeasibleError
 from .planning import How, Planned, searched
-from .record import CostedCandidate
+from .record import usable
 from .rules import HOST_TARGET, CandidatePartition
 from .search import FEMTOSECONDS, Constraint, SearchCandidate, SearchProblem, SearchResult, femtoseconds
 
@@ -109,18 +109,14 @@ def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
     return sum(_rank(problem, index) * len(problem.candidates[index].inside) for index in chosen)
 
 
-def _usable(planned: Planned) -> list[CostedCandidate]:
-    return [item for item in planned.costed if not item.cost.is_invalid]
-
-
 def _errors(planned: Planned) -> list[float]:
     """Standard error in seconds of each candidate of the problem."""
-    return [standard_error_s(item.cost) for item in _usable(planned)]
+    return [standard_error_s(item.cost) for item in usable(planned.costed)]
 
 
 def _sorts(planned: Planned) -> list[object]:
     """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
-    held = [item.held for item in _usable(planned)]
+    held = [item.held for item in usable(planned.costed)]
     return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]
 
 

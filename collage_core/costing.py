@@ -152,8 +152,7 @@ class Costing:
 
     def _places(self, costed: list[CostedCandidate]) -> list[int]:
         """Places in `costed` of the best plan's candidates."""
-        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-        return [usable[index] for index in self._solved(costed).final.chosen]
+        return self._solved(costed).places
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """What is searched where candidates cost what `costed` says."""
@@ -177,9 +176,7 @@ class Costing:
         """The best plan, all of it measured where costs are."""
         while True:
             planned = self._solved(costed, self.emit)
-            usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-            chosen = [usable[index] for index in planned.final.chosen]
-            more = self.lazy.measured(costed, chosen) if self.lazy is not None and not self.lazy.is_cut_off else None
+            more = self.lazy.measured(costed, planned.places) if self.lazy is not None and not self.lazy.is_cut_off else None
             if more is None:
                 return planned
             costed = more

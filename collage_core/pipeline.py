@@ -248,9 +248,7 @@ class Run:
 
     def do_without_worst(self, error: float) -> bool:
         """Search again without the partition of the plan that errs most; False where none errs, or there is no plan without it."""
-        usable = [place for place, item in enumerate(self.planned.costed) if not item.cost.is_invalid]
-        chosen = [usable[index] for index in self.planned.final.chosen]
-        place = max(chosen, key=lambda place: self.planned.costed[place].cost.error or 0.0)
+        place = max(self.planned.places, key=lambda place: self.planned.costed[place].cost.error or 0.0)
         worst = self.planned.costed[place]
         if not worst.cost.error:
             return False

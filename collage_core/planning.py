@@ -14,7 +14,7 @@ from .cost.cost import Cost
 from .events import Emit, PlanImproved, SearchProgress
 from .graph import DataflowGraph
 from .plan import PlacedPartition, PlacedTransition, Plan
-from .record import CostedCandidate, flow_tensors, search_candidates
+from .record import CostedCandidate, flow_tensors, places_of, search_candidates
 from .rules import HOST_TARGET
 from .search import (
     DEFAULT,
@@ -72,6 +72,11 @@ class Planned:
     final: SearchResult
     problem: SearchProblem
     costed: list[CostedCandidate]
+
+    @property
+    def places(self) -> list[int]:
+        """Where in `costed` the candidates of the plan stand."""
+        return places_of(self.final.chosen, self.costed)
 
 
 SearchOver = Callable[[list[CostedCandidate]], Planned]

@@ -203,13 +203,23 @@ def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
     return tuple(made)
 
 
+def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
+    """Those that a plan may hold: one for each candidate of the problem, in its order."""
+    return [item for item in costed if not item.cost.is_invalid]
+
+
+def places_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
+    """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
+    places = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+    return [places[index] for index in chosen]
+
+
 def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidate, ...]:
     """The usable ones, as the search sees them."""
     made = []
-    for item in costed:
-        if not item.cost.is_invalid:
-            cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
-            made.append(SearchCandidate(item.inside, item.target, cost, item.held))
+    for item in usable(costed):
+        cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
+        made.append(SearchCandidate(item.inside, item.target, cost, item.held))
     return tuple(made)
 
 

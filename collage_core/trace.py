@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .graph import IndexSet
 from .planning import How, Planned, merge_rounds
-from .record import CostedCandidate, RunRecord, search_candidates
+from .record import CostedCandidate, RunRecord, search_candidates, usable
 from .search import SearchProblem, SearchRun, after, allowed_indices, parse_constraints, solve_for
 from .search.weights import Weights
 from .trace_file import BOUND_BYTES, TraceWriter
@@ -76,10 +76,9 @@ class _Searches:
         return self._search(costed, f"merging, round {self._done}")
 
     def _search(self, costed: list[CostedCandidate], title: str) -> Planned:
-        usable = [item for item in costed if not item.cost.is_invalid]
-        problem = self._record.problem.with_candidates(search_candidates(usable))
+        problem = self._record.problem.with_candidates(search_candidates(costed))
         constraints = parse_constraints([dict(item) for item in self._record.plan.constraints], problem)
-        self._reporter.begin(title, problem, usable, self._weights(problem, allowed_indices(problem, constraints)))
+        self._reporter.begin(title, problem, usable(costed), self._weights(problem, allowed_indices(problem, constraints)))
         run = SearchRun(self._reporter, self._how.should_stop)
         result = solve_for(problem, self._how.objective, constraints, self._how.search, run)
         if result.stopped:

@@ -30,7 +30,7 @@ from collage_core.lazy import SHARE, LazyCosts
 from collage_core.model import OnnxModel, default_accuracy, load_model
 from collage_core.options import Options, usable_cores
 from collage_core.pipeline import partition
-from collage_core.record import CostedCandidate, RunRecord, search_candidates
+from collage_core.record import CostedCandidate, RunRecord, places_of, search_candidates
 from collage_core.rules import HOST_TARGET, CandidatePartition, make_candidate
 from collage_core.samples import resolve
 from collage_core.search import solve
@@ -97,8 +97,7 @@ class Replay:
         return {candidate: self.costs[candidate] for candidate in wanted}
 
     def places(self, costed: list[CostedCandidate]) -> list[int]:
-        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-        return [usable[index] for index in solve(self._problem(costed)).chosen]
+        return places_of(solve(self._problem(costed)).chosen, costed)
 
     def _problem(self, costed: list[CostedCandidate]) -> Any:
         return self.record.problem.with_candidates(search_candidates(costed))

@@ -14,7 +14,7 @@ from collage_core.cost import Cost
 from collage_core.cost.prediction import Predictor
 from collage_core.graph import DataflowGraph, IndexSet
 from collage_core.lazy import NOT_MEASURED, SHARE, LazyCosts
-from collage_core.record import CostedCandidate, RunRecord, search_candidates
+from collage_core.record import CostedCandidate, RunRecord, places_of, search_candidates
 from collage_core.rules import HOST_TARGET, CandidatePartition, make_candidate
 from collage_core.search import solve
 
@@ -48,8 +48,7 @@ class Recorded:
         return {candidate: self.costs[candidate] for candidate in wanted}
 
     def places(self, costed: list[CostedCandidate]) -> list[int]:
-        usable = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-        return [usable[index] for index in self.chosen(costed)[0]]
+        return places_of(self.chosen(costed)[0], costed)
 
     def chosen(self, costed: list[CostedCandidate]) -> tuple[tuple[int, ...], int]:
         result = solve(self.record.problem.with_candidates(search_candidates(costed)))
@@ -84,8 +83,7 @@ def test_where_only_small_candidates_are_there_little_is_lost(name: str) -> None
     (chosen, total), (_, least) = recorded.chosen(costed), recorded.chosen(everything)
     assert total <= 1.1 * least, "the bounds are heuristic; `make bench-costs` says what they lose"
     assert len(recorded.asked) <= 0.45 * recorded.distinct
-    usable = [item for item in costed if not item.cost.is_invalid]
-    assert {usable[index].cost.source for index in chosen} == {"measured"}
+    assert {costed[place].cost.source for place in places_of(chosen, costed)} == {"measured"}
 
 
 def test_what_was_not_measured_is_an_estimate_and_says_so() -> None:
