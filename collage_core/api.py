@@ -8,9 +8,8 @@ from typing import Any
 
 from .cost.function import KIND, CostFunction, function_name
 from .errors import CollageError
-from .events import Emit
+from .events import Emit, ignore
 from .options import Options
-from .pipeline import ignore
 from .pipeline import partition as run
 from .record import RunRecord
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from .cost import Cost
 from .errors import InfeasibleError
+from .events import ignore
 from .planning import How, Planned, searched
 from .record import usable
 from .rules import HOST_TARGET, CandidatePartition
@@ -52,7 +53,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], how: How, see
         shift = {sort: draw.gauss() for sort in dict.fromkeys(sorts)}
         moved = [_moved(c, shift[sort] * error) for c, sort, error in zip(planned.problem.candidates, sorts, errors, strict=True)]
         problem = planned.problem.with_candidates(moved)
-        for index in searched(problem, constraints, how, lambda event: None).chosen:
+        for index in searched(problem, constraints, how, ignore).chosen:
             place = moved[index].target, moved[index].inside
             if place in stayed:
                 stayed[place] += 1
@@ -95,7 +96,7 @@ def noise_s(planned: Planned) -> float:
 
 def _other(problem: SearchProblem, constraints: Sequence[Constraint], how: How) -> SearchResult | None:
     try:
-        return searched(problem, constraints, how, lambda event: None)
+        return searched(problem, constraints, how, ignore)
     except InfeasibleError:
         return None
 

@@ -19,7 +19,7 @@ from .collector import no_collector
 from .cost import Cost, CostEstimator, Known, LazyEstimator, Measuring, make_estimator
 from .cost.function import CostFunction
 from .errors import Cancelled
-from .events import CandidateBuilding, CandidateCosted, Emit, Event, Note
+from .events import CandidateBuilding, CandidateCosted, Emit, Event, Note, ignore
 from .finding import Found
 from .graph import IndexSet
 from .lazy import SHARE, LazyCosts, is_bound
@@ -32,10 +32,6 @@ from .toolchains import DescribedToolchain
 
 if TYPE_CHECKING:
     from .cost.place import Place
-
-
-def ignore(event: Event) -> None:
-    """Listens to nothing."""
 
 
 class Costing:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .cost import CostEstimator, LazyEstimator, make_estimator
-from .events import Emit, Event
+from .events import Emit, ignore
 from .finding import Found, Phases, model_document
 from .lazy import SHARE
 from .options import Options
@@ -29,10 +29,6 @@ HAND_OVER_S = 1.0
 BUILDS_FOR_HAND_OVERS = 2
 """Kernels that are built for each target whose hand-overs are measured: one of each size."""
 NOT_COUNTED = "partitions merged after the search, and building the plan and its baselines, come on top"
-
-
-def ignore(event: Event) -> None:
-    """Listens to nothing."""
 
 
 @dataclass(frozen=True)

@@ -125,3 +125,7 @@ class Note(Event):
 
 Emit = Callable[[Event], None]
 """What the pipeline calls with each event."""
+
+
+def ignore(event: Event) -> None:
+    """Listens to nothing."""

@@ -20,9 +20,9 @@ from . import finding
 from .certainty import by_priority_within_noise, noise_s, stability
 from .cost import Cost
 from .cost.function import CostFunction
-from .costing import Costing, ignore
+from .costing import Costing
 from .errors import AccuracyError, CollageError, InfeasibleError
-from .events import Emit, Note
+from .events import Emit, Note, ignore
 from .finding import Found, Phases, model_document
 from .model import OnnxModel, load_model
 from .options import Options

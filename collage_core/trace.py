@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from .events import ignore
 from .graph import IndexSet
 from .planning import How, Planned, merge_rounds
 from .record import CostedCandidate, RunRecord, search_candidates, usable
@@ -69,7 +70,7 @@ class _Searches:
             self._search(self._record.candidates, "the search")
             return
         first = [item for item in self._record.candidates if not _is_merged(item)]
-        merge_rounds(self._search(first, "the first search"), self._round, self._known, lambda event: None)
+        merge_rounds(self._search(first, "the first search"), self._round, self._known, ignore)
 
     def _round(self, costed: list[CostedCandidate]) -> Planned:
         self._done += 1

@@ -23,6 +23,7 @@ import bench_models
 
 from collage_core import pipeline
 from collage_core.errors import InfeasibleError
+from collage_core.events import ignore
 from collage_core.model import load_model
 from collage_core.options import Options
 from collage_core.planning import Planned, merge_rounds, search_first
@@ -88,14 +89,14 @@ class Once:
     """
 
     def __init__(self, path: Path, options: Options):
-        self.run = pipeline.Run(path, options, pipeline.ignore)
+        self.run = pipeline.Run(path, options, ignore)
         phases = self.run.phases.seconds
         self.seconds = {"find": (phases["specs"] or 0.0) + (phases["candidates"] or 0.0)}
         began = time.perf_counter()
         self.run.cost()
         costed = time.perf_counter()
         self.problem = self.run.costing.problem(self.run.costed)
-        self.first = search_first(self.problem, (), self.run.costing.how, pipeline.ignore)
+        self.first = search_first(self.problem, (), self.run.costing.how, ignore)
         self.seconds |= {"costs": costed - began, "search": time.perf_counter() - costed}
         self.seconds["sum"] = sum(self.seconds.values())
 
@@ -121,7 +122,7 @@ class Once:
         began = time.perf_counter()
         planned = Planned(self.first, self.first, self.problem, self.run.costed)
         self.run.costing.how = replace(self.run.costing.how, should_stop=after(MERGE_LIMIT_S))
-        planned = merge_rounds(planned, self.run.costing.search_over, self.run.costing.cost_merged, pipeline.ignore)
+        planned = merge_rounds(planned, self.run.costing.search_over, self.run.costing.cost_merged, ignore)
         return {"merge_s": time.perf_counter() - began, "merged_total_s": planned.final.total / FEMTOSECONDS}
 
 

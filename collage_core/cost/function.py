@@ -13,7 +13,7 @@ from numbers import Real
 from typing import Any
 
 from ..errors import Cancelled, CollageError
-from ..events import Emit, Note
+from ..events import Emit, Note, ignore
 from ..graph import DataflowGraph
 from ..rules import HOST_TARGET, CandidatePartition
 from ..toolchains.reasons import one_line
@@ -44,7 +44,7 @@ class FunctionEstimator:
 
     machine = ""
 
-    def __init__(self, function: CostFunction, emit: Emit = lambda event: None, should_stop: Callable[[], bool] | None = None):
+    def __init__(self, function: CostFunction, emit: Emit = ignore, should_stop: Callable[[], bool] | None = None):
         self._function = function
         self._words = f"the function {function_name(function)!r}"
         self.name = f"{KIND}{function_name(function)}"

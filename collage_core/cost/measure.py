@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import Cancelled, CollageError
-from ..events import Emit, Note
+from ..events import Emit, Note, ignore
 from ..graph import DataflowGraph, IndexSet, SubGraph
 from ..model.base import Arrays, Model
 from ..rules import HOST_TARGET, CandidatePartition
@@ -30,7 +30,7 @@ from .estimator import Known
 from .place import Here, Place, swept_bytes
 from .records import CostKey, Record
 from .transition import TransitionModel
-from .transition_trial import TIMEOUT_S, TransitionMeter
+from .transition_trial import TransitionMeter
 from .trial import TrialLimits, TrialRunner, TrialTask
 from .trial_child import GetToolchain
 
@@ -95,7 +95,7 @@ class MeasureEstimator:
         *,
         percentile: float = 50.0,
         get_toolchain: GetToolchain = registry.get,
-        emit: Emit = lambda event: None,
+        emit: Emit = ignore,
         on_trial: Callable[[CandidatePartition, int, int], None] = lambda candidate, done, total: None,
         should_stop: Callable[[], bool] | None = None,
         limits: TrialLimits | None = None,
@@ -119,10 +119,10 @@ class MeasureEstimator:
         self.machine = self._place.machine
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(
-            get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._place.limits.build_s), self._place
+            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
         self._calls = call_rounds and CallMeter(
-            call_rounds, get_toolchain, threads, database, emit, should_stop, min(TIMEOUT_S, self._place.limits.build_s), self._place
+            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
         self.most_s: float | None = None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import CollageError
-from ..events import Emit, Note
+from ..events import Emit, Note, ignore
 from ..graph import DataflowGraph
 from ..rules import HOST_TARGET, CandidatePartition
 from .call_meter import CALL
@@ -47,7 +47,7 @@ class ReplayEstimator:
         CollageError: the file cannot be read or is neither of these.
     """
 
-    def __init__(self, where: str | Path, *, percentile: float = 50.0, emit: Emit = lambda event: None):
+    def __init__(self, where: str | Path, *, percentile: float = 50.0, emit: Emit = ignore):
         self._source: _Source = _open(where, percentile, emit)
         self.name = f"replay:{self._source.name}"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import CollageError
-from ..events import Emit, Note
+from ..events import Emit, Note, ignore
 from ..graph import DataflowGraph
 from ..rules import HOST_TARGET, CandidatePartition
 from ..toolchains import DescribedToolchain, Toolchain
@@ -98,7 +98,7 @@ class RooflineEstimator:
     name = "roofline"
     machine = ""
 
-    def __init__(self, toolchains: Mapping[str, Toolchain], threads: int, emit: Emit = lambda event: None):
+    def __init__(self, toolchains: Mapping[str, Toolchain], threads: int, emit: Emit = ignore):
         self._described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
         self._rates = {name: described_rates(found) for name, found in self._described.items()}
         self._threads = threads

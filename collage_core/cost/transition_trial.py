@@ -12,25 +12,22 @@ interval of its median over the rounds); two sizes give a fixed part and a part 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
 from ..errors import CollageError
-from ..events import Emit, Note
 from ..graph import TensorType
-from ..isolation import Worker, WorkerError
+from ..isolation import WorkerError
 from ..model.probe import relu_model
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
 from ..toolchains.reasons import one_line
-from .database import CostDatabase
-from .place import Caller, Place
-from .records import MeasuredTransition, TransitionKey, machine_id
+from .meter import Meter
+from .records import MeasuredTransition, TransitionKey
 from .rounds import calm_rounds, sure_extra
 from .steadiness import OwnSpeed
 from .transition import Transition, TransitionModel
@@ -42,39 +39,22 @@ ROUNDS = 9
 _ROUND_S = 0.004
 _MOST_RUNS = 50
 _TOO_SLOW_S = 0.02
-TIMEOUT_S = 60.0
 
 
-class TransitionMeter:
-    """Measures each ordered pair of targets once, and keeps it in the database.
-
-    Args:
-        place: Where to measure; a worker process of this machine unless given.
+@dataclass(kw_only=True, eq=False)
+class TransitionMeter(Meter):
+    """Measures each ordered pair of targets once.
 
     Attributes:
+        get_toolchain: Finds a toolchain by name, in the worker; a module-level function.
         model: What is known so far.
     """
 
-    def __init__(
-        self,
-        get_toolchain: GetToolchain,
-        threads: int,
-        database: CostDatabase,
-        emit: Emit = lambda event: None,
-        should_stop: Callable[[], bool] | None = None,
-        timeout_s: float = TIMEOUT_S,
-        place: Place | None = None,
-    ):
-        self._get_toolchain = get_toolchain
-        self._threads = threads
-        self._database = database
-        self._emit = emit
-        self._should_stop = should_stop
-        self._timeout_s = timeout_s
-        self._caller: Caller = place.caller() if place else Worker()
-        self._machine = place.machine if place else machine_id()
+    get_toolchain: GetToolchain
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._pairs: dict[tuple[str, str], Transition] = {}
-        self._told: set[str] = set()
         self.model = TransitionModel(self._pairs)
 
     def measure(self, versions: Mapping[str, str]) -> TransitionModel:
@@ -89,47 +69,38 @@ class TransitionMeter:
             note = refusals[pair[0]] or refusals[pair[1]]
             measured = MeasuredTransition(note=note) if note else self._measured(*pair)
             self._keep(pair, measured)
-            self._database.put_transition(self._key(pair, versions), measured)
+            self.database.put_transition(self._key(pair, versions), measured)
         return self.model
 
-    def close(self) -> None:
-        """End the worker."""
-        self._caller.close()
-
     def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
-        found = self._database.get_transition(self._key(pair, versions))
+        found = self.database.get_transition(self._key(pair, versions))
         if found is not None:
             self._keep(pair, found)
         return found is not None
 
     def _keep(self, pair: tuple[str, str], measured: MeasuredTransition) -> None:
         self._pairs[pair] = Transition(measured.fixed_s, measured.per_byte_s)
-        if measured.note and measured.note not in self._told:
-            self._told.add(measured.note)
-            self._emit(Note(measured.note))
+        self._tell(measured.note)
 
     def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
         maker, reader = pair
-        return TransitionKey(maker, reader, versions[maker], versions[reader], self._threads, self._machine)
+        return TransitionKey(maker, reader, versions[maker], versions[reader], self.threads, self.place.machine)
 
     def _refusal(self, target: str) -> str:
         """Why the target cannot do the Relu, so that it is met once and not pair by pair; empty where it can."""
         try:
-            self._call(prepare, self._get_toolchain, target, self._threads)
+            self._call(prepare, self.get_toolchain, target, self.threads)
         except (CollageError, WorkerError) as error:
             return f"hand-overs to and from {target} cannot be measured and count as free: {one_line(error)}"
         return ""
 
     def _measured(self, maker: str, reader: str) -> MeasuredTransition:
         try:
-            fixed_s, per_byte_s = self._call(measure_pair, self._get_toolchain, maker, reader, self._threads)
+            fixed_s, per_byte_s = self._call(measure_pair, self.get_toolchain, maker, reader, self.threads)
         except (CollageError, WorkerError) as error:
             why = one_line(error)
             return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {why}")
         return MeasuredTransition(fixed_s, per_byte_s)
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return self._caller.call(function, *args, timeout_s=self._timeout_s, should_stop=self._should_stop)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..cost.records import Record
 from ..cost.trial import TrialLimits, TrialTask
 from ..cost.trial_child import GetToolchain
 from ..errors import Cancelled, CollageError
-from ..events import Emit, Note
+from ..events import Emit, Note, ignore
 from ..isolation import WorkerError
 from ..toolchains import registry
 from ..toolchains.base import Availability
@@ -74,7 +74,7 @@ class FleetRunner:
         swept_bytes: int = 0,
         get_toolchain: GetToolchain = registry.get,
         machine: str | None = None,
-        emit: Emit = lambda event: None,
+        emit: Emit = ignore,
         rejoin_s: float = REJOIN_S,
     ):
         self.limits = limits

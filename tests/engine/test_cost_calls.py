@@ -17,7 +17,7 @@ from collage_core.cost.trial import TrialLimits
 from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.isolation import WorkerDied
-from collage_core.toolchains import Availability, registry
+from collage_core.toolchains import Availability
 
 ROUNDS = {"steady": [2e-6, 2.1e-6, 2.2e-6], "noisy": [-1e-6, 1e-6] * 8, "cheaper": [-5e-7] * 15}
 TOLD = {
@@ -76,7 +76,7 @@ def place() -> Elsewhere:
 
 
 def meter(database: CostDatabase, place: Elsewhere, events: list[Event]) -> CallMeter:
-    return CallMeter(call_rounds, registry.get, 2, database, events.append, place=place)
+    return CallMeter(threads=2, database=database, place=place, emit=events.append, call_rounds=call_rounds)
 
 
 def test_calls_are_measured_once_and_kept(database: CostDatabase, place: Elsewhere) -> None:

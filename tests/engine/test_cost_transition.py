@@ -10,11 +10,13 @@ import pytest
 
 from collage_core.cost import steadiness
 from collage_core.cost.database import CostDatabase
+from collage_core.cost.place import Here
 from collage_core.cost.records import MeasuredTransition, TransitionKey, machine_id
 from collage_core.cost.rounds import LONGEST_S, calm_rounds, sure_extra
 from collage_core.cost.steadiness import OwnSpeed
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.cost.transition_trial import SIZES, TransitionMeter, fit
+from collage_core.cost.trial import TrialLimits, TrialRunner
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
@@ -114,9 +116,14 @@ def database(tmp_path: Path) -> CostDatabase:
     return CostDatabase(tmp_path / "costs.sqlite3")
 
 
+def meter_of(database: CostDatabase, events: list[Event], limits: TrialLimits | None = None) -> TransitionMeter:
+    here = Here(TrialRunner(registry.get, 1, 0.0, limits or TrialLimits()), registry.get)
+    return TransitionMeter(threads=1, database=database, place=here, emit=events.append, get_toolchain=registry.get)
+
+
 def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
     events: list[Event] = []
-    meter = TransitionMeter(registry.get, 1, database, events.append)
+    meter = meter_of(database, events)
     model = meter.measure({"numpy": "1", "babbles": "1"})
     meter.close()
     assert set(model.pairs) == {("numpy", "babbles"), ("babbles", "numpy")}
@@ -132,7 +139,7 @@ def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
 def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
     for maker, reader in (("numpy", "hangs_at_build"), ("hangs_at_build", "numpy")):
         database.put_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()), MeasuredTransition(4.0, 2.0))
-    meter = TransitionMeter(registry.get, 1, database)
+    meter = meter_of(database, [])
     assert meter.measure({"numpy": "1", "hangs_at_build": "1"}).cost_s("hangs_at_build", "numpy", 1, "float32") == 6.0
     meter.close()
 
@@ -149,7 +156,7 @@ def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_p
     said = [Note(f"hand-overs to and from {target} cannot be measured and count as free: {why}")]
     for _ in range(2):
         events: list[Event] = []
-        meter = TransitionMeter(registry.get, 1, database, events.append, timeout_s=2.0)
+        meter = meter_of(database, events, TrialLimits(build_s=2.0))
         model = meter.measure({"numpy": "1", target: "1", "babbles": "1"})
         meter.close()
         assert events == said

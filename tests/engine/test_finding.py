@@ -11,7 +11,7 @@ import pytest
 
 from collage_core import pipeline
 from collage_core.cost import Cost
-from collage_core.events import CandidateCosted, Event, Note
+from collage_core.events import CandidateCosted, Event, Note, ignore
 from collage_core.finding import Found, Phases
 from collage_core.graph import IndexSet
 from collage_core.options import Options
@@ -115,7 +115,7 @@ def test_what_is_deferred_is_costed_at_once_only_where_costs_are_cheap(mock: str
     files = hook(tmp_path, '[rule]\nrule = "op_predicate"')
     monkeypatch.setattr("collage_core.toolchains.described.DescribedToolchain.rule", lambda self, options: Late())
     options = Options(("hook",), costs=mock, toolchain_files=files, fold=False)
-    found = Found("mini_mnist", options, Phases(pipeline.ignore), pipeline.ignore)
+    found = Found("mini_mnist", options, Phases(ignore), ignore)
     assert [candidate.deferred for candidate in found.by_target["hook"]].count(True) == 1
     assert found.costed_first == found.candidates
     found.options = Options(("hook",), costs="measure", toolchain_files=files, fold=False)
