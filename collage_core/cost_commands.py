@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -160,10 +160,6 @@ def _cutoff(older_than: str) -> str:
         raise CollageError(f"--older-than is {older_than!r}, it must be hours, days or weeks", "such as 12h, 90d or 4w", "bad_option")
     time = datetime.now(UTC) - timedelta(hours=int(given[1]) * _HOURS[given[2]])
     return time.isoformat(timespec="seconds")
-
-
-def _documents(rows: Sequence[tuple[Any, Any]]) -> list[dict[str, Any]]:
-    return [{**asdict(key), **asdict(value)} for key, value in rows]
 
 
 def _show_groups(groups: list[Group]) -> None:

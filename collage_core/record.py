@@ -17,7 +17,7 @@ from typing import Any
 
 from .cost.cost import Cost
 from .errors import CollageError
-from .graph import DataflowGraph, IndexSet, indices_of
+from .graph import DataflowGraph, IndexSet
 from .plan import Plan, plan_from_json
 from .rules import CandidatePartition
 from .search import (
@@ -221,11 +221,6 @@ def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidat
         cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
         made.append(SearchCandidate(item.inside, item.target, cost, item.held))
     return tuple(made)
-
-
-def names_of(graph: DataflowGraph, bits: int) -> tuple[str, ...]:
-    """Names of the nodes in `bits`."""
-    return tuple(graph.nodes[index].name for index in indices_of(bits))
 
 
 def write_record(record: RunRecord, path: Path) -> None:

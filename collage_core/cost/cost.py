@@ -1,25 +1,12 @@
 """`Cost`: what one run of a candidate takes, how that is known, and how sure it is.
 
-Seeds: RFC 62 (0.81), "Util Datatypes", Appendix E; design, "Cost of a plan". Plain data; seconds outside, integers of
-femtoseconds inside the search, so that sums don't depend on their order.
+Seeds: RFC 62 (0.81), "Util Datatypes", Appendix E; design, "Cost of a plan". Plain data, in seconds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-
-FEMTOSECONDS = 10**15
-
-
-def to_femtoseconds(seconds: float) -> int:
-    """Seconds as the integer that the search adds up."""
-    return round(seconds * FEMTOSECONDS)
-
-
-def to_seconds(femtoseconds: int) -> float:
-    """The search's integer as seconds."""
-    return femtoseconds / FEMTOSECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from .recruiting import Recruiter
 from .tracker import Address, Registered, TrackerLost, check_key, show_address, unreachable
 from .wire import Description, Settings
 
-DEFAULT_KEY = "collage"
 BUSY_S = 20.0
 """How long to wait for workers that are all busy: those of a run that just ended are free again within seconds."""
 REJOIN_S = 30.0

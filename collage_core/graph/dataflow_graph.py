@@ -164,11 +164,6 @@ class DataflowGraph:
         return len(self.nodes)
 
     @cached_property
-    def all_bits(self) -> int:
-        """Every node."""
-        return (1 << len(self.nodes)) - 1
-
-    @cached_property
     def types(self) -> Mapping[str, TensorType]:
         """The type of every tensor that the host or a node makes (constants are not among them)."""
         made = {tensor.name: tensor.type for tensor in self.inputs}
@@ -233,11 +228,6 @@ class DataflowGraph:
     def predecessors(self) -> tuple[int, ...]:
         """For each node the bits of the nodes whose tensors it reads."""
         return tuple(bits_of(sources) for sources in self.sources)
-
-    @cached_property
-    def successors(self) -> tuple[int, ...]:
-        """For each node the bits of the nodes that read its tensors."""
-        return tuple(bits_of(consumers) for consumers in self.consumers)
 
     @cached_property
     def downstream(self) -> tuple[int, ...]:

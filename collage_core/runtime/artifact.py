@@ -99,20 +99,6 @@ class Artifact:
                 break
         return samples
 
-    def time_partitions(self, arrays: Mapping[str, np.ndarray], repeat: int = 5) -> dict[str, list[float]]:
-        """Seconds of each partition that the module calls, by id, in `repeat` inferences. TVM's own are not among them."""
-        self._give(arrays)
-        samples: dict[str, list[float]] = {partition.entry.id: [] for partition in self._partitions}
-        for partition in self._partitions:
-            partition.record = samples[partition.entry.id].append
-        try:
-            for _ in range(repeat):
-                self._call()
-        finally:
-            for partition in self._partitions:
-                partition.record = None
-        return samples
-
     def _give(self, arrays: Mapping[str, np.ndarray]) -> None:
         check_inputs(self.inputs, arrays)
         for tensor, argument in zip(self.inputs, self._given, strict=True):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ class PackedPartition:
 
     Attributes:
         failure: What the kernel raised in the last call, which the virtual machine would only report as text.
-        record: Where the seconds of each call go, if anywhere.
     """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
@@ -30,7 +27,6 @@ class PackedPartition:
         self._run = kernel.run
         self._arity = len(entry.inputs)
         self._kinds = [(tensor.type.shape, numpy_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
-        self.record: Callable[[float], None] | None = None
         self._addresses: list[int] = []
 
     def __call__(self, *tensors: Any) -> None:
@@ -38,12 +34,7 @@ class PackedPartition:
         try:
             if addresses != self._addresses:
                 self._bind(addresses)
-            if self.record is None:
-                self._run()
-            else:
-                begin = time.perf_counter()
-                self._run()
-                self.record(time.perf_counter() - begin)
+            self._run()
         except Exception as error:
             self.failure = error
             raise

@@ -1,6 +1,6 @@
 """Phase 3: the cheapest well-formed plan, why, and what else there was. Plain data in, plain data out (see README.md)."""
 
-from .conflict import find_conflict, is_coverable
+from .conflict import find_conflict
 from .constraints import Constraint, allowed_indices, parse_constraints
 from .k_best import k_best, plans_in_order
 from .lines import ProblemMistake
@@ -41,7 +41,6 @@ __all__ = [
     "femtoseconds",
     "find_conflict",
     "infeasible",
-    "is_coverable",
     "is_feasible",
     "k_best",
     "k_best_for",

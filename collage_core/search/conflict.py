@@ -21,12 +21,6 @@ Layer = dict[int, tuple[int, int, int]]
 """Nodes covered ahead → (node, nodes covered ahead there, candidate placed there or -1) from which that is reached."""
 
 
-def is_coverable(problem: SearchProblem, usable: Sequence[int]) -> bool:
-    """Whether there is a well-formed plan over the candidates `usable`."""
-    refused = dict.fromkeys(set(range(len(problem.candidates))).difference(usable), 1)
-    return Feasibility(problem, refused).holds(1)
-
-
 def find_conflict(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
     """Indices of constraints that cannot hold together, while without any one of them the rest can.
 

@@ -17,11 +17,11 @@ from collage_core.search import (
     SearchCandidate,
     SearchProblem,
     find_conflict,
-    is_coverable,
     is_feasible,
     parse_constraints,
     solve,
 )
+from collage_core.search.conflict import Feasibility
 from collage_core.search.constraints import Constraint
 
 from .problems import every_plan, problems
@@ -76,6 +76,11 @@ def test_a_plan_exists_where_one_is_found_and_else_the_error_says_why(problem: S
     assert caught.value.uncovered == [node for node in range(problem.nodes) if not any(node in c.inside for c in left)]
     assert caught.value.hint
     assert "\n" not in caught.value.message
+
+
+def is_coverable(problem: SearchProblem, usable: Sequence[int]) -> bool:
+    refused = dict.fromkeys(set(range(len(problem.candidates))).difference(usable), 1)
+    return Feasibility(problem, refused).holds(1)
 
 
 @given(problem=PROBLEMS, data=st.data())

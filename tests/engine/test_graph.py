@@ -79,9 +79,7 @@ def test_convexity_is_what_paths_say(on: DataflowGraph, bits: int) -> None:
         return
 
     def leads_back(node: int, left: bool) -> bool:
-        return any(
-            (left and reader in inside) or leads_back(reader, reader not in inside) for reader in IndexSet.from_bits(on.successors[node])
-        )
+        return any((left and reader in inside) or leads_back(reader, reader not in inside) for reader in on.consumers[node])
 
     re_entered = any(leads_back(node, False) for node in inside)
     assert bool(SubGraph(on, IndexSet(inside)).re_entered) == re_entered
