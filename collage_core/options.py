@@ -125,6 +125,11 @@ class Options:
     def is_measured(self) -> bool:
         return self.costs == "measure"
 
+    @property
+    def builds(self) -> bool:
+        """Whether the plan is built and compared with the reference."""
+        return self.is_measured or self.out is not None
+
     def rule_options(self, target: str) -> RuleOptions:
         """What concerns the rules of `target`."""
         depth = self.max_depth.get(target, self.max_depth.get(""))

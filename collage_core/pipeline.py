@@ -87,7 +87,7 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
     if options.out is not None:
         make_folder(options.out)
         record.save(options.out)
-    if options.is_measured or options.out is not None:
+    if options.builds:
         record = _built(run, record)
         if options.out is not None:
             record.save(options.out)
@@ -124,6 +124,8 @@ class Run:
         self.is_over = never if options.time_limit_s is None else after(options.time_limit_s)
         self.found = Found(source, options, self.phases, emit)
         self.inputs = _inputs(self.found.model, options)
+        if options.inputs is None and options.builds and self.found.model.inputs_note:
+            emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         self.costing = Costing(self.found, self.inputs, options, emit, self.is_over, function)
 
     def close(self) -> None:

@@ -1,15 +1,18 @@
-"""`Costing`: progress that a person can read, whatever the estimator counts by itself."""
+"""`Costing`: progress that a person can read, whatever the estimator counts by itself; what a run says of its inputs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from collage_core.events import CandidateBuilding, CandidateCosted, Event
+from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.options import Options
-from collage_core.pipeline import partition
+from collage_core.pipeline import Run, partition
 from collage_core.terminal import Progress
+
+from .models import model_of, write
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +48,19 @@ def test_the_time_left_follows_from_the_trials(monkeypatch: pytest.MonkeyPatch) 
     assert progress._left(costed(3, 20)) == "  about 34 s left", "one trial took 2 s, 17 are left"
     assert progress._left(costed(4, 20)) == "  about 40 s left", "two took 5 s, 16 are left"
     assert progress._left(costed(20, 20)) == ""
+
+
+def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path: Path) -> None:
+    model = model_of("g (float[8,8] x) => (float[8,8] y) { [zero] a = Mul(x, z) [add] y = Add(a, z) }", {"z": np.float32(0)})
+    path, mine = write(tmp_path, model), tmp_path / "mine.npz"
+    np.savez(mine, x=np.ones((8, 8), np.float32))
+
+    def told(options: Options) -> list[Event]:
+        events: list[Event] = []
+        Run(path, options, events.append).close()
+        return [event for event in events if isinstance(event, Note)]
+
+    measured = {"costs_db": str(tmp_path / "costs.sqlite3"), "fold": False}
+    said = "no inputs that were tried change the outputs: comparing with the reference proves little (--inputs FILE.npz brings your own)"
+    assert told(Options(("onnxruntime",), **measured)) == [Note(said)]
+    assert told(Options(("onnxruntime",), **measured, inputs=mine)) == told(Options(("onnxruntime",), costs="roofline", fold=False)) == []
