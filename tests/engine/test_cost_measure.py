@@ -38,14 +38,14 @@ PATIENT = TrialLimits(timing=QUICK)
 SHORT = replace(PATIENT, build_s=1.5, run_s=1.5)
 RELU1, ADD1, RELU2, ADD2 = range(4)
 SINGLES = ((RELU1,), (ADD1,), (RELU2,), (ADD2,))
-OTHERS = ("Babbles", "Poisoned", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
+OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
 """Those that are well, in the end, or not there."""
 
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     others = (f"collage_test_toolchains:{name}" for name in OTHERS)
-    monkeypatch.setenv(registry.EXTRA, ",".join([*others, places(*PLACES)]))
+    monkeypatch.setenv(registry.EXTRA, ",".join([*others, "failing_toolchains:Poisoned", places(*PLACES)]))
 
 
 @pytest.fixture(scope="module")

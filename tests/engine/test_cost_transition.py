@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from misbehaviours import places
 
 from collage_core.cost import steadiness
 from collage_core.cost.database import CostDatabase
@@ -21,12 +22,12 @@ from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
 
-CLASSES = ("Numpy", "Babbles", "SegfaultsAtRun", "RefusesRelu", "HangsAtBuild")
+WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
 
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.EXTRA, ",".join(f"collage_test_toolchains:{name}" for name in CLASSES))
+    monkeypatch.setenv(registry.EXTRA, f"{WELL},{places('segfaults_at_run', 'refuses_relu', 'hangs_at_build')}")
 
 
 def test_model_has_a_fixed_part_and_one_per_byte() -> None:

@@ -21,7 +21,7 @@ LIMITS = TrialLimits(build_s=60, timing=TimingLimits(interval=-1.0, total_s=0.5,
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:HangsAtBuild")
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,failing_toolchains:HangsAtBuild")
 
 
 @pytest.fixture

@@ -1,47 +1,47 @@
-"""What each toolchain of `collage_test_toolchains` that misbehaves comes to: the stage, and the reason as the user reads it."""
+"""What each toolchain of `failing_toolchains` and `erring_toolchains` comes to: the stage, and the reason as the user reads it."""
 
 from __future__ import annotations
 
 PLACES = {
-    "segfaults_at_build": "SegfaultsAtBuild",
-    "segfaults_at_run": "SegfaultsAtRun",
-    "is_killed": "IsKilled",
-    "hangs_at_build": "HangsAtBuild",
-    "hangs_at_run": "HangsAtRun",
-    "hangs_when_timed": "HangsWhenTimed",
-    "wrong_numbers": "WrongNumbers",
-    "wrong_later": "WrongLater",
-    "wrong_shape": "WrongShape",
-    "makes_nan": "MakesNan",
-    "leaves_outputs": "LeavesOutputs",
-    "swaps_buffers": "SwapsBuffers",
-    "alternates": "Alternates",
-    "dithers": "Dithers",
-    "computes_once": "ComputesOnce",
-    "overwrites_input": "OverwritesInput",
-    "raises_oddly": "RaisesOddly",
-    "raises_much": "RaisesMuch",
-    "raises_mutely": "RaisesMutely",
-    "refuses_relu": "RefusesRelu",
-    "refuses_much": "RefusesMuch",
-    "refuses_without_stage": "RefusesWithoutStage",
-    "interrupts": "Interrupts",
-    "gives_up_for_all": "GivesUpForAll",
-    "leaves_quietly": "LeavesQuietly",
-    "asks_to_end": "AsksToEnd",
-    "gives_no_bytes": "GivesNoBytes",
-    "gives_text": "GivesText",
-    "fails_to_load": "FailsToLoad",
-    "loads_nothing": "LoadsNothing",
-    "lacks_library": "LacksLibrary",
-    "eats_memory": "EatsMemory",
-    "floods": "Floods",
-    "sends_no_pickle": "SendsNoPickle",
-    "sends_anything": "SendsAnything",
-    "answers_itself": "AnswersItself",
-    "closes_all": "ClosesAll",
+    "segfaults_at_build": "failing_toolchains:SegfaultsAtBuild",
+    "segfaults_at_run": "failing_toolchains:SegfaultsAtRun",
+    "is_killed": "failing_toolchains:IsKilled",
+    "hangs_at_build": "failing_toolchains:HangsAtBuild",
+    "hangs_at_run": "failing_toolchains:HangsAtRun",
+    "hangs_when_timed": "failing_toolchains:HangsWhenTimed",
+    "wrong_numbers": "erring_toolchains:WrongNumbers",
+    "wrong_later": "erring_toolchains:WrongLater",
+    "wrong_shape": "erring_toolchains:WrongShape",
+    "makes_nan": "erring_toolchains:MakesNan",
+    "leaves_outputs": "erring_toolchains:LeavesOutputs",
+    "swaps_buffers": "erring_toolchains:SwapsBuffers",
+    "alternates": "erring_toolchains:Alternates",
+    "dithers": "erring_toolchains:Dithers",
+    "computes_once": "erring_toolchains:ComputesOnce",
+    "overwrites_input": "erring_toolchains:OverwritesInput",
+    "raises_oddly": "failing_toolchains:RaisesOddly",
+    "raises_much": "failing_toolchains:RaisesMuch",
+    "raises_mutely": "failing_toolchains:RaisesMutely",
+    "refuses_relu": "failing_toolchains:RefusesRelu",
+    "refuses_much": "failing_toolchains:RefusesMuch",
+    "refuses_without_stage": "failing_toolchains:RefusesWithoutStage",
+    "interrupts": "failing_toolchains:Interrupts",
+    "gives_up_for_all": "failing_toolchains:GivesUpForAll",
+    "leaves_quietly": "failing_toolchains:LeavesQuietly",
+    "asks_to_end": "failing_toolchains:AsksToEnd",
+    "gives_no_bytes": "failing_toolchains:GivesNoBytes",
+    "gives_text": "failing_toolchains:GivesText",
+    "fails_to_load": "failing_toolchains:FailsToLoad",
+    "loads_nothing": "failing_toolchains:LoadsNothing",
+    "lacks_library": "failing_toolchains:LacksLibrary",
+    "eats_memory": "failing_toolchains:EatsMemory",
+    "floods": "failing_toolchains:Floods",
+    "sends_no_pickle": "failing_toolchains:SendsNoPickle",
+    "sends_anything": "failing_toolchains:SendsAnything",
+    "answers_itself": "failing_toolchains:AnswersItself",
+    "closes_all": "failing_toolchains:ClosesAll",
 }
-"""Name → class."""
+"""Name → module and class."""
 
 _NOTHING = r"^its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers"
 _ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be$"
@@ -91,4 +91,4 @@ REASONS = {
 
 def places(*names: str) -> str:
     """What ``COLLAGE_TOOLCHAINS`` must say for these."""
-    return ",".join(f"collage_test_toolchains:{PLACES[name]}" for name in names)
+    return ",".join(PLACES[name] for name in names)

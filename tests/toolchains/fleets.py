@@ -24,7 +24,7 @@ from collage_core.model.probe import relu_model
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLUGINS = ROOT / "tests" / "plugins"
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
-TOOLCHAINS = "collage_test_toolchains:Numpy,collage_test_toolchains:SegfaultsAtBuild,collage_test_toolchains:Slow"
+TOOLCHAINS = "collage_test_toolchains:Numpy,failing_toolchains:SegfaultsAtBuild,collage_test_toolchains:Slow"
 TOOLCHAINS += ",fleet_functions:Waits,fleet_functions:EndsItsSession"
 PATIENCE_S = 60.0
 
