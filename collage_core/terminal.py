@@ -50,7 +50,7 @@ def milliseconds(seconds: float | None) -> str:
 
 
 class Progress:
-    """Shows events on standard error: one living line on a terminal, one line a phase elsewhere."""
+    """Shows events on standard error: one living line on a terminal, one line a phase elsewhere; where it is quiet, notes alone."""
 
     def __init__(self, *, quiet: bool = False):
         self._console = Console(stderr=True, highlight=False)
@@ -73,13 +73,11 @@ class Progress:
             self._live.stop()
 
     def __call__(self, event: Event) -> None:
-        if self._quiet:
-            return
         line = self._line(event)
         if self._live is not None and line:
             self._live.update(Text(line))
         kept = self._kept(event)
-        if kept:
+        if kept and (isinstance(event, Note) or not self._quiet):
             self._console.print(kept, soft_wrap=True, markup=False)
 
     def _line(self, event: Event) -> str:

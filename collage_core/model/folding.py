@@ -40,8 +40,9 @@ def fold(model: ModelProto) -> ModelProto:
     Raises:
         RuntimeRefusal: ONNX Runtime does not take the model.
     """
-    with tempfile.TemporaryDirectory(prefix="collage-fold-") as folder:
-        saved = Path(folder) / "folded.onnx"
+    with tempfile.TemporaryFile() as file:
+        # A file without a name is gone with the process, however that ends.
+        saved = Path(f"/proc/self/fd/{file.fileno()}")
         Session(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
         folded = onnx.load(saved)
     nodes, as_saved = _as_the_user_wrote(model, folded)

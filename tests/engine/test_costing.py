@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
+from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted
 from collage_core.options import Options
 from collage_core.pipeline import Run, partition
 from collage_core.terminal import Progress
@@ -64,3 +64,10 @@ def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path:
     said = "no inputs that were tried change the outputs: comparing with the reference proves little (--inputs FILE.npz brings your own)"
     assert told(Options(("onnxruntime",), **measured)) == [Note(said)]
     assert told(Options(("onnxruntime",), **measured, inputs=mine)) == told(Options(("onnxruntime",), costs="roofline", fold=False)) == []
+
+
+def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(quiet=True) as progress:
+        for event in (PhaseStarted("costs"), costed(1, 2), Note("[b]the limit[/b] was hit " * 20), PhaseEnded("costs", 5.0)):
+            progress(event)
+    assert capsys.readouterr() == ("", "note: " + "[b]the limit[/b] was hit " * 20 + "\n")

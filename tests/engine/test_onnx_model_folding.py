@@ -1,11 +1,13 @@
 """Folding: what is left, what it is called, and what became of every node of the user's."""
 
+import tempfile
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from collage_core.model import load_model
+from collage_core.model import folding, load_model
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import OnnxModel
 
@@ -220,3 +222,19 @@ def test_element_types_of_small_weights_survive(tmp_path):
     proto.graph.initializer.append(helper.make_tensor("q", TensorProto.INT4, [4], [1, -2, 3, 7]))
     model = load_model(write(tmp_path, proto))
     assert is_right(model)
+
+
+def test_no_file_is_left_wherever_folding_is_killed(tmp_path, monkeypatch):
+    path = write(tmp_path, model_of("g (float[4] x) => (float[4] y) { a = Add(w, w) y = Mul(x, a) }", {"w": weights(4)}))
+    before, seen = sorted(tmp_path.iterdir()), []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    session = folding.Session
+
+    def watched(*args, **given):
+        made = session(*args, **given)
+        seen.append(sorted(tmp_path.iterdir()))
+        return made
+
+    monkeypatch.setattr(folding, "Session", watched)
+    assert [node.op for node in load_model(path).graph.nodes] == ["Mul"]
+    assert set(map(tuple, seen)) == {tuple(before)}
