@@ -25,7 +25,7 @@ from .graph import IndexSet
 from .lazy import SHARE, LazyCosts, is_bound
 from .options import Options
 from .planning import How, Planned, host_cost, make_problem, searched
-from .record import CostedCandidate
+from .record import CostedCandidate, search_candidates
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
 from .search import FEMTOSECONDS, Constraint, SearchProblem, Transition, parse_constraints, parse_objective
 from .toolchains import DescribedToolchain
@@ -73,7 +73,7 @@ class Costing:
         )
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
         self.least: int | None = None
-        self._transitions: dict[tuple[str, str], Transition] | None = None
+        self._bare: SearchProblem | None = None
         self.how = How(options.search, parse_objective(options.objective), is_over)
 
     @property
@@ -152,12 +152,13 @@ class Costing:
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """What is searched where candidates cost what `costed` says."""
-        if self._transitions is None:
-            self._transitions = {
+        if self._bare is None:
+            transitions = {
                 ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS)
                 for ends, pair in self._transition_pairs().items()
             }
-        return make_problem(self.found.graph, costed, self._transitions, self.found.toolchains)
+            self._bare = make_problem(self.found.graph, (), transitions, self.found.toolchains)
+        return self._bare.with_candidates(search_candidates(costed))
 
     def _solved(self, costed: list[CostedCandidate], emit: Emit = ignore) -> Planned:
         problem = self.problem(costed)
