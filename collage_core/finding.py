@@ -17,7 +17,7 @@ from .events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from .graph import DataflowGraph
 from .model import OnnxModel, default_accuracy, load_model
 from .options import Options
-from .rules import CandidatePartition, Rejection, RejectionLog, find_candidates, gather_specs
+from .rules import HOST_TARGET, CandidatePartition, Host, PartitionRule, Rejection, RejectionLog, find_candidates, gather_specs, tally
 from .samples import SAMPLES, resolve
 from .toolchains import DescribedToolchain, Toolchain, get, names, read_description
 
@@ -83,6 +83,11 @@ class Found:
     def candidates(self) -> list[CandidatePartition]:
         """Those of every target, in the order of the targets; the host's come last."""
         return [candidate for found in self.by_target.values() for candidate in found]
+
+    def rule_reports(self) -> dict[str, tally.Report]:
+        """Target → what each of its rules gave and rejected; the host's too."""
+        rules: dict[str, PartitionRule] = {**self.rules, HOST_TARGET: Host()}
+        return {target: tally.report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
 
     @property
     def costed_first(self) -> list[CandidatePartition]:
@@ -150,5 +155,6 @@ def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
         "rejected_counts": [
             dict(zip(("target", "rule", "stage", "check", "count"), (*sort, n), strict=True)) for sort, n in found.log.counts.items()
         ],
+        "specs": tally.specs(found.rule_reports()),
         "folded": [{"name": node.name, "op": node.op, "into": node.into} for node in found.model.folded],
     }

@@ -198,6 +198,7 @@ class Run:
             regret_s=self.regret_s,
             created=_now(),
             machine=self.costing.machine,
+            rules=self.found.rule_reports(),
         )
 
     def _document(self) -> dict[str, Any]:

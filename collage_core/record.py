@@ -19,7 +19,7 @@ from .cost.cost import Cost
 from .errors import CollageError
 from .graph import DataflowGraph, IndexSet
 from .plan import Plan, plan_from_json
-from .rules import CandidatePartition
+from .rules import CandidatePartition, tally
 from .search import (
     FEMTOSECONDS,
     FlowTensor,
@@ -102,6 +102,7 @@ class RunRecord:
         regret_s: Candidate id → regret in seconds; None where it is in no plan; where it is absent it is computed when asked for.
         created: ISO time.
         machine: Where costs were measured.
+        rules: Target → what each of its rules gave and rejected (`tally.report`); empty in a run of an older version.
     """
 
     document: dict[str, Any]
@@ -113,6 +114,7 @@ class RunRecord:
     regret_s: dict[str, float | None] = field(default_factory=dict)
     created: str = ""
     machine: str = ""
+    rules: Mapping[str, tally.Report] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
@@ -236,6 +238,7 @@ def write_record(record: RunRecord, path: Path) -> None:
         "problem": record.problem.to_json(),
         "plan": record.plan.to_json(),
         "regret_s": record.regret_s,
+        "rules": record.rules,
     }
     partial = path.with_name(path.name + ".partial")
     partial.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
@@ -267,6 +270,7 @@ def read_record(path: Path) -> RunRecord:
             regret_s=data["regret_s"],
             created=data["created"],
             machine=data["machine"],
+            rules=data.get("rules", {}),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _unreadable(path, f"it is damaged ({error})") from error

@@ -1,6 +1,6 @@
 """Every candidate of a run in one table, and the plans that its baselines are. Called in a worker process, as `job` is.
 
-In go a run's folder and the name of the pipeline; out come the file ``candidates.json.gz`` in that folder (`RunCandidates`),
+In go a run's folder and the name of the pipeline; out come the file ``candidate_table.json.gz`` in that folder (`RunCandidates`),
 and the ``plan`` part of a document. Nothing is measured.
 """
 
@@ -17,7 +17,7 @@ from collage_core.errors import CollageError, InfeasibleError
 from .job import load_record, record_file
 from .plain import plain, write_json
 
-TABLE = "candidates.json.gz"
+TABLE = "candidate_table.json.gz"
 GREEDY = "greedy"
 
 
@@ -32,8 +32,7 @@ def write_table(pipeline: str, folder: str, run: str) -> str:
 def _table(record: Any, run: str) -> dict[str, Any]:
     chosen = {partition.id for partition in record.plan.partitions}
     rejections = [
-        {"target": item["target"], "spans": spans(item["nodes"]), "stage": item["stage"], "reason": item["reason"]}
-        for item in record.rejected
+        {**{key: item[key] for key in ("target", "rule", "stage", "reason")}, "spans": spans(item["nodes"])} for item in record.rejected
     ]
     return {"run": run, "candidates": [_row(item, chosen, record.regret_s) for item in record.candidates], "rejections": rejections}
 

@@ -133,13 +133,47 @@ class PageConfig:
 
 
 @dataclass(frozen=True)
+class RuleRejection:
+    """How many sub-graphs a rule turned down at a stage, by one check."""
+
+    stage: str
+    check: str
+    count: int
+
+
+@dataclass(frozen=True)
+class RuleTree:
+    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.tally`).
+
+    Attributes:
+        path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
+        options: In words.
+        candidates: Those whose path leads through it.
+        deferred: Of them, those that are costed only where merging comes to them.
+        is_shared: Another rule of the tree has the same path: the counts are of both.
+        notes: What was said of the rule itself, such as a pattern that matches nothing.
+    """
+
+    path: str
+    rule: str
+    options: dict[str, str]
+    candidates: int
+    deferred: int
+    is_shared: bool
+    rejected: list[RuleRejection]
+    notes: list[str]
+    of: list[RuleTree]
+
+
+@dataclass(frozen=True)
 class ToolchainInfo:
     """A toolchain that is installed or could be.
 
     Attributes:
         reason: Why it is not usable.
         hint: The command that mends that.
-        rules: Its rule tree, as text.
+        rules: Its rule tree, as text; where it has none, why.
+        tree: The same as data, with counts of 0; None where it has none.
     """
 
     name: str
@@ -152,6 +186,7 @@ class ToolchainInfo:
     device: str
     precision: str
     rules: str
+    tree: RuleTree | None
 
 
 @dataclass(frozen=True)
@@ -570,10 +605,15 @@ class CostedRow:
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept."""
+    """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+
+    Attributes:
+        rule: Names of the rules from the one that rejected it down.
+    """
 
     target: str
     spans: list[int]
+    rule: str
     stage: str
     reason: str
 
@@ -585,6 +625,29 @@ class RunCandidates:
     run: str
     candidates: list[CostedRow]
     rejections: list[RejectedRow]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+
+    Attributes:
+        is_sample: The run is of a version that did not count rejections: these are at least so many.
+        merged: Target → further candidates, made of neighbours after a search.
+    """
+
+    targets: list[str]
+    tree: RuleTree
+    is_sample: bool
+    merged: dict[str, int]
+
+
+@dataclass(frozen=True)
+class RunRules:
+    """``GET /api/v1/runs/<id>/rules``: the specs of the run, the host's last."""
+
+    run: str
+    specs: list[RunSpec]
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,13 @@ from collage_core.cost.records import machine_id
 from collage_core.errors import Cancelled, CollageError
 from collage_core.isolation import WorkerError
 
-from . import candidate_table, job, run_store
+from . import candidate_table, job, run_rules, run_store
 from .config import ServerConfig
 from .convergence import read_points
 from .errors import Problem, not_found, refused
 from .jobs import JobPool
 from .model_store import ModelStore
-from .protocol import BaselinePlan, RunConvergence, RunMarks, RunRequest, RunSnapshot, RunState, RunSummary, TargetCounts
+from .protocol import BaselinePlan, RunConvergence, RunMarks, RunRequest, RunRules, RunSnapshot, RunSpec, RunState, RunSummary, TargetCounts
 from .recorded import Recorded
 from .run_marks import change_marks
 from .run_state import ACTIVE, Nodes, plan_info
@@ -146,6 +146,14 @@ class RunService:
             CollageError: there is no such run, or it has no plan.
         """
         return Path(self._pool.look_up(candidate_table.write_table, str(self.folder(run)), run))
+
+    def rules(self, run: str) -> RunRules:
+        """The specs of the run, and what each of their rules gave and rejected.
+
+        Raises:
+            CollageError: there is no such run, or it has no plan.
+        """
+        return RunRules(run, [RunSpec(**spec) for spec in self._pool.look_up(run_rules.specs_of, str(self.folder(run)))])
 
     def baseline_plan(self, run: str, name: str) -> BaselinePlan:
         """How the baseline `name` of the run cuts the model.

@@ -64,6 +64,11 @@ def get_candidates(run: str) -> Response:
     return answer(services().runs.candidates(run, int(node)))
 
 
+@blueprint.get("/runs/<run>/rules")
+def get_rules(run: str) -> Response:
+    return answer(services().runs.rules(run))
+
+
 @blueprint.get("/runs/<run>/baselines/<name>/plan")
 def get_baseline_plan(run: str, name: str) -> Response:
     return answer(services().runs.baseline_plan(run, name))

@@ -21,13 +21,14 @@ def list_toolchains() -> Response:
 
 def describe_toolchains(pipeline: str) -> list[dict[str, Any]]:
     """Every toolchain as the fields of `ToolchainInfo`; called in another process, as a plug-in may do anything."""
-    from collage_core.toolchains.base import shown_rules
+    from collage_core.toolchains.base import rule_tree, shown_rules
     from collage_core.toolchains.registry import all_toolchains
 
     rows = []
     for toolchain in all_toolchains():
         there = toolchain.availability()
-        row = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style, "rules": shown_rules(toolchain)}
+        row: dict[str, Any] = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
+        row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain)}
         about = {field: getattr(there, field) for field in ("usable", "version", "reason", "hint", "device", "precision")}
         rows.append({**row, **about})
     return rows

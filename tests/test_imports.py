@@ -45,6 +45,7 @@ PARTS = {
         "options",
         "planning",
         "record",
+        "run_specs",
         "trace",
         "trace_file",
         "trace_reporter",

@@ -174,7 +174,7 @@ class DFPattern(PartitionRule):
                 refusal = self._refusal(context, inside)
                 if refusal:
                     reason = f"pattern {self.label or self.match}: {refusal}"
-                    context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label)
+                    context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label or self.match)
                 else:
                     yield Found(inside, self.name, composites)
         self._note(context, matcher, found_some=bool(seen))

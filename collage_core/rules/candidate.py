@@ -134,11 +134,13 @@ class RejectionLog:
         counts: (target, rule, stage, check) → how many.
         sample: The first of each sort.
         notes: Those without nodes: something about the rules themselves, of which the user should hear.
+        note_sorts: The sorts that these are counted as.
     """
 
     counts: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     sample: list[Rejection] = field(default_factory=list)
     notes: list[Rejection] = field(default_factory=list)
+    note_sorts: set[tuple[str, str, str, str]] = field(default_factory=set)
 
     def add(self, rejection: Rejection, check: str = "") -> None:
         """Record one; `check` tells sorts of one stage apart (``depth``, ``taps`` …)."""
@@ -148,10 +150,12 @@ class RejectionLog:
             self.sample.append(rejection)
         if not rejection.nodes:
             self.notes.append(rejection)
+            self.note_sorts.add(sort)
 
     def add_for(self, target: str, other: RejectionLog, together: str) -> None:
         """Take in all of `other`, as rejections of `target`; `together` is what the reasons call it and those that share its rules."""
         for (_, rule, stage, check), count in other.counts.items():
             self.counts[target, rule, stage, check] += count
+        self.note_sorts |= {(target, *sort[1:]) for sort in other.note_sorts}
         for mine, its in ((self.sample, other.sample), (self.notes, other.notes)):
             mine += [replace(rejection, target=target, reason=rejection.reason.replace(together, target)) for rejection in its]

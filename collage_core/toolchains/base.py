@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import Cancelled, CollageError
 from ..graph import Tensor
 from ..model.base import SubModel
-from ..rules import PartitionRule, RuleOptions
+from ..rules import PartitionRule, RuleOptions, tally
 from .reasons import one_line
 
 if TYPE_CHECKING:
@@ -196,6 +196,14 @@ def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
 def _word(value: Any) -> str:
     """`value` in one line of text; nothing where there is none."""
     return "" if value in (None, "") else one_line(str(value))
+
+
+def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
+    """The rule tree as the page draws it (`tally.bare`); None where there is none."""
+    try:
+        return tally.bare(toolchain.rule(RuleOptions()))
+    except CollageError:
+        return None
 
 
 def shown_rules(toolchain: Toolchain) -> str:

@@ -85,13 +85,44 @@ export interface PageConfig {
   upload_bytes: number;
 }
 
+/** How many sub-graphs a rule turned down at a stage, by one check. */
+export interface RuleRejection {
+  stage: string;
+  check: string;
+  count: number;
+}
+
+/**
+ * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.tally`).
+ *
+ * Attributes:
+ *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
+ *     options: In words.
+ *     candidates: Those whose path leads through it.
+ *     deferred: Of them, those that are costed only where merging comes to them.
+ *     is_shared: Another rule of the tree has the same path: the counts are of both.
+ *     notes: What was said of the rule itself, such as a pattern that matches nothing.
+ */
+export interface RuleTree {
+  path: string;
+  rule: string;
+  options: Record<string, string>;
+  candidates: number;
+  deferred: number;
+  is_shared: boolean;
+  rejected: RuleRejection[];
+  notes: string[];
+  of: RuleTree[];
+}
+
 /**
  * A toolchain that is installed or could be.
  *
  * Attributes:
  *     reason: Why it is not usable.
  *     hint: The command that mends that.
- *     rules: Its rule tree, as text.
+ *     rules: Its rule tree, as text; where it has none, why.
+ *     tree: The same as data, with counts of 0; None where it has none.
  */
 export interface ToolchainInfo {
   name: string;
@@ -104,6 +135,7 @@ export interface ToolchainInfo {
   device: string;
   precision: string;
   rules: string;
+  tree: RuleTree | null;
 }
 
 /** `GET /api/v1/toolchains`. */
@@ -471,10 +503,16 @@ export interface CostedRow {
   in_no_plan: boolean;
 }
 
-/** A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept. */
+/**
+ * A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+ *
+ * Attributes:
+ *     rule: Names of the rules from the one that rejected it down.
+ */
 export interface RejectedRow {
   target: string;
   spans: number[];
+  rule: string;
   stage: string;
   reason: string;
 }
@@ -484,6 +522,26 @@ export interface RunCandidates {
   run: string;
   candidates: CostedRow[];
   rejections: RejectedRow[];
+}
+
+/**
+ * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+ *
+ * Attributes:
+ *     is_sample: The run is of a version that did not count rejections: these are at least so many.
+ *     merged: Target → further candidates, made of neighbours after a search.
+ */
+export interface RunSpec {
+  targets: string[];
+  tree: RuleTree;
+  is_sample: boolean;
+  merged: Record<string, number>;
+}
+
+/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
+export interface RunRules {
+  run: string;
+  specs: RunSpec[];
 }
 
 /** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a single target alone, or greedy, cuts the model, on the run's costs. */

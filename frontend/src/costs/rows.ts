@@ -2,6 +2,7 @@
 
 import { relativeSpread } from "../overlays/certainty";
 import type { CostedRow, NodeJson } from "../protocol";
+import { isThrough } from "../rules/tree";
 import { reorderedBy, sorted, type Order as OrderBy, type SortKey } from "../sorting";
 import { eachSpan, sizeOf } from "../spans";
 
@@ -23,9 +24,11 @@ export interface Filter {
   /** Empty for all. */
   source: string;
   regret: RegretFilter;
+  /** The path of a rule that it came through; empty for all. */
+  rule: string;
 }
 
-export const EVERYTHING: Filter = { target: "", operator: "", validity: "all", source: "", regret: "all" };
+export const EVERYTHING: Filter = { target: "", operator: "", validity: "all", source: "", regret: "all", rule: "" };
 
 export function isFiltering(filter: Filter): boolean {
   return (Object.keys(EVERYTHING) as (keyof Filter)[]).some((key) => filter[key] !== EVERYTHING[key]);
@@ -40,6 +43,7 @@ export function filtered(rows: readonly CostedRow[], filter: Filter, nodes: read
       (filter.source === "" || row.cost.source === filter.source) &&
       isOfValidity(row, filter.validity) &&
       hasRegret(row, filter.regret, totalS) &&
+      (filter.rule === "" || isThrough(row, filter.rule)) &&
       hasOperator(row.spans),
   );
 }

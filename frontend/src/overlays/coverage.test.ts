@@ -5,8 +5,8 @@ import { coverageOf } from "./coverage";
 const TABLE = tableOf(
   [row("a", "tvm", [0, 1]), row("b", "tvm", [2, 2], { cost: invalid("import", "no LSTM") }), row("c", "openvino", [0, 3]), row("d", "tvm", [1, 3], { cost: invalid("numerics", "it errs") })],
   [
-    { target: "tvm", spans: [0, 4], stage: "validity", reason: "two exits" },
-    { target: "openvino", spans: [4, 4], stage: "predicate", reason: "no float16" },
+    { target: "tvm", rule: "op_predicate", spans: [0, 4], stage: "validity", reason: "two exits" },
+    { target: "openvino", rule: "op_predicate", spans: [4, 4], stage: "predicate", reason: "no float16" },
   ],
 );
 

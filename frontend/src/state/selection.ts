@@ -1,12 +1,12 @@
 // What the user points at and looks at: the selected box or partition, the candidate in focus, overlay, tabs, what was found.
 
 import { batch, signal } from "@preact/signals";
-import type { NodeCandidate } from "../protocol";
+import type { NodeCandidate, RuleTree } from "../protocol";
 
 export type Selection = { kind: "none" } | { kind: "box"; box: number } | { kind: "partition"; id: string };
 export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
-export type DrawerTab = "search" | "partitions" | "costs" | "totals" | "runs" | "compare" | "log";
+export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "compare" | "log";
 
 export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 
@@ -19,6 +19,8 @@ export const coverageOf = signal<string | null>(null);
 export const panelTab = signal<PanelTab>("why");
 export const drawerTab = signal<DrawerTab>("search");
 export const isDrawerOpen = signal(true);
+/** The rule whose rejections are listed; null for none. */
+export const listedRule = signal<{ target: string; rule: RuleTree } | null>(null);
 /** The comparison lists what is the same in both plans, too. */
 export const isAllCompared = signal(false);
 export const isHelpOpen = signal(false);

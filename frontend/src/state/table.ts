@@ -5,7 +5,7 @@ import { api, asApiError } from "../api";
 import type { ApiError, RunCandidates } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { run } from "./run";
-import { drawerTab, isDrawerOpen, overlay } from "./selection";
+import { drawerTab, isDrawerOpen, listedRule, overlay } from "./selection";
 
 export type TableState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: RunCandidates } | { kind: "failed"; error: ApiError };
 
@@ -17,7 +17,9 @@ export const table = signal<TableState>({ kind: "none" });
 /** The table where it is there. */
 export const tableData = computed(() => (table.value.kind === "ready" ? table.value.data : null));
 
-const isWanted = computed(() => overlay.value === "coverage" || (isDrawerOpen.value && drawerTab.value === "costs"));
+const isWanted = computed(
+  () => overlay.value === "coverage" || (isDrawerOpen.value && (drawerTab.value === "costs" || (drawerTab.value === "rules" && listedRule.value !== null))),
+);
 
 /** The run whose table is to be shown, if any: one that goes on has none yet. */
 const wantedRun = computed(() => (isWanted.value && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null));

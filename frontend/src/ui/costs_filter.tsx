@@ -45,6 +45,11 @@ export function CostsFilter(): JSX.Element {
         choose={(id) => keepOnly({ regret: REGRET.find(([one]) => one === id)?.[1] ?? "all" } satisfies Partial<Filter>)}
         options={REGRET.map(([id, , words]) => [id, words])}
       />
+      {now.rule !== "" && (
+        <button type="button" class="tag" title={`Only what came through the rule ${now.rule}: show all again`} onClick={() => keepOnly({ rule: "" })}>
+          {`rule ${now.rule.split(".").at(-1) ?? ""} ✕`}
+        </button>
+      )}
       {isFiltering(now) && (
         <button type="button" class="link" onClick={() => (filter.value = EVERYTHING)}>
           show all

@@ -1,4 +1,4 @@
-// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, the totals, every run, two plans side by side, the log.
+// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, toolchains and their rules, the totals, every run, two plans side by side, the log.
 
 import type { JSX } from "preact";
 import { run } from "../state/run";
@@ -7,6 +7,7 @@ import { CompareTab } from "./compare_tab";
 import { CostsTab } from "./costs_tab";
 import { LogTab } from "./log_tab";
 import { PartitionsTab } from "./partitions_tab";
+import { later } from "./later";
 import { Tabs, type TabItem } from "./parts";
 import { RunsTab } from "./runs_tab";
 import { SearchTab, SearchWords } from "./search_tab";
@@ -16,6 +17,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   search: SearchTab,
   partitions: PartitionsTab,
   costs: CostsTab,
+  rules: later(() => import("./rules_tab").then((part) => part.RulesTab)),
   totals: TotalsTab,
   runs: RunsTab,
   compare: CompareTab,
@@ -23,7 +25,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
 };
 
 /** Tabs with a long table of their own: higher, and it is the table that scrolls. */
-const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "runs", "compare"]);
+const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "compare"]);
 
 function tabItems(): TabItem<DrawerTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;
@@ -32,6 +34,7 @@ function tabItems(): TabItem<DrawerTab>[] {
     { id: "search", label: "Search" },
     { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
     { id: "costs", label: "Costs" },
+    { id: "rules", label: "Toolchains & rules" },
     { id: "totals", label: "Totals" },
     { id: "runs", label: "Runs" },
     { id: "compare", label: "Compare" },
