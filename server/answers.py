@@ -17,8 +17,8 @@ T = TypeVar("T")
 DEPTH = 20
 
 
-def json_body(kind: type[T]) -> T:
-    """The body of this request as a `kind`.
+def json_body(kind: type[T], most_bytes: int | None = None) -> T:
+    """The body of this request as a `kind`; `most_bytes` where it may be larger than others.
 
     Raises:
         Problem: it is no JSON (415, 400), or not what is expected (400).
@@ -26,7 +26,7 @@ def json_body(kind: type[T]) -> T:
     if not request.is_json:
         given = request.mimetype or "none"
         raise Problem(415, "not_json", f"a JSON body was expected, and its type is {given!r}", "send Content-Type: application/json")
-    request.max_content_length = services().config.body_bytes
+    request.max_content_length = most_bytes or services().config.body_bytes
     return read(kind, parse(request.get_data()))
 
 

@@ -11,10 +11,12 @@ import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from collage_core.errors import CollageError
+from collage_core.graph import DataflowGraph, repeats, scope_groups, sections
 from collage_core.home import home
 from collage_core.isolation import Worker, WorkerDied, WorkerError, WorkerTimeout
 
@@ -23,10 +25,12 @@ from .config import ServerConfig
 from .errors import Problem, not_found, refused
 from .model_loading import GRAPH
 from .plain import is_id, read_json, write_json
-from .protocol import ModelInfo, TensorJson
+from .protocol import ModelGroups, ModelInfo, NodeGroupJson, TensorJson
 from .run_state import Nodes
 
 META = "meta.json"
+GROUPS = "groups-1.json.gz"
+"""Its number rises with what `collage_core.graph` finds."""
 FILES = "files"
 _INCOMING = ".incoming-"
 
@@ -99,6 +103,19 @@ class ModelStore:
         """The compressed file that holds the `ModelGraph`, and a digest of it."""
         folder = _folder(model)
         return folder / GRAPH, _meta(folder)["graph_digest"]
+
+    def groups(self, model: str) -> ModelGroups:
+        """What of the model can be shown as one; worked out when it is first asked for, and kept."""
+        folder = _folder(model)
+        file = folder / GROUPS
+        try:
+            kept = read_json(file)
+        except (OSError, ValueError):
+            graph = DataflowGraph.from_json(read_json(folder / GRAPH)["graph"])
+            found = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
+            kept = {kind: [asdict(group) for group in groups] for kind, groups in found.items()}
+            write_json(file, kept)
+        return ModelGroups(model, **{kind: [NodeGroupJson(**group) for group in groups] for kind, groups in kept.items()})
 
     def nodes(self, model: str) -> Nodes:
         """Name and operator of every node."""

@@ -75,6 +75,11 @@ def get_graph(model: str) -> Response:
     return response
 
 
+@blueprint.get("/models/<model>/groups")
+def get_groups(model: str) -> Response:
+    return answer(services().models.groups(model))
+
+
 def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
     if (body.sample is None) == (body.path is None):
         raise Problem(400, "invalid", "exactly one of 'sample' and 'path' is expected", "docs/api.md shows what is expected")

@@ -331,6 +331,58 @@ class ModelGraph:
 
 
 @dataclass(frozen=True)
+class NodeGroupJson:
+    """Nodes that follow one another and can be shown as one.
+
+    Attributes:
+        first: The first node; the group holds `count` of them.
+        times: How many equal blocks they are, one after the other; 1 where they are no repeat.
+        is_alike: The blocks have the same operators and edges, and other sizes.
+    """
+
+    first: int
+    count: int
+    name: str
+    times: int
+    is_alike: bool
+
+
+@dataclass(frozen=True)
+class ModelGroups:
+    """``GET /api/v1/models/<id>/groups``: ways to show a large model as few boxes.
+
+    Attributes:
+        repeats: Repeated blocks; no two overlap.
+        scopes: The scopes of the nodes' names as a tree: a group stands before those inside it.
+        sections: The whole model as some hundred stretches, cut where few tensors pass.
+    """
+
+    id: str
+    repeats: list[NodeGroupJson]
+    scopes: list[NodeGroupJson]
+    sections: list[NodeGroupJson]
+
+
+@dataclass(frozen=True)
+class LayoutJson:
+    """``GET`` and ``PUT /api/v1/models/<id>/layouts/<key>``: where boxes stand and edges run, as some page laid them out.
+
+    The key is the page's digest of everything that the layout depends on: sizes, edges and their order.
+
+    Attributes:
+        centres: x, y of each box.
+        points: x, y of all points of all edges, one edge after another.
+        offsets: Per edge where its points begin in `points`; one more entry at the end.
+        labels: Per edge x, y of its label's centre; null twice where it has none.
+    """
+
+    centres: list[float]
+    points: list[float]
+    offsets: list[int]
+    labels: list[float | None]
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import reprlib
+import sys
 import types
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -50,7 +50,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is dict:
         return isinstance(value, dict) and all(_fits(item, arguments[1]) for item in value.values())
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
 
 

@@ -75,7 +75,7 @@ TABLE = {
     "export": room("graph model toolchains plan rewrite runtime", "numpy onnx tvm"),
     "pipeline": room(ENGINE, "numpy"),
     "cli": room(f"{ENGINE} pipeline server", "click rich numpy"),
-    "server": room("rules cost samples pipeline", "flask flask_socketio psutil werkzeug"),
+    "server": room("graph rules cost samples pipeline", "flask flask_socketio psutil werkzeug"),
 }
 
 IN_A_WORKER = {

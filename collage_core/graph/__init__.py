@@ -2,8 +2,10 @@
 
 from .computation import Computations, computation_key, values_at
 from .dataflow_graph import HOST, Constant, DataflowGraph, Node, Tensor, TensorType, item_bytes
+from .groups import NodeGroup, scope_groups, sections
 from .index_set import IndexSet, bits_of, indices_of
 from .op_pattern_kind import OpPatternKind
+from .repeats import repeats
 from .sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "DataflowGraph",
     "IndexSet",
     "Node",
+    "NodeGroup",
     "OpPatternKind",
     "SubGraph",
     "SubGraphConfig",
@@ -24,5 +27,8 @@ __all__ = [
     "computation_key",
     "indices_of",
     "item_bytes",
+    "repeats",
+    "scope_groups",
+    "sections",
     "values_at",
 ]

@@ -6,7 +6,9 @@ import type {
   ApiError,
   BaselinePlan,
   ErrorBody,
+  LayoutJson,
   ModelGraph,
+  ModelGroups,
   ModelInfo,
   ModelList,
   NodeCandidates,
@@ -51,6 +53,9 @@ export const api = {
   models: () => get<ModelList>("models"),
   model: (id: string) => get<ModelInfo>(`models/${encodeURIComponent(id)}`),
   graph: (id: string) => get<ModelGraph>(`models/${encodeURIComponent(id)}/graph`),
+  groups: (id: string) => get<ModelGroups>(`models/${encodeURIComponent(id)}/groups`),
+  layout: (model: string, key: string) => get<LayoutJson | undefined>(layoutPath(model, key)),
+  keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   upload: (files: readonly File[], shapes: Shapes) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes) }),
   runs: () => get<RunList>("runs"),
@@ -87,6 +92,10 @@ function post<T>(path: string, body: unknown): Promise<T> {
 
 function withBody(method: string, body: unknown): RequestInit {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
+function layoutPath(model: string, key: string): string {
+  return `models/${encodeURIComponent(model)}/layouts/${key}`;
 }
 
 function form(files: readonly File[], shapes: Shapes): FormData {

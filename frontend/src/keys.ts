@@ -4,8 +4,9 @@ import { playOrPause, stepBy } from "./replay_player";
 import { pin, runNow, veto } from "./state/actions";
 import { showCoverage } from "./state/coverage";
 import { step } from "./state/decisions";
+import { groupByNext, toggleAll } from "./state/folding";
 import { model } from "./state/model";
-import { walk } from "./state/navigation";
+import { toggleSelected, walk } from "./state/navigation";
 import { clearSelection, isHelpOpen, overlay, panelTab, showDrawer, type Overlay, type PanelTab } from "./state/selection";
 import { fit, zoomStep } from "./state/view";
 
@@ -35,6 +36,9 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
   { keys: ["u"], shown: "u", says: "undo the last pin or veto", run: () => step(-1) },
   { keys: ["U"], shown: "U", says: "redo it", run: () => step(1) },
+  { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
+  { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
+  { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
   { keys: ["h"], shown: "h", says: "colour by cost (heat)", run: showOverlay("cost") },
   { keys: ["s"], shown: "s", says: "colour by how sure each part is", run: showOverlay("certainty") },

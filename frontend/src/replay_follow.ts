@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { seen } from "./graph/camera";
-import { boundsOf, type Rect } from "./graph/scene";
+import { boundsOf, holderOf, type Rect } from "./graph/scene";
 import { isPlaying } from "./replay_player";
 import { picture } from "./replay_picture";
 import { model } from "./state/model";
@@ -15,9 +15,9 @@ export function watchFollow(): void {
   effect(() => {
     const shown = picture.value;
     if (!shown || !follows.value) return;
-    const boxes = model.peek()?.scene.boxes ?? [];
+    const scene = model.peek()?.scene;
     const nodes = shown.tried?.nodes ?? (shown.frontier === null ? [] : [shown.frontier]);
-    const places = nodes.flatMap((node) => boxes[node] ?? []);
+    const places = nodes.flatMap((node) => (scene && holderOf(scene, node)) ?? []);
     if (places.length > 0) bringIntoView(boundsOf(places));
   });
 }

@@ -70,7 +70,7 @@ export function residual(blocks = 16): GraphJson {
   return g.done(at);
 }
 
-/** A transformer of `layers` layers of 20 nodes, with one mask that every layer reads. */
+/** A transformer of `layers` layers of 22 nodes, with one mask that every layer reads. */
 export function transformer(layers = 12): GraphJson {
   const g = new GraphMaker();
   const mask = g.node("Mul", [g.node("Sub", [g.input("mask", [1, 128])], [1, 128])], [1, 1, 1, 128]);

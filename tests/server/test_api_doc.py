@@ -13,7 +13,7 @@ from flask import Flask
 from werkzeug.exceptions import BadRequest
 
 DOC = Path(__file__).parents[2] / "docs" / "api.md"
-ROUTE = re.compile(r"^\| `(GET|POST|PATCH|DELETE) (/[^`?]*)[^`]*`", re.MULTILINE)
+ROUTE = re.compile(r"^\| `(GET|POST|PUT|PATCH|DELETE) (/[^`?]*)[^`]*`", re.MULTILINE)
 
 
 def routes_of(app: Flask) -> set[tuple[str, str]]:
@@ -44,6 +44,9 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/api/v1/models/nothing", None, 404, "unknown_model"),
     ("DELETE", "/api/v1/models/nothing", None, 404, "unknown_model"),
     ("GET", "/api/v1/models/nothing/graph", None, 404, "unknown_model"),
+    ("GET", "/api/v1/models/nothing/groups", None, 404, "unknown_model"),
+    ("GET", "/api/v1/models/nothing/layouts/01234567", None, 404, "unknown_model"),
+    ("PUT", "/api/v1/models/nothing/layouts/01234567", {}, 404, "unknown_model"),
     ("POST", "/api/v1/models", {}, 400, "invalid"),
     ("POST", "/api/v1/runs", {}, 400, "invalid"),
     ("GET", "/api/v1/runs/nothing", None, 404, "unknown_run"),
@@ -97,10 +100,10 @@ def test_mistakes(app: Flask, method: str, path: str, body: Any, status: int, co
 def test_every_route_is_visited_with_a_mistake_and_with_a_wrong_method(app: Flask) -> None:
     visited = {(method, re.sub(r"/nothing(\.js)?", "/<id>", path.partition("?")[0])) for method, path, *_ in MISTAKES}
     visited = {(method, path.replace("/static/<id>", "/static/<path:filename>").replace("greedy", "<name>")) for method, path in visited}
-    visited = {(method, path.replace("/chunks/0", "/chunks/<number>")) for method, path in visited}
+    visited = {(method, path.replace("/chunks/0", "/chunks/<number>").replace("01234567", "<key>")) for method, path in visited}
     assert visited | NO_MISTAKE_POSSIBLE == routes_of(app)
     for _, path in routes_of(app):
-        answer = app.test_client().put(re.sub(r"<[^>]+>", "x", path))
+        answer = app.test_client().open(re.sub(r"<[^>]+>", "x", path), method="PROPFIND")
         assert_shape(answer, 405, "method_not_allowed")
         assert answer.headers["Allow"]
 

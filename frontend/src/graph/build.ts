@@ -13,9 +13,9 @@ export interface Row {
 }
 
 export interface Box {
-  /** Its place in `BuiltGraph.boxes`: nodes first (a node's index is its box), then the model's inputs, then its outputs. */
+  /** Its place in `BuiltGraph.boxes`: nodes first (a node's index is its box), then the model's inputs, its outputs, and groups. */
   id: number;
-  kind: "node" | "input" | "output";
+  kind: "node" | "input" | "output" | "group";
   title: string;
   /** The node's or tensor's own name. */
   name: string;
@@ -37,7 +37,7 @@ export interface Edge {
 export interface BuiltGraph {
   boxes: Box[];
   edges: Edge[];
-  /** Box ids in a topological order in which every source stands just before what reads it first. */
+  /** Ids of the boxes that are drawn, in a topological order in which every source stands just before what reads it first. */
   order: number[];
   nodeCount: number;
 }
@@ -153,7 +153,7 @@ const WIDE_FAN_OUT = 4;
 const VERY_FAR_RANKS = 120;
 
 /** Mark the edges that would drag the layout apart: far ones of a wide fan-out, and very far ones. The nearest of each tensor stays. */
-function markStubs(edges: Edge[], order: number[]): void {
+export function markStubs(edges: readonly Edge[], order: readonly number[]): void {
   const rank = ranks(edges, order);
   const fanOut = new Map<number, Edge[]>();
   for (const edge of edges) {
@@ -176,7 +176,7 @@ function span(edge: Edge, rank: Map<number, number>): number {
 }
 
 /** The rank of each box: one more than the deepest that it reads; a source stands just above its first reader. */
-function ranks(edges: Edge[], order: number[]): Map<number, number> {
+function ranks(edges: readonly Edge[], order: readonly number[]): Map<number, number> {
   const into = new Map<number, number[]>();
   const out = new Map<number, number[]>();
   for (const edge of edges) {

@@ -1,10 +1,11 @@
 // Boxes on the canvas: a coloured header with the operator's name, then rows of weights and attributes; and the outlines around them.
 
+import type { Box } from "./build";
 import type { Pen } from "./canvas_renderer";
 import { CATEGORY_COLOUR } from "./categories";
 import type { Detail } from "./lod";
-import { BODY_PAD, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "./measure";
-import type { PlacedBox } from "./scene";
+import { BODY_PAD, HANDLE_WIDTH, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "./measure";
+import { holderOf, type PlacedBox } from "./scene";
 
 export const CORNER = 5;
 
@@ -22,7 +23,7 @@ export function drawBoxes(pen: Pen, boxes: readonly PlacedBox[], detail: Detail)
 function drawBody(pen: Pen, placed: PlacedBox, isRound: boolean): void {
   const { context, frame } = pen;
   const { x, y, width, height, box } = placed;
-  const header = box.kind === "node" ? CATEGORY_COLOUR[box.category] : frame.theme.ioHeader;
+  const header = isTerminal(box) ? frame.theme.ioHeader : CATEGORY_COLOUR[box.category];
   const hasBody = height > TITLE_HEIGHT;
   if (!isRound) {
     context.fillStyle = hasBody ? frame.theme.nodeBody : header;
@@ -49,6 +50,11 @@ function drawBody(pen: Pen, placed: PlacedBox, isRound: boolean): void {
   if (box.isHost) context.setLineDash([]);
 }
 
+/** An input or output of the model. */
+function isTerminal({ kind }: Box): boolean {
+  return kind === "input" || kind === "output";
+}
+
 function round(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, radius: number | number[]): void {
   context.beginPath();
   context.roundRect(x, y, width, height, radius);
@@ -61,8 +67,8 @@ function drawTitles(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void 
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const { box, x, y } of boxes) {
-    context.fillStyle = box.kind === "node" ? "#ffffff" : frame.theme.ioText;
-    context.fillText(box.title, x + SIDE_PAD, y + TITLE_HEIGHT / 2 + 0.5);
+    context.fillStyle = isTerminal(box) ? frame.theme.ioText : "#ffffff";
+    context.fillText(box.title, x + SIDE_PAD + (box.kind === "group" ? HANDLE_WIDTH : 0), y + TITLE_HEIGHT / 2 + 0.5);
   }
 }
 
@@ -117,7 +123,7 @@ function outline(pen: Pen, ids: ReadonlySet<number>, colour: string, lineWidth: 
   const gap = gapPx / k;
   context.beginPath();
   for (const id of ids) {
-    const box = frame.scene.boxes[id];
+    const box = holderOf(frame.scene, id);
     if (!box || box.y > area.y + area.height || box.y + box.height < area.y) continue;
     context.roundRect(box.x - gap, box.y - gap, box.width + 2 * gap, box.height + 2 * gap, CORNER + gap);
   }

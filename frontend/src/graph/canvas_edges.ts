@@ -94,7 +94,7 @@ function drawStubs(pen: Pen, stubs: readonly PlacedEdge[], detail: Detail): void
   context.textBaseline = "middle";
   for (const stub of stubs) {
     const [x, y] = at(stub);
-    const from = frame.scene.boxes[stub.edge.from]?.box;
+    const from = frame.scene.graph.boxes[stub.edge.from];
     context.fillText(`from ${from?.kind === "node" ? `${from.title} ${from.name}` : (from?.title ?? "")}`, x + 5, y - STUB + 4);
   }
 }

@@ -3,6 +3,7 @@
 import { seen, type Size } from "./camera";
 import { drawBoxes, drawOutlines } from "./canvas_boxes";
 import { drawEdgeLabels, drawEdges } from "./canvas_edges";
+import { drawFrames, drawGroupMarks, drawGroupPads, drawTabs } from "./canvas_groups";
 import { drawBadges, drawHulls } from "./canvas_hulls";
 import { drawPads } from "./canvas_pads";
 import { detailAt } from "./lod";
@@ -57,14 +58,21 @@ export class CanvasRenderer implements Renderer {
     const detail = detailAt(k);
     const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
     pen.toGraph();
+    drawFrames(pen, detail);
     drawHulls(pen, hulls, detail);
     drawPads(pen, detail);
+    drawGroupPads(pen, detail);
     if (detail.edges > 0) {
       const edges = frame.scene.edgesIn(pen.area);
       drawEdges(pen, edges, detail);
       drawEdgeLabels(pen, edges, detail);
     }
-    if (detail.boxes > 0) drawBoxes(pen, frame.scene.boxesIn(pen.area), detail);
+    if (detail.boxes > 0) {
+      const boxes = frame.scene.boxesIn(pen.area);
+      drawBoxes(pen, boxes, detail);
+      drawGroupMarks(pen, boxes, detail);
+    }
+    drawTabs(pen, detail);
     drawOutlines(pen);
     drawBadges(pen, hulls, detail);
   }

@@ -2,9 +2,12 @@
 
 import { effect } from "@preact/signals";
 import { begin } from "../idle";
+import type { GraphJson } from "../protocol";
 import { cancelFrame, requestFrame } from "../raf";
 import { marked, triedIds } from "../replay_picture";
 import { constraints, lastChange } from "../state/decisions";
+import { handles, toggle } from "../state/folding";
+import { groupsDrawn } from "../state/group_painting";
 import { model } from "../state/model";
 import { hulls, nodePaints, pads, paintOf, theme } from "../state/painting";
 import { focused, hovered, select, selection, overlay } from "../state/selection";
@@ -15,11 +18,13 @@ import { partitions } from "../state/run";
 import { seen } from "./camera";
 import { CanvasRenderer } from "./canvas_renderer";
 import { listen } from "./gestures";
+import type { Handle } from "./handles";
 import { hullAt } from "./hulls";
 import { isNear } from "./lod";
 import { NearLayer } from "./near_layer";
-import type { Renderer } from "./renderer";
-import type { Scene } from "./scene";
+import type { Frame, Renderer } from "./renderer";
+import { holderOf, touches, type Rect, type Scene } from "./scene";
+import type { Theme } from "./theme";
 
 const NONE: ReadonlySet<never> = new Set<never>();
 const PARTITION_SCALE = 0.14;
@@ -28,7 +33,8 @@ export class GraphController {
   private readonly renderer: Renderer;
   private readonly near: NearLayer;
   private readonly stops: (() => void)[];
-  private opened: Scene | undefined;
+  private opened: GraphJson | undefined;
+  private shown: Scene | undefined;
   private wantsFocus: number | undefined;
   private hoverTarget = "";
 
@@ -55,9 +61,10 @@ export class GraphController {
     cancelFrame(this.draw);
   }
 
-  /** Move the keyboard's focus to the selected box as soon as it is near. */
+  /** Move the keyboard's focus to the selected box, or what stands for it, as soon as it is near. */
   focus(box: number): void {
-    this.wantsFocus = box;
+    const scene = model.peek()?.scene;
+    this.wantsFocus = scene && holderOf(scene, box)?.box.id;
     requestFrame(this.draw);
   }
 
@@ -72,10 +79,12 @@ export class GraphController {
   private watch(): void {
     void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, focused.value, hovered.value, marked.value, triedIds.value];
     void [overlay.value, lastChange.value, partitions.value, constraints.value];
+    void groupsDrawn.value;
     const scene = model.value?.scene;
-    if (scene !== this.opened && screenSize.value.width > 0) {
-      this.opened = scene;
-      this.near.clear();
+    if (scene !== this.shown) this.near.clear();
+    this.shown = scene;
+    if (model.value?.graph !== this.opened && screenSize.value.width > 0) {
+      this.opened = model.value?.graph;
       openView();
     }
     requestFrame(this.draw);
@@ -86,22 +95,13 @@ export class GraphController {
     const colours = theme.peek();
     if (!scene || !colours) return false;
     const chosen = selection.peek();
-    const box = chosen.kind === "box" ? chosen.box : undefined;
-    this.renderer.draw({
-      scene,
-      camera: camera.peek(),
-      theme: colours,
-      hulls: hulls.peek(),
-      paint: paintOf,
-      pads: pads.peek(),
-      selected: box === undefined ? NONE : new Set(focused.peek()?.nodes ?? [box]),
-      hits: marked.peek(),
-      hovered: hovered.peek(),
-      selectedPartition: chosen.kind === "partition" ? chosen.id : undefined,
-      changed: overlay.peek() === "search" ? triedIds.peek() : (lastChange.peek()?.changed ?? NONE),
-    });
-    const visible = scene.boxesIn(seen(camera.peek(), screenSize.peek()));
-    this.near.update(isNear(camera.peek().k, visible.length) ? visible : [], camera.peek(), box, spoken, nodePaints.peek());
+    const box = chosen.kind === "box" ? holderOf(scene, chosen.box)?.box.id : undefined;
+    this.renderer.draw(frameOf(scene, colours, box));
+    const area = seen(camera.peek(), screenSize.peek());
+    const visible = scene.boxesIn(area);
+    const isClose = isNear(camera.peek().k, visible.length);
+    this.near.update(isClose ? visible : [], camera.peek(), box, spoken, nodePaints.peek());
+    this.near.updateHandles(isClose ? this.handlesIn(area) : []);
     if (this.wantsFocus !== undefined && (this.wantsFocus !== box || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
     return false;
   };
@@ -111,16 +111,25 @@ export class GraphController {
     return { x: x + sx / k, y: y + sy / k };
   }
 
+  private handlesIn(area: Rect): Handle[] {
+    return handles.peek().filter((handle) => touches(handle.rect, area));
+  }
+
   private boxAt(sx: number, sy: number): number | undefined {
     const point = { ...this.graphPoint(sx, sy), width: 0, height: 0 };
     return model.peek()?.scene.boxesIn(point)[0]?.box.id;
   }
 
   private clicked(sx: number, sy: number, element: Element | null): void {
+    const handle = handles.peek().find((one) => one.group.id === element?.getAttribute("data-group"));
+    if (handle) {
+      void toggle(handle.group).then(() => focusBox(handle.group.nodes[0] ?? 0));
+      return;
+    }
     const id = Number(element?.getAttribute("data-id") ?? NaN);
     const box = Number.isInteger(id) ? id : camera.peek().k >= PARTITION_SCALE ? this.boxAt(sx, sy) : undefined;
     if (box !== undefined) {
-      select({ kind: "box", box });
+      select({ kind: "box", box: model.peek()?.scene.graph.groupAt.get(box)?.nodes[0] ?? box });
       return;
     }
     const { x, y } = this.graphPoint(sx, sy);
@@ -141,6 +150,25 @@ export class GraphController {
     this.hoverTarget = next;
     this.host.style.cursor = next;
   }
+}
+
+/** All that is drawn now; `selected` is the selected box, or what stands for it. */
+function frameOf(scene: Scene, colours: Theme, selected: number | undefined): Frame {
+  const chosen = selection.peek();
+  return {
+    scene,
+    camera: camera.peek(),
+    theme: colours,
+    hulls: hulls.peek(),
+    paint: paintOf,
+    groups: groupsDrawn.peek(),
+    pads: pads.peek(),
+    selected: selected === undefined ? NONE : new Set(focused.peek()?.nodes ?? [selected]),
+    hits: marked.peek(),
+    hovered: hovered.peek(),
+    selectedPartition: chosen.kind === "partition" ? chosen.id : undefined,
+    changed: overlay.peek() === "search" ? triedIds.peek() : (lastChange.peek()?.changed ?? NONE),
+  };
 }
 
 let current: GraphController | undefined;

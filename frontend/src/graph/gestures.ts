@@ -11,6 +11,8 @@ export interface GestureTarget {
 
 const CLICK_SLACK_PX = 4;
 const LINE_PX = 16;
+/** The elements of the near layer: boxes and handles. */
+const NEAR = "[data-id], [data-group]";
 
 /** Listen on `host`; what comes back stops it. */
 export function listen(host: HTMLElement, target: GestureTarget): () => void {
@@ -44,10 +46,10 @@ export function listen(host: HTMLElement, target: GestureTarget): () => void {
   const click = (event: MouseEvent): void => {
     if (moved > CLICK_SLACK_PX && event.detail > 0) return;
     const at = local(event);
-    target.click(at.x, at.y, (event.target as Element | null)?.closest("[data-id]") ?? null);
+    target.click(at.x, at.y, (event.target as Element | null)?.closest(NEAR) ?? null);
   };
   const key = (event: KeyboardEvent): void => {
-    const element = (event.target as Element | null)?.closest("[data-id]");
+    const element = (event.target as Element | null)?.closest(NEAR);
     if (!element || (event.key !== "Enter" && event.key !== " ")) return;
     event.preventDefault();
     target.click(0, 0, element);

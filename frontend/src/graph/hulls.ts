@@ -1,10 +1,10 @@
-// The outlines of a plan's partitions over the laid-out graph: made from the places that the boxes already have; nothing moves.
+// The outlines of a plan's partitions and of unfolded groups over the laid-out graph: made from the places that the boxes already
+// have; nothing moves.
 
 import type { PlanPartition } from "../protocol";
 import { boundsOf, touches, type PlacedBox, type Rect, type Scene } from "./scene";
 
-export interface Hull {
-  partition: PlanPartition;
+export interface Shape {
   /** Around everything in it. */
   bounds: Rect;
   /** What it is made of: one rectangle where no foreign box lies inside the bounds, else one around each box and each corridor. */
@@ -16,29 +16,50 @@ export interface Hull {
   anchor: Rect;
 }
 
+export interface Hull extends Shape {
+  partition: PlanPartition;
+}
+
 export const HULL_PAD = 9;
 
 const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull>>();
 
-/** The hulls of a plan, in its order. The hull of a partition is made once for each scene. */
+/**
+ * The hulls of a plan, in its order. The hull of a partition is made once for each scene; one that stands wholly within
+ * folded groups of more than itself has none.
+ */
 export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
   const made = known.get(scene) ?? new WeakMap<PlanPartition, Hull>();
   known.set(scene, made);
-  return partitions
-    .filter((partition) => partition.nodes.some((node) => scene.boxes[node]))
-    .map((partition) => {
-      const hull = made.get(partition) ?? hullOf(scene, partition);
-      made.set(partition, hull);
-      return hull;
-    });
+  return partitions.flatMap((partition) => {
+    const known = made.get(partition);
+    if (known) return [known];
+    const boxes = boxesOf(scene, partition.nodes);
+    if (boxes.length === 0) return [];
+    const hull = { partition, ...shapeOf(scene, boxes) };
+    made.set(partition, hull);
+    return [hull];
+  });
 }
 
-function hullOf(scene: Scene, partition: PlanPartition): Hull {
-  const inside = new Set(partition.nodes);
-  const boxes = partition.nodes.flatMap((node) => scene.boxes[node] ?? []);
+/** The boxes that are drawn for some nodes and for no others. */
+export function boxesOf(scene: Scene, nodes: readonly number[]): PlacedBox[] {
+  const within = new Map<number, number>();
+  for (const node of nodes) {
+    const holder = scene.graph.holder[node];
+    if (holder !== undefined) within.set(holder, (within.get(holder) ?? 0) + 1);
+  }
+  return [...within].flatMap(([id, count]) => {
+    const box = scene.boxes[id];
+    return box && count === (scene.graph.groupAt.get(id)?.nodes.length ?? 1) ? [box] : [];
+  });
+}
+
+function shapeOf(scene: Scene, boxes: readonly PlacedBox[]): Shape {
+  const inside = new Set(boxes.map((box) => box.box.id));
   const bounds = padded(boundsOf(boxes), HULL_PAD);
   const isAlone = scene.boxesIn(bounds).every((box) => inside.has(box.box.id));
-  if (isAlone) return { partition, bounds, rects: [bounds], isOnePiece: true, courses: [], anchor: bounds };
+  if (isAlone) return { bounds, rects: [bounds], isOnePiece: true, courses: [], anchor: bounds };
   const rects = boxes.map((box) => padded(box, HULL_PAD));
   const courses: Float64Array[] = [];
   for (const box of boxes) {
@@ -50,7 +71,7 @@ function hullOf(scene: Scene, partition: PlanPartition): Hull {
     }
   }
   const anchor = rects.reduce((best, rect) => (rect.y < best.y ? rect : best));
-  return { partition, bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
+  return { bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
 }
 
 /** The room between two boxes that stand above one another, where nothing foreign is in it: they look like one piece then. */
@@ -64,7 +85,7 @@ function corridorBetween(upper: PlacedBox, lower: PlacedBox | undefined, scene: 
   return scene.boxesIn(corridor).every((box) => inside.has(box.box.id)) ? corridor : undefined;
 }
 
-function padded(rect: Rect, by: number): Rect {
+export function padded(rect: Rect, by: number): Rect {
   return { x: rect.x - by, y: rect.y - by, width: rect.width + 2 * by, height: rect.height + 2 * by };
 }
 

@@ -7,7 +7,7 @@ const models = { chain: chain(), inception: inception(3), residual: residual(4),
 
 test.each(Object.entries(models))("no two boxes of %s overlap", (_, json) => {
   const { graph, sizes, result } = laidOut(json);
-  const { boxes } = placeScene(graph, sizes, result);
+  const { drawn: boxes } = placeScene(graph, sizes, result);
   for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) expect(touches(a, b), `${a.box.name} over ${b.box.name}`).toBe(false);
 });
 
@@ -23,7 +23,7 @@ test.each(Object.entries(models))("every edge of %s runs downwards, from its pro
 
 test("equal layers of a deep model look the same, one below the other", () => {
   const { graph, sizes, result } = laidOut(residual(6));
-  const { boxes } = placeScene(graph, sizes, result);
+  const { drawn: boxes } = placeScene(graph, sizes, result);
   const sums = boxes.filter((box) => box.box.title === "Add");
   const steps = sums.slice(2).map((box, i) => box.y - (sums[i + 1]?.y ?? 0));
   expect(new Set(steps.map((step) => Math.round(step))).size).toBe(1);

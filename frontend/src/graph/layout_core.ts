@@ -5,14 +5,12 @@ import { Graph, layout as dagreLayout } from "@dagrejs/dagre";
 import { segmentsOf, type Segment } from "./segments";
 
 export interface LayoutRequest {
-  /** Per box: width, height. */
+  /** Per box: width, height; the boxes in a topological order. */
   boxes: Float64Array;
   /** Per edge: width and height of its label, 0 for none. */
   labels: Float64Array;
-  /** Per edge: from, to (box ids). Stubs are not among them. */
+  /** Per edge: from, to, as places in that order. Stubs are not among them. */
   edges: Int32Array;
-  /** Box ids in a topological order. */
-  order: Int32Array;
 }
 
 export interface LayoutResult {
@@ -33,31 +31,30 @@ const LABEL_RISE = 8;
 const EDGE_GAP = 12;
 
 /** A segment laid out by itself, its upper neck at (0, 0). */
-interface Piece {
+export interface Piece {
   /** x, y of each box, in order. */
   centres: number[];
   /** Per edge of the segment: points, then the label's centre. */
   edges: { points: number[]; label: [number, number] }[];
 }
 
-/** Lay out a whole graph. */
-export function layout(request: LayoutRequest): LayoutResult {
-  const { order, edges } = request;
-  const place = new Int32Array(order.length);
-  order.forEach((id, i) => (place[id] = i));
-  const ends = edges.map((id) => place[id] ?? 0);
-  const segments = segmentsOf(order.length, ends);
-  const known = new Map<string, Piece>();
-  const centres = new Float64Array(order.length * 2);
+/** Segments that were laid out, by all that their layout depends on. */
+export type Pieces = Map<string, Piece>;
+
+/** Lay out a whole graph. What `known` remembers of other layouts is used again. */
+export function layout(request: LayoutRequest, known: Pieces = new Map()): LayoutResult {
+  const { boxes, edges } = request;
+  const segments = segmentsOf(boxes.length / 2, edges);
+  const centres = new Float64Array(boxes.length);
   const runs: number[][] = new Array<number[]>(edges.length / 2).fill([]);
   const labels = new Float64Array(edges.length).fill(NaN);
   for (const segment of segments) {
-    const piece = pieceOf(request, segment, ends, segments.length, known);
-    const neck = order[segment.first] ?? 0;
+    const piece = pieceOf(request, segment, segments.length, known);
+    const neck = segment.first;
     const [dx, dy] = [centres[neck * 2] ?? 0, centres[neck * 2 + 1] ?? 0];
     for (let p = segment.first; p <= segment.last; p++) {
       const k = (p - segment.first) * 2;
-      centres.set([(piece.centres[k] ?? 0) + dx, (piece.centres[k + 1] ?? 0) + dy], (order[p] ?? 0) * 2);
+      centres.set([(piece.centres[k] ?? 0) + dx, (piece.centres[k + 1] ?? 0) + dy], p * 2);
     }
     segment.edges.forEach((edge, i) => {
       const run = piece.edges[i];
@@ -78,17 +75,13 @@ function flat(runs: number[][]): { points: Float64Array; offsets: Uint32Array } 
 }
 
 /** The layout of one segment: from memory where one of the same sizes and edges was laid out before. */
-function pieceOf(request: LayoutRequest, segment: Segment, ends: Int32Array, segments: number, known: Map<string, Piece>): Piece {
+function pieceOf(request: LayoutRequest, segment: Segment, segments: number, known: Pieces): Piece {
   const isFirst = segment.first === 0;
-  const isLast = segment.last === request.order.length - 1;
-  const sizes: number[] = [];
-  for (let p = segment.first; p <= segment.last; p++) {
-    const id = request.order[p] ?? 0;
-    sizes.push(request.boxes[id * 2] ?? 0, request.boxes[id * 2 + 1] ?? 0);
-  }
+  const isLast = segment.last === request.boxes.length / 2 - 1;
+  const sizes = [...request.boxes.subarray(segment.first * 2, (segment.last + 1) * 2)];
   const lines = segment.edges.map((e) => [
-    (ends[e * 2] ?? 0) - segment.first,
-    (ends[e * 2 + 1] ?? 0) - segment.first,
+    (request.edges[e * 2] ?? 0) - segment.first,
+    (request.edges[e * 2 + 1] ?? 0) - segment.first,
     request.labels[e * 2] ?? 0,
     request.labels[e * 2 + 1] ?? 0,
   ]);

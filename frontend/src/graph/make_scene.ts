@@ -1,14 +1,16 @@
-// From a model's graph to its scene: build, measure, lay out in the worker, place. Done once for each model.
+// From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it.
 
 import type { GraphJson } from "../protocol";
-import { build } from "./build";
-import { requestLayout } from "./layout";
-import { canvasMeasurer, measure } from "./measure";
+import type { BuiltGraph } from "./build";
+import { foldGraph } from "./fold";
+import type { GroupTree } from "./groups";
+import { findLayout } from "./layout_cache";
+import { measure, textWidth } from "./measure";
 import { layoutRequest, placeScene, type Scene } from "./scene";
 
-/** Lay a graph out. Rejects with `Superseded` where another graph was asked for meanwhile. */
-export async function makeScene(json: GraphJson): Promise<Scene> {
-  const graph = build(json);
-  const sizes = measure(graph, canvasMeasurer());
-  return placeScene(graph, sizes, await requestLayout(layoutRequest(graph, sizes)));
+/** Lay the graph of a model out, all groups folded but those in `open`. Rejects with `Superseded` where another layout was asked for meanwhile. */
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>): Promise<Scene> {
+  const graph = foldGraph(built, json.nodes, tree, open);
+  const sizes = measure(graph, textWidth);
+  return placeScene(graph, sizes, await findLayout(model, layoutRequest(graph, sizes)));
 }

@@ -3,13 +3,15 @@
 
 import type { Camera } from "./camera";
 import { CORNER } from "./canvas_boxes";
-import type { PlacedBox } from "./scene";
+import type { Handle } from "./handles";
+import type { PlacedBox, Rect } from "./scene";
 
 const SVG = "http://www.w3.org/2000/svg";
 
 export class NearLayer {
   private readonly group: SVGGElement;
   private readonly elements = new Map<number, SVGRectElement>();
+  private readonly handles = new Map<string, SVGRectElement>();
   private named: unknown;
 
   constructor(svg: SVGSVGElement) {
@@ -33,7 +35,7 @@ export class NearLayer {
     const entry = selected !== undefined && wanted.has(selected) ? selected : first;
     const isRenamed = stamp !== this.named;
     this.named = stamp;
-    for (const box of [...boxes].sort((a, b) => a.box.id - b.box.id)) {
+    for (const box of [...boxes].sort((a, b) => a.y - b.y || a.x - b.x)) {
       const known = this.elements.get(box.box.id);
       const element = known ?? this.make(box);
       if (!known || isRenamed) write(element, "aria-label", nameOf(box.box.id));
@@ -49,17 +51,39 @@ export class NearLayer {
     return element !== undefined;
   }
 
+  /** Show elements for these handles, and no others. */
+  updateHandles(handles: readonly Handle[]): void {
+    const wanted = new Set(handles.map((handle) => handle.group.id));
+    for (const [id, element] of this.handles) {
+      if (wanted.has(id)) continue;
+      element.remove();
+      this.handles.delete(id);
+    }
+    for (const { group, isFolded, rect, title } of handles) {
+      if (this.handles.has(group.id)) continue;
+      const name = `${isFolded ? "Unfold" : "Fold"} ${title}`;
+      const attributes = { "data-group": group.id, "aria-expanded": !isFolded, "aria-label": name, tabindex: -1 };
+      this.handles.set(group.id, this.place(rect, attributes));
+    }
+  }
+
   clear(): void {
     this.group.replaceChildren();
     this.elements.clear();
+    this.handles.clear();
   }
 
-  private make({ box, x, y, width, height }: PlacedBox): SVGRectElement {
+  private make(placed: PlacedBox): SVGRectElement {
+    const { id, kind, name } = placed.box;
+    const element = this.place(placed, { "data-id": id, "data-name": name, ...(kind === "group" && { "aria-expanded": false }) });
+    this.elements.set(id, element);
+    return element;
+  }
+
+  private place({ x, y, width, height }: Rect, more: Record<string, unknown>): SVGRectElement {
     const element = document.createElementNS(SVG, "rect");
-    const attributes = { role: "button", "data-id": box.id, "data-name": box.name, x, y, width, height, rx: CORNER };
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+    for (const [name, value] of Object.entries({ role: "button", x, y, width, height, rx: CORNER, ...more })) element.setAttribute(name, String(value));
     this.group.append(element);
-    this.elements.set(box.id, element);
     return element;
   }
 }

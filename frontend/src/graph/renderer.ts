@@ -2,6 +2,7 @@
 
 import type { NodePaint } from "../overlays/colours";
 import type { Camera, Size } from "./camera";
+import type { GroupFrame, Handle } from "./handles";
 import type { Hull } from "./hulls";
 import type { Scene } from "./scene";
 import type { Theme } from "./theme";
@@ -14,6 +15,21 @@ export interface HullPaint {
   badgeText: string;
 }
 
+/** A share of what a folded group holds that is painted alike. */
+export interface BarPart {
+  paint: NodePaint | null;
+  /** 0 to 1; those of a group add up to 1. */
+  share: number;
+}
+
+/** What is drawn of groups, besides the boxes of the folded ones. */
+export interface GroupsDrawn {
+  frames: readonly GroupFrame[];
+  handles: readonly Handle[];
+  /** By the box of a folded group. */
+  bars: ReadonlyMap<number, readonly BarPart[]>;
+}
+
 /** Everything that one frame shows. */
 export interface Frame {
   scene: Scene;
@@ -21,6 +37,7 @@ export interface Frame {
   theme: Theme;
   hulls: readonly Hull[];
   paint: (hull: Hull) => HullPaint;
+  groups: GroupsDrawn;
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
   /** Boxes to outline: selected, found, pointed at. */

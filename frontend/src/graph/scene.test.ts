@@ -1,26 +1,21 @@
 import { expect, test } from "vitest";
 import { inception, transformer } from "../../test/graphs";
-import { laidOut } from "../../test/layouts";
+import { sceneOf } from "../../test/layouts";
 import { partition } from "../../test/runs";
 import { find } from "./find";
 import { hullAt, hullsOf } from "./hulls";
-import { placeScene, touches, type Scene } from "./scene";
+import { touches, type Scene } from "./scene";
 import { seenNodes } from "./strip_drawing";
 import { neighbour } from "./walk";
 
-function sceneOf(json: Parameters<typeof laidOut>[0]): Scene {
-  const { graph, sizes, result } = laidOut(json);
-  return placeScene(graph, sizes, result);
-}
-
 const modules = sceneOf(inception(2));
 const layers = sceneOf(transformer(4));
-const named = (scene: Scene, name: string): number => scene.boxes.findIndex((box) => box.box.name === name);
+const named = (scene: Scene, name: string): number => scene.graph.boxes.findIndex((box) => box.name === name);
 
 test("the index finds what a search of all boxes finds", () => {
   for (const area of [modules.bounds, { x: 0, y: 250, width: 300, height: 400 }, { x: 5000, y: 0, width: 10, height: 10 }]) {
     const found = modules.boxesIn(area).map((box) => box.box.id);
-    const all = modules.boxes.filter((box) => touches(box, area)).map((box) => box.box.id);
+    const all = modules.drawn.filter((box) => touches(box, area)).map((box) => box.box.id);
     expect(found.sort()).toEqual(all.sort());
   }
 });
@@ -35,7 +30,7 @@ test("stubs have no course, and are found at their readers", () => {
 test("a hull holds its boxes and no foreign one", () => {
   const hulls = hullsOf(modules, [partition("tvm", [0, 1]), partition("openvino", [2, 3, 4, 5]), partition("ncnn", [0, 1, 12])]);
   for (const hull of hulls) {
-    for (const box of modules.boxes) {
+    for (const box of modules.drawn) {
       const isInside = hull.rects.some((rect) => touches(rect, box));
       expect(isInside, `${hull.partition.id} and ${box.box.name}`).toBe(hull.partition.nodes.includes(box.box.id));
     }

@@ -1,7 +1,8 @@
 // The laid-out graph, ready to be drawn: boxes with places, edges with curves, and an index that says what a rectangle shows.
-// Made once for each model; a plan never changes it.
+// Made once for each model and each way to fold it; a plan never changes it.
 
 import type { Box, BuiltGraph, Edge } from "./build";
+import type { ShownGraph } from "./fold";
 import type { LayoutRequest, LayoutResult } from "./layout_core";
 import type { Sizes } from "./measure";
 
@@ -25,8 +26,11 @@ export interface PlacedEdge {
 }
 
 export interface Scene {
-  graph: BuiltGraph;
-  boxes: PlacedBox[];
+  graph: ShownGraph;
+  /** By id; undefined where a folded group hides the box. */
+  boxes: readonly (PlacedBox | undefined)[];
+  /** Those that are drawn, in the order of the model. */
+  drawn: readonly PlacedBox[];
   edges: PlacedEdge[];
   bounds: Rect;
   /** Edges by box, in the order of the model: what it reads and who reads it. */
@@ -36,26 +40,31 @@ export interface Scene {
   edgesIn: (area: Rect) => PlacedEdge[];
 }
 
+/** What is drawn for a box: itself, or the group that hides it. */
+export function holderOf(scene: Scene, box: number): PlacedBox | undefined {
+  return scene.boxes[scene.graph.holder[box] ?? -1];
+}
+
 /** What the layout needs of a graph: stubs are left out. */
 export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
   const kept = graph.edges.map((_, i) => i).filter((i) => !graph.edges[i]?.isStub);
+  const place = new Int32Array(graph.boxes.length);
+  graph.order.forEach((id, i) => (place[id] = i));
   return {
     boxes: sizes.boxes.slice(),
     labels: Float64Array.from(kept.flatMap((i) => [sizes.labels[i * 2] ?? 0, sizes.labels[i * 2 + 1] ?? 0])),
-    edges: Int32Array.from(kept.flatMap((i) => [graph.edges[i]?.from ?? 0, graph.edges[i]?.to ?? 0])),
-    order: Int32Array.from(graph.order),
+    edges: Int32Array.from(kept.flatMap((i) => [place[graph.edges[i]?.from ?? 0] ?? 0, place[graph.edges[i]?.to ?? 0] ?? 0])),
   };
 }
 
 /** Put a layout's places to the boxes and edges; the top left corner becomes (0, 0). */
-export function placeScene(graph: BuiltGraph, sizes: Sizes, layout: LayoutResult): Scene {
-  const boxes = graph.boxes.map((box, i): PlacedBox => {
-    const [width, height] = [sizes.boxes[i * 2] ?? 0, sizes.boxes[i * 2 + 1] ?? 0];
-    return { box, x: (layout.centres[i * 2] ?? 0) - width / 2, y: (layout.centres[i * 2 + 1] ?? 0) - height / 2, width, height };
-  });
+export function placeScene(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): Scene {
+  const boxes: (PlacedBox | undefined)[] = new Array<undefined>(graph.boxes.length).fill(undefined);
+  const drawn = placeBoxes(graph, sizes, layout);
+  for (const one of drawn) boxes[one.box.id] = one;
   const edges = placeEdges(graph, boxes, layout);
-  const bounds = boundsOf([...boxes, ...edges.map((edge) => edge.bounds)]);
-  for (const box of boxes) move(box, -bounds.x, -bounds.y);
+  const bounds = boundsOf([...drawn, ...edges.map((edge) => edge.bounds)]);
+  for (const box of drawn) move(box, -bounds.x, -bounds.y);
   for (const edge of edges) moveEdge(edge, -bounds.x, -bounds.y);
   const into: PlacedEdge[][] = boxes.map(() => []);
   const out: PlacedEdge[][] = boxes.map(() => []);
@@ -64,14 +73,23 @@ export function placeScene(graph: BuiltGraph, sizes: Sizes, layout: LayoutResult
     out[edge.edge.from]?.push(edge);
   }
   const all: Rect = { x: 0, y: 0, width: bounds.width, height: bounds.height };
-  const boxesIn = remembering(bandIndex(boxes, (box) => box));
+  const boxesIn = remembering(bandIndex(drawn, (box) => box));
   const edgesIn = bandIndex(edges, (edge) => edge.bounds);
-  return { graph, boxes, edges, bounds: all, into, out, boxesIn, edgesIn };
+  return { graph, boxes, drawn, edges, bounds: all, into, out, boxesIn, edgesIn };
+}
+
+function placeBoxes(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): PlacedBox[] {
+  return graph.order.flatMap((id, i): PlacedBox[] => {
+    const box = graph.boxes[id];
+    const [width, height] = [sizes.boxes[i * 2] ?? 0, sizes.boxes[i * 2 + 1] ?? 0];
+    const [x, y] = [(layout.centres[i * 2] ?? 0) - width / 2, (layout.centres[i * 2 + 1] ?? 0) - height / 2];
+    return box ? [{ box, x, y, width, height }] : [];
+  });
 }
 
 const STUB_LENGTH = 18;
 
-function placeEdges(graph: BuiltGraph, boxes: PlacedBox[], layout: LayoutResult): PlacedEdge[] {
+function placeEdges(graph: BuiltGraph, boxes: readonly (PlacedBox | undefined)[], layout: LayoutResult): PlacedEdge[] {
   let laid = 0;
   return graph.edges.map((edge) => {
     if (edge.isStub) return { edge, points: new Float64Array(0), label: undefined, bounds: stubBounds(edge, boxes) };
@@ -83,7 +101,7 @@ function placeEdges(graph: BuiltGraph, boxes: PlacedBox[], layout: LayoutResult)
 }
 
 /** A stub is seen at its reader alone: the producer says by one mark that there are more. */
-function stubBounds(edge: Edge, boxes: PlacedBox[]): Rect {
+function stubBounds(edge: Edge, boxes: readonly (PlacedBox | undefined)[]): Rect {
   const to = boxes[edge.to];
   return to ? { x: to.x, y: to.y - STUB_LENGTH, width: to.width, height: STUB_LENGTH } : { x: 0, y: 0, width: 0, height: 0 };
 }

@@ -64,9 +64,10 @@ export function lengthsOf(graph: GraphJson): Float32Array {
 export function seenNodes(scene: Scene, area: Rect): { first: number; last: number } | undefined {
   let [first, last] = [Infinity, -1];
   for (const { box } of scene.boxesIn(area)) {
-    if (box.kind !== "node") continue;
-    first = Math.min(first, box.id);
-    last = Math.max(last, box.id);
+    const nodes = box.kind === "node" ? [box.id] : (scene.graph.groupAt.get(box.id)?.nodes ?? []);
+    if (nodes.length === 0) continue;
+    first = Math.min(first, nodes[0] ?? Infinity);
+    last = Math.max(last, nodes.at(-1) ?? -1);
   }
   return last < 0 ? undefined : { first, last };
 }

@@ -1,20 +1,21 @@
 // Walking the graph by keys: up and down along the edges, left and right among neighbours. Pure.
 
-import type { Scene } from "./scene";
+import { holderOf, type Scene } from "./scene";
 
 export type Direction = "up" | "down" | "left" | "right";
 
-/** The box that an arrow key leads to from `box`; undefined where there is none. */
+/** The box that an arrow key leads to from `box`, or from what stands for it; undefined where there is none. */
 export function neighbour(scene: Scene, box: number, direction: Direction): number | undefined {
-  const from = scene.boxes[box];
+  const from = holderOf(scene, box);
   if (!from) return undefined;
+  const id = from.box.id;
   if (direction === "up" || direction === "down") {
-    const ids = direction === "up" ? scene.into[box]?.map((e) => e.edge.from) : scene.out[box]?.map((e) => e.edge.to);
+    const ids = direction === "up" ? scene.into[id]?.map((e) => e.edge.from) : scene.out[id]?.map((e) => e.edge.to);
     return nearestTo(scene, from.x + from.width / 2, ids ?? []);
   }
   const middle = from.x + from.width / 2;
   const sign = direction === "left" ? -1 : 1;
-  const siblings = siblingsOf(scene, box).filter((id) => sign * (middleOf(scene, id) - middle) > 1);
+  const siblings = siblingsOf(scene, id).filter((id) => sign * (middleOf(scene, id) - middle) > 1);
   return nearestTo(scene, middle, siblings);
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatPlace, parsePlace } from "./address";
 
 test("an address holds what is selected, and gives it back", () => {
-  const bare = { of: null, plan: "", against: null, step: 0 };
+  const bare = { of: null, plan: "", against: null, step: 0, group: null, open: [] };
   const place = { model: "m1", run: "r1", selection: { kind: "box", box: 7 }, overlay: "cost", ...bare } as const;
   expect(formatPlace(place)).toBe("?model=m1&run=r1&node=7&overlay=cost");
   expect(parsePlace(formatPlace(place))).toEqual({ ...place, sample: null });
@@ -15,5 +15,8 @@ test("an address holds what is selected, and gives it back", () => {
   expect(parsePlace(formatPlace({ ...place, overlay: "coverage", of: "openvino" }))).toMatchObject({ overlay: "coverage", of: "openvino" });
   expect(formatPlace({ ...place, of: "openvino" })).not.toContain("of=");
   expect(parsePlace(formatPlace({ ...place, overlay: "search", step: 41 }))).toMatchObject({ overlay: "search", step: 41 });
+  const folded = { ...place, group: "repeats", open: ["2.8", "2.96"] } as const;
+  expect(parsePlace(formatPlace(folded))).toEqual({ ...folded, sample: null });
+  expect(parsePlace("?group=nonsense").group).toBeNull();
   for (const wrong of ["-3", "x", "1e999"]) expect(parsePlace(`?step=${wrong}`).step).toBe(0);
 });

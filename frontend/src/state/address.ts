@@ -1,5 +1,5 @@
-// Everything selected is in the address: ?model=…&run=…&node=…&part=…&overlay=…&of=…&plan=…&against=…; back and forward
-// bring it back.
+// Everything selected is in the address: ?model=…&run=…&node=…&part=…&overlay=…&of=…&plan=…&against=…&group=…&open=…; back and
+// forward bring it back.
 // `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
@@ -7,10 +7,12 @@ import { config } from "../config";
 import { begin } from "../idle";
 import { api, asApiError } from "../api";
 import { isPlaying, lookAt, step } from "../replay_player";
+import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/groups";
 import { compare, givenAgainst, planRef } from "./compare";
 import { adoptRun, isDeciding } from "./decisions";
+import { fold, groupBy } from "./folding";
 import { closeModel, model, modelState, openSource } from "./model";
-import { clearRun, run, showRun } from "./run";
+import { clearRun, partitions, run, showRun } from "./run";
 import { coverageOf, OVERLAYS, overlay, select, selection, type Overlay, type Selection } from "./selection";
 import { loadCatalogue } from "./catalogue";
 
@@ -27,6 +29,10 @@ export interface Place {
   against: string | null;
   /** Of the replay, from 0. */
   step: number;
+  /** By what the nodes are grouped; null where the page chooses. */
+  group: Grouping | null;
+  /** The groups that are unfolded. */
+  open: readonly string[];
 }
 
 /** What an address names. */
@@ -47,6 +53,8 @@ export function parsePlace(search: string): Place {
     plan: query.get("plan") ?? "",
     against: query.get("against"),
     step: Number.isSafeInteger(at) && at > 0 ? at : 0,
+    group: GROUPINGS.find((one) => one === query.get("group")) ?? null,
+    open: (query.get("open") ?? "").split(" ").filter(Boolean),
   };
 }
 
@@ -62,6 +70,8 @@ export function formatPlace(place: Omit<Place, "sample">): string {
   if (place.plan !== "") query.set("plan", place.plan);
   if (place.against !== null) query.set("against", place.against);
   if (place.overlay === "search" && place.step > 0) query.set("step", String(place.step));
+  if (place.group) query.set("group", place.group);
+  if (place.open.length > 0) query.set("open", place.open.join(" "));
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }
@@ -93,6 +103,7 @@ async function applyPlace(place: Place, isFirst = false): Promise<void> {
   isApplying = true;
   try {
     await openPlace(place, isFirst);
+    await foldAs(place);
     overlay.value = place.overlay;
     coverageOf.value = place.of;
     compare(place.plan, place.against);
@@ -103,16 +114,31 @@ async function applyPlace(place: Place, isFirst = false): Promise<void> {
   }
 }
 
+/** Fold the open model as the address says; where it already is so, nothing is laid out. */
+async function foldAs(place: Place): Promise<void> {
+  const opened = model.peek();
+  const now = fold.peek();
+  if (!opened || !now) return;
+  const { by, open } = foldOf(opened.groups, opened.graph.nodes.length, partitions.peek(), wantedFold(place));
+  const isSame = by === now.by && open.size === now.open.size && [...open].every((id) => now.open.has(id));
+  if (!isSame) await groupBy(by, open);
+}
+
+function wantedFold({ group, open, selection }: Place): WantedFold {
+  return { by: group, open, node: selection.kind === "box" ? selection.box : null };
+}
+
 async function openPlace(place: Place, isFirst: boolean): Promise<void> {
+  const fold = wantedFold(place);
   const wanted = place.model ?? (place.run ? await modelOfRun(place.run) : null);
   if (wanted === undefined) return;
   if (wanted) {
-    if (model.peek()?.info.id !== wanted) await openSource({ kind: "id", id: wanted }, {}, place.run ?? undefined);
+    if (model.peek()?.info.id !== wanted) await openSource({ kind: "id", id: wanted }, {}, place.run ?? undefined, fold);
     else await openRun(place.run);
   } else if (place.sample) {
-    await openSource({ kind: "sample", name: place.sample });
+    await openSource({ kind: "sample", name: place.sample }, {}, undefined, fold);
   } else if (isFirst && config.model) {
-    await openSource({ kind: "id", id: config.model });
+    await openSource({ kind: "id", id: config.model }, {}, undefined, fold);
   } else if (!isFirst) {
     closeModel();
   }
@@ -147,6 +173,7 @@ function write(): void {
     plan: planRef.value,
     against: givenAgainst.value,
     step: isPlaying.value ? 0 : step.value,
+    ...folded(),
   };
   const { kind } = modelState.value;
   if (kind === "loading" || kind === "failed" || isDeciding.value) return;
@@ -159,7 +186,15 @@ function write(): void {
   else window.history.pushState(null, "", address);
 }
 
-/** An address without the step of the replay: stepping is nothing to go back from. */
+/** How the model is folded, as far as that is not how it opens. */
+function folded(): Pick<Place, "group" | "open"> {
+  const [opened, now] = [model.value, fold.value];
+  if (!opened || !now) return { group: null, open: [] };
+  const isUsual = now.by === openingGrouping(opened.graph.nodes.length, opened.groups);
+  return { group: isUsual ? null : now.by, open: [...now.open].sort() };
+}
+
+/** An address without the step of the replay and what is folded: these are nothing to go back from. */
 function withoutReplay(search: string): string {
-  return search.replace(/[?&]step=\d+/, "");
+  return search.replace(/[?&](step|group|open)=[^&]*/g, "");
 }

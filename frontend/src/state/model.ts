@@ -2,10 +2,12 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError, type Shapes } from "../api";
+import { build, type BuiltGraph } from "../graph/build";
+import { foldOf, type Fold, type WantedFold } from "../graph/groups";
 import { makeScene } from "../graph/make_scene";
 import { Superseded } from "../graph/layout";
 import type { Scene } from "../graph/scene";
-import type { ApiError, FoldedNodeJson, GraphJson, ModelInfo, RunSnapshot } from "../protocol";
+import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
 import { refreshModels, samples } from "./catalogue";
 import { adoptRun } from "./decisions";
 import { clearRun, showRun } from "./run";
@@ -15,8 +17,14 @@ export interface OpenedModel {
   info: ModelInfo;
   graph: GraphJson;
   folded: FoldedNodeJson[];
+  /** Everything that can be drawn, whether it is hidden in a group or not. */
+  built: BuiltGraph;
+  groups: ModelGroups;
+  fold: Fold;
   scene: Scene;
 }
+
+const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
 
 /** What was asked to be opened: kept so that it can be tried again with shapes. */
 export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string };
@@ -33,18 +41,20 @@ export const model = computed(() => (modelState.value.kind === "ready" ? modelSt
 let newest = 0;
 
 /** Open a model, with shapes for its open dimensions; `run` is the run to show with it, else a sample's recorded one. */
-export async function openSource(source: Source, shapes: Shapes = {}, run?: string): Promise<void> {
+export async function openSource(source: Source, shapes: Shapes = {}, run?: string, wanted: WantedFold = ANY_FOLD): Promise<void> {
   const mine = ++newest;
   modelState.value = { kind: "loading", what: nameOf(source) };
   try {
     const info = await infoOf(source, shapes);
     const recorded = run ?? samples.value.find((sample) => sample.name === info.sample)?.recorded ?? undefined;
-    const [graph, shown] = await Promise.all([api.graph(info.id), runOrNothing(recorded, info.id)]);
-    const scene = await makeScene(graph.graph);
+    const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
+    const built = build(graph.graph);
+    const fold = foldOf(groups, graph.graph.nodes.length, shown?.plan?.partitions ?? [], wanted);
+    const scene = await makeScene(info.id, graph.graph, built, fold.tree, fold.open);
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
-      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, scene } };
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, built, groups, fold, scene } };
       if (shown) showRun(shown);
       else clearRun();
       isDrawerOpen.value = shown !== undefined;

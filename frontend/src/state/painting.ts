@@ -110,10 +110,10 @@ export const hatchedNodes = computed((): ReadonlySet<number> => new Set(nodePain
 export const nodeColours = computed((): readonly string[] => {
   const hasPlan = partitions.value.length > 0;
   const { bare } = palette.value;
-  const boxes = model.value?.scene.boxes ?? [];
+  const boxes = model.value?.built.boxes ?? [];
   return nodePaints.value.map((one, node) => {
     if (one) return one.fill;
-    const box = boxes[node]?.box;
+    const box = boxes[node];
     return box && !hasPlan ? CATEGORY_COLOUR[box.category] : bare;
   });
 });

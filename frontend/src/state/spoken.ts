@@ -7,14 +7,18 @@ import type { PlanPartition } from "../protocol";
 import { picture } from "../replay_picture";
 import { difference } from "./compare";
 import { coverage, coveredTarget } from "./coverage";
+import { groupWords, spokenGroup } from "./group_painting";
 import { model } from "./model";
 import { partitionOf, run } from "./run";
 import { overlay } from "./selection";
 
 /** What a screen reader says of a box. */
 export function spoken(id: number): string {
-  const box = model.value?.scene.boxes[id]?.box;
+  const graph = model.value?.scene.graph;
+  const box = graph?.boxes[id];
+  const group = graph?.groupAt.get(id);
   if (!box) return "";
+  if (group) return spokenGroup(group);
   if (box.kind !== "node") return `${box.kind} ${box.name}, ${box.rows[0]?.text ?? ""}`;
   const partition = partitionOf.value.get(id);
   const name = box.name === box.title ? "" : ` ${box.name}`;
@@ -26,8 +30,10 @@ export function spoken(id: number): string {
   return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
 }
 
-/** What the overlay says of a node, in words; empty where it has nothing to say. */
+/** What the overlay says of a node, and the plan of a folded group, in words; empty where there is nothing to say. */
 export function overlayWords(node: number): string {
+  const group = model.value?.scene.graph.groupAt.get(node);
+  if (group) return groupWords(group).join("; ");
   const partition = partitionOf.value.get(node);
   switch (overlay.value) {
     case "coverage":

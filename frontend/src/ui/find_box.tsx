@@ -94,5 +94,5 @@ function search(query: string): Found[] {
   const opened = model.value;
   if (!opened || query.trim() === "") return [];
   const { nodes } = opened.graph;
-  return find(opened.scene.graph, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? [], query);
+  return find(opened.built, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? [], query);
 }

@@ -31,10 +31,10 @@ function firstOf(id: string): number {
 
 /** An input or output of the model. */
 function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.Element {
-  const placed = opened.scene.boxes[box];
+  const terminal = opened.built.boxes[box];
   return (
     <Section title="Type">
-      <Line name={placed?.box.name ?? ""}>{placed?.box.rows[0]?.text ?? ""}</Line>
+      <Line name={terminal?.name ?? ""}>{terminal?.rows[0]?.text ?? ""}</Line>
     </Section>
   );
 }
@@ -97,11 +97,10 @@ function typeWords(tensor: TensorJson | undefined): string {
 
 /** A tensor's name, as a way to the node that makes it. */
 function TensorLink({ name }: { name: string }): JSX.Element {
-  const scene = model.value?.scene;
-  const edge = scene?.edges.find((one) => one.edge.tensors.includes(name));
+  const edge = model.value?.built.edges.find((one) => one.tensors.includes(name));
   if (!edge) return <>{name}</>;
   return (
-    <button type="button" class="link" onClick={() => goTo(edge.edge.from)}>
+    <button type="button" class="link" onClick={() => goTo(edge.from)}>
       {name}
     </button>
   );

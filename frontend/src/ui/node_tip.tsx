@@ -10,7 +10,7 @@ const WIDTH_PX = 300;
 
 export function NodeTip(): JSX.Element | null {
   const at = tip.value;
-  const box = at && model.value?.scene.boxes[at.box]?.box;
+  const box = at && model.value?.scene.graph.boxes[at.box];
   const words = at ? overlayWords(at.box) : "";
   if (!at || !box || words === "") return null;
   const left = Math.max(4, Math.min(at.x + 14, screenSize.value.width - WIDTH_PX - 4));

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { coveredTarget, coverageTargets } from "../state/coverage";
 import { coverageOf, OVERLAYS, overlay, type Overlay } from "../state/selection";
+import { GroupMenu } from "./group_menu";
 import { Badge, Choice } from "./parts";
 import { PlanChoice } from "./plan_choice";
 
@@ -31,6 +32,7 @@ export function OverlayMenu(): JSX.Element {
           <PlanChoice side="plan" /> against <PlanChoice side="against" />
         </span>
       )}
+      <GroupMenu />
     </div>
   );
 }

@@ -19,7 +19,7 @@ export function SelectionTitle(): JSX.Element | null {
 
 function BoxTitle({ box }: { box: number }): JSX.Element | null {
   const node = model.value?.graph.nodes[box];
-  const placed = model.value?.scene.boxes[box]?.box;
+  const placed = model.value?.built.boxes[box];
   if (!placed) return null;
   const partition = partitionOf.value.get(box);
   return (

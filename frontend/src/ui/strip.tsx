@@ -4,6 +4,7 @@ import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { seen } from "../graph/camera";
+import { holderOf } from "../graph/scene";
 import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
 import { cancelFrame, requestFrame } from "../raf";
 import type { GraphJson } from "../protocol";
@@ -119,7 +120,7 @@ function jump(event: PointerEvent & { currentTarget: HTMLElement }): void {
 
 function centre(node: number): void {
   const opened = model.peek();
-  const box = opened?.scene.boxes[Math.max(0, Math.min(opened.graph.nodes.length - 1, node))];
+  const box = opened && holderOf(opened.scene, Math.max(0, Math.min(opened.graph.nodes.length - 1, node)));
   if (!box) return;
   const { k } = camera.peek();
   const { width, height } = screenSize.peek();

@@ -1,0 +1,58 @@
+// What unfolds a folded group and folds an unfolded one: the triangle in its box, and the tab at the frame around its nodes.
+
+import { HULL_PAD, padded } from "./hulls";
+import { HANDLE_WIDTH, SIDE_PAD, TITLE_HEIGHT } from "./measure";
+import { boundsOf, holderOf, type Rect, type Scene } from "./scene";
+import { groupTitle, type Group } from "./groups";
+
+/** The frame around the nodes of an unfolded group. */
+export interface GroupFrame {
+  group: Group;
+  bounds: Rect;
+}
+
+export interface Handle {
+  group: Group;
+  isFolded: boolean;
+  rect: Rect;
+  title: string;
+}
+
+const FRAME_STEP = 5;
+const TAB_GAP = 4;
+
+/** Frames of the unfolded groups, outer ones first: around what stands for their nodes, and around the frames inside. */
+export function framesOf(scene: Scene): GroupFrame[] {
+  const made = new Map<Group, Rect>();
+  for (const group of [...scene.graph.unfolded].reverse()) {
+    const held = new Set(group.nodes.flatMap((node) => holderOf(scene, node) ?? []));
+    const inner = group.inner.flatMap((one) => made.get(one) ?? []);
+    made.set(group, padded(boundsOf([...held, ...inner]), inner.length > 0 ? FRAME_STEP : HULL_PAD + FRAME_STEP));
+  }
+  return scene.graph.unfolded.flatMap((group) => {
+    const bounds = made.get(group);
+    return bounds ? [{ group, bounds }] : [];
+  });
+}
+
+/** All handles: in the boxes of folded groups, and to the left of the frames of unfolded ones. */
+export function handlesOf(scene: Scene, frames: readonly GroupFrame[], widthOf: (title: string) => number): Handle[] {
+  const folded = [...scene.graph.groupAt].flatMap(([id, group]): Handle[] => {
+    const box = scene.boxes[id];
+    return box ? [{ group, isFolded: true, title: groupTitle(group), rect: { x: box.x, y: box.y, width: SIDE_PAD + HANDLE_WIDTH, height: TITLE_HEIGHT } }] : [];
+  });
+  const unfolded = frames.map(({ group, bounds }): Handle => {
+    const title = groupTitle(group);
+    const width = widthOf(title) + 2 * SIDE_PAD + HANDLE_WIDTH;
+    const level = levelOf(group) * (TITLE_HEIGHT + TAB_GAP);
+    return { group, isFolded: false, title, rect: { x: bounds.x - width - TAB_GAP, y: bounds.y + level, width, height: TITLE_HEIGHT } };
+  });
+  return [...folded, ...unfolded];
+}
+
+/** How many groups around it begin at its first node: their tabs stand above its own. */
+function levelOf(group: Group): number {
+  let level = 0;
+  for (let outer = group.parent; outer && outer.nodes[0] === group.nodes[0]; outer = outer.parent) level += 1;
+  return level;
+}
