@@ -6,11 +6,13 @@ operators, attributes, shapes, weights' shapes and edges. What is left is looked
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from os.path import commonprefix
 
 import numpy as np
 
@@ -87,9 +89,9 @@ class _Finder:
         self._least_block = least_block
 
     def search(self, graph: DataflowGraph, free: Sequence[_Stretch], *, is_alike: bool) -> list[NodeGroup]:
-        """The repeats in the `free` stretches: of those that overlap the longest, then the one of the shortest blocks."""
+        """The repeats in the `free` stretches: of those that overlap the long ones of many blocks first."""
         numbers = np.array([graph.computations.of(IndexSet([node.index])) for node in graph.nodes], dtype=np.int64)
-        regular = sorted(_regular(numbers, self._least_block), key=lambda one: (-len(one[1]), one[0], one[1].first))
+        regular = sorted(_regular(numbers, self._least_block), key=_worth)
         found: list[NodeGroup] = []
         for period, stretch in regular:
             for part in _common(stretch, free):
@@ -129,8 +131,15 @@ class _Finder:
         """What the blocks' scopes say: those of ``encoder/layer.0``, ``encoder/layer.1`` … are an encoder layer; empty if nothing."""
         blocks = [_shared_scope(self._scopes[first : first + period]) for first in starts]
         same = _common_length(*blocks)
-        differing = re.sub(r"[\W_]*\d+$", "", blocks[0][same]) if len(blocks[0]) > same else ""
+        differing = commonprefix([block[same] if len(block) > same else "" for block in blocks])
+        differing = re.sub(r"[\W_]*\d*$", "", differing)
         return " ".join(part for part in (*blocks[0][:same], differing) if part)[-_MOST_NAME:]
+
+
+def _worth(regular: tuple[int, _Stretch]) -> tuple[float, int, int]:
+    """What comes first: twenty layers say more of a model than its two halves, as long as they make up as much of it."""
+    period, stretch = regular
+    return -len(stretch) * math.log2(len(stretch) // period), period, stretch.first
 
 
 def _shared_scope(scopes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

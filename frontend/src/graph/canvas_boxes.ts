@@ -2,7 +2,7 @@
 
 import type { Box } from "./build";
 import type { Pen } from "./canvas_renderer";
-import { CATEGORY_COLOUR } from "./categories";
+import { CATEGORY_COLOUR, GROUP_COLOUR } from "./categories";
 import type { Detail } from "./lod";
 import { BODY_PAD, HANDLE_WIDTH, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "./measure";
 import { holderOf, type PlacedBox } from "./scene";
@@ -23,7 +23,7 @@ export function drawBoxes(pen: Pen, boxes: readonly PlacedBox[], detail: Detail)
 function drawBody(pen: Pen, placed: PlacedBox, isRound: boolean): void {
   const { context, frame } = pen;
   const { x, y, width, height, box } = placed;
-  const header = isTerminal(box) ? frame.theme.ioHeader : CATEGORY_COLOUR[box.category];
+  const header = isTerminal(box) ? frame.theme.ioHeader : box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
   const hasBody = height > TITLE_HEIGHT;
   if (!isRound) {
     context.fillStyle = hasBody ? frame.theme.nodeBody : header;

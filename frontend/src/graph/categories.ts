@@ -24,6 +24,9 @@ export const CATEGORY_COLOUR: Record<Category, string> = {
   other: "rgb(64,66,70)",
 };
 
+/** The header of a folded group. */
+export const GROUP_COLOUR = "rgb(78,60,112)";
+
 const MEMBERS: Partial<Record<Category, string>> = {
   layer: "Conv ConvTranspose ConvInteger DeformConv FusedConv NhwcConv Gemm FusedGemm MatMul FusedMatMul MatMulInteger LSTM GRU RNN DynamicQuantizeLSTM Einsum BiasAdd QLinearConv QLinearMatMul",
   activation:

@@ -2,7 +2,7 @@
 
 import { HULL_PAD, padded } from "./hulls";
 import { HANDLE_WIDTH, SIDE_PAD, TITLE_HEIGHT } from "./measure";
-import { boundsOf, holderOf, type Rect, type Scene } from "./scene";
+import { boundsOf, holderOf, type PlacedBox, type Rect, type Scene } from "./scene";
 import { groupTitle, type Group } from "./groups";
 
 /** The frame around the nodes of an unfolded group. */
@@ -27,12 +27,29 @@ export function framesOf(scene: Scene): GroupFrame[] {
   for (const group of [...scene.graph.unfolded].reverse()) {
     const held = new Set(group.nodes.flatMap((node) => holderOf(scene, node) ?? []));
     const inner = group.inner.flatMap((one) => made.get(one) ?? []);
-    made.set(group, padded(boundsOf([...held, ...inner]), inner.length > 0 ? FRAME_STEP : HULL_PAD + FRAME_STEP));
+    const bounds = withEdges(scene, boundsOf([...held, ...inner]), held);
+    made.set(group, padded(bounds, inner.length > 0 ? FRAME_STEP : HULL_PAD + FRAME_STEP));
   }
   return scene.graph.unfolded.flatMap((group) => {
     const bounds = made.get(group);
     return bounds ? [{ group, bounds }] : [];
   });
+}
+
+/** As wide as the edges of the boxes run beside them. */
+function withEdges(scene: Scene, bounds: Rect, held: ReadonlySet<PlacedBox>): Rect {
+  let [left, right] = [bounds.x, bounds.x + bounds.width];
+  for (const { box } of held) {
+    for (const { points } of [...(scene.into[box.id] ?? []), ...(scene.out[box.id] ?? [])]) {
+      for (let i = 0; i < points.length; i += 2) {
+        const [x, y] = [points[i] ?? 0, points[i + 1] ?? 0];
+        if (y < bounds.y || y > bounds.y + bounds.height) continue;
+        left = Math.min(left, x);
+        right = Math.max(right, x);
+      }
+    }
+  }
+  return { ...bounds, x: left, width: right - left };
 }
 
 /** All handles: in the boxes of folded groups, and to the left of the frames of unfolded ones. */

@@ -6,6 +6,7 @@ import { startGraph } from "../graph/controller";
 import { model } from "../state/model";
 import { fit, zoomStep } from "../state/view";
 import { FindBox } from "./find_box";
+import { GroupMenu } from "./group_menu";
 import { Legend } from "./legend";
 import { NodeTip } from "./node_tip";
 import { OverlayMenu } from "./overlay_menu";
@@ -27,6 +28,7 @@ export function GraphView(): JSX.Element {
       </div>
       <div class="over bottom-left">
         <Legend />
+        <GroupMenu />
       </div>
       <div class="over bottom-right">
         <ZoomButtons />

@@ -3,7 +3,6 @@
 import type { JSX } from "preact";
 import { coveredTarget, coverageTargets } from "../state/coverage";
 import { coverageOf, OVERLAYS, overlay, type Overlay } from "../state/selection";
-import { GroupMenu } from "./group_menu";
 import { Badge, Choice } from "./parts";
 import { PlanChoice } from "./plan_choice";
 
@@ -32,7 +31,6 @@ export function OverlayMenu(): JSX.Element {
           <PlanChoice side="plan" /> against <PlanChoice side="against" />
         </span>
       )}
-      <GroupMenu />
     </div>
   );
 }
