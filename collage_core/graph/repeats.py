@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from os.path import commonprefix
 
 import numpy as np
 
@@ -131,8 +130,8 @@ class _Finder:
         """What the blocks' scopes say: those of ``encoder/layer.0``, ``encoder/layer.1`` … are an encoder layer; empty if nothing."""
         blocks = [_shared_scope(self._scopes[first : first + period]) for first in starts]
         same = _common_length(*blocks)
-        differing = commonprefix([block[same] if len(block) > same else "" for block in blocks])
-        differing = re.sub(r"[\W_]*\d*$", "", differing)
+        parts = [block[same] if len(block) > same else "" for block in blocks]
+        differing = re.sub(r"[\W_]*\d*$", "", parts[0][: _common_length(*parts)])
         return " ".join(part for part in (*blocks[0][:same], differing) if part)[-_MOST_NAME:]
 
 
@@ -146,10 +145,10 @@ def _shared_scope(scopes: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return scopes[0][: _common_length(*scopes)]
 
 
-def _common_length(*all_parts: tuple[str, ...]) -> int:
-    """How many parts stand at the beginning of all of them."""
+def _common_length(*sequences: Sequence[str]) -> int:
+    """How many items, or characters, stand at the beginning of all of them."""
     length = 0
-    for parts in zip(*all_parts, strict=False):
+    for parts in zip(*sequences, strict=False):
         if len(set(parts)) > 1:
             break
         length += 1
