@@ -22,12 +22,13 @@ from .errors import Cancelled
 from .events import CandidateBuilding, CandidateCosted, Emit, Event, Note, ignore
 from .finding import Found
 from .graph import IndexSet
-from .lazy import SHARE, LazyCosts, is_bound
+from .lazy import SHARE, LazyCosts, is_bound, is_settled
 from .options import Options
-from .planning import How, Planned, host_cost, make_problem, searched
+from .pace import Pace
+from .planning import How, Planned, considered_event, host_cost, make_problem, searched
 from .record import CostedCandidate, search_candidates
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
-from .search import FEMTOSECONDS, Constraint, SearchProblem, Transition, parse_constraints, parse_objective
+from .search import FEMTOSECONDS, Constraint, SearchProblem, Transition, parse_constraints, parse_objective, plan_total
 from .toolchains import DescribedToolchain
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Costing:
         self.emit = emit
         self._is_over = is_over
         self._told: set[tuple[str, int]] = set()
+        self._pace = Pace()
+        self._best: int | None = None
         self.lazy: LazyCosts | None = None
         self.estimator: CostEstimator = make_estimator(
             options.costs,
@@ -148,7 +151,19 @@ class Costing:
 
     def _places(self, costed: list[CostedCandidate]) -> list[int]:
         """Places in `costed` of the best plan's candidates."""
-        return self._solved(costed).places
+        planned = self._solved(costed)
+        self._tell_considered(planned)
+        return planned.places
+
+    def _tell_considered(self, planned: Planned) -> None:
+        """Say what is the best plan as far as one can tell, and the least total that rests on measurements alone."""
+        problem, chosen = planned.problem, planned.final.chosen
+        usable = [item for item in planned.costed if not item.cost.is_invalid]
+        whole = [(index,) for index, candidate in enumerate(problem.candidates) if len(candidate.inside) == problem.nodes]
+        settled = [plan for plan in (chosen, *whole) if all(is_settled(usable[index].cost) for index in plan)]
+        totals = [plan_total(problem, plan) for plan in settled]
+        self._best = min([*totals, *([] if self._best is None else [self._best])], default=None)
+        self.emit(considered_event(planned, [is_settled(usable[index].cost) for index in chosen], self._best))
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """What is searched where candidates cost what `costed` says."""
@@ -178,6 +193,12 @@ class Costing:
                 return planned
             costed = more
 
+    def spared(self, costed: Iterable[CostedCandidate]) -> dict[str, int]:
+        """Target → how many distinct computations need not be measured, since no better plan has them."""
+        held = [item.held for item in costed if is_bound(item.cost)]
+        sorts = {(one.target, one.computation) for one in held if isinstance(one, CandidatePartition)}
+        return {name: sum(target == name for target, _ in sorts) for name in self.counts}
+
     def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Costs of neighbours as one, given as (target, nodes as bits)."""
         graph = self.found.graph
@@ -202,7 +223,9 @@ class Costing:
     def _pass_on(self, event: Event) -> None:
         """The estimator's news; it counts what it was asked for at once, and here is known how much that is in all."""
         if isinstance(event, CandidateBuilding):
-            event = replace(event, done=len(self._told), total=max(len(self._told) + event.total - event.done, self._likely()))
+            self._pace.begins(event.candidate)
+            total = max(len(self._told) + event.total - event.done, self._likely())
+            event = replace(event, done=len(self._told), total=total, left_s=self._pace.left_s(len(self._told), total))
         self.emit(event)
 
     def _likely(self) -> int:
@@ -229,4 +252,6 @@ class Costing:
             count["measured"] += self.options.is_measured and is_here and not from_cache
             if self.emit is not ignore:
                 label, ids = candidate.sub_graph.label, tuple(same.id for same in alike[sort])
-                self.emit(CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), total))
+                took_s, left_s = self._pace.ended(ids), self._pace.left_s(len(told), total)
+                known_now = CandidateCosted(candidate.target, ids, label, cost.to_json(), from_cache, len(told), total, took_s, left_s)
+                self.emit(known_now)

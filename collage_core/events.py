@@ -48,13 +48,20 @@ class CandidatesFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateBuilding(Event):
-    """A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned."""
+    """A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned.
+
+    Attributes:
+        spans: Its nodes, as the first and the last one of each run without gaps, one after another.
+        left_s: About how long costing takes still; None while nothing tells that.
+    """
 
     target: str
     candidate: str
     label: str
+    spans: tuple[int, ...]
     done: int
     total: int
+    left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,8 @@ class CandidateCosted(Event):
     Attributes:
         candidates: Ids of all candidates that are this computation.
         cost: As `Cost.to_json` gives it.
+        took_s: How long its trial took, the build included; None where there was none.
+        left_s: As in `CandidateBuilding`.
     """
 
     target: str
@@ -73,11 +82,28 @@ class CandidateCosted(Event):
     from_cache: bool
     done: int
     total: int
+    took_s: float | None = None
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanConsidered(Event):
+    """While costs are measured: the plan that is best as far as one can tell, and says what is measured next. May be thinned.
+
+    Attributes:
+        total_s: What it takes at least, with heuristic bounds for what is not measured: an estimate.
+        best_s: Least total of a plan that rests on measurements alone; None while there is none.
+        partitions: Target, nodes as in `CandidateBuilding`, and whether the cost is known.
+    """
+
+    total_s: float
+    best_s: float | None
+    partitions: tuple[tuple[str, tuple[int, ...], bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress(Event):
-    """Where the search stands. May be thinned."""
+    """Where the search stands: `covered` nodes come before the first one that its newest state leaves open. May be thinned."""
 
     states: int
     transitions: int

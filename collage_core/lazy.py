@@ -42,6 +42,11 @@ def is_bound(cost: Cost) -> bool:
     return cost.source == "estimate" and cost.reason == NOT_MEASURED
 
 
+def is_settled(cost: Cost) -> bool:
+    """Whether a plan may rest on `cost`: it is known, and not from a trial that was ended early."""
+    return cost.seconds is not None and not is_bound(cost) and not cost.stopped_early
+
+
 class LazyCosts:
     """The costs of `candidates`, measured as far as they matter.
 

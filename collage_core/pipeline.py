@@ -203,6 +203,7 @@ class Run:
 
     def _document(self) -> dict[str, Any]:
         targets = []
+        spared = self.costing.spared(self.planned.costed)
         for name in self.options.targets:
             targets.append(
                 {
@@ -211,6 +212,7 @@ class Run:
                     "unique": self.found.unique[name],
                     "deferred": sum(candidate.deferred for candidate in self.found.by_target[name]),
                     **self.costing.counts[name],
+                    "spared": spared[name],
                 }
             )
         return {

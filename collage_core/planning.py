@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from .cost.cost import Cost
-from .events import Emit, PlanImproved, SearchProgress
+from .events import Emit, PlanConsidered, PlanImproved, SearchProgress
 from .graph import DataflowGraph
 from .plan import PlacedPartition, PlacedTransition, Plan
 from .record import CostedCandidate, flow_tensors, places_of, search_candidates
@@ -160,6 +160,13 @@ def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> Pla
     """The plan of `result` as an event of round `number`."""
     chosen = [problem.candidates[index] for index in result.chosen]
     return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(c.inside)) for c in chosen), number)
+
+
+def considered_event(planned: Planned, settled: Sequence[bool], best: int | None) -> PlanConsidered:
+    """The plan of `planned` as an event, where not all of its costs need be measured; `best` in femtoseconds."""
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    partitions = tuple((c.target, tuple(c.inside.spans()), is_known) for c, is_known in zip(chosen, settled, strict=True))
+    return PlanConsidered(planned.final.total / FEMTOSECONDS, None if best is None else best / FEMTOSECONDS, partitions)
 
 
 def placed_partitions(

@@ -4,7 +4,6 @@ except for the tables, which are the command's result."""
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 from rich.console import Console
@@ -59,8 +58,6 @@ class Progress:
         self._phase = ""
         self._best: float | None = None
         self._invalid = 0
-        self._since: float | None = None
-        self._done = 0
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal and not self._quiet:
@@ -88,22 +85,13 @@ class Progress:
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
         if isinstance(event, CandidateCosted):
             self._invalid += event.cost["seconds"] is None
-            left = self._left(event)
+            left = f"  about {event.left_s:.0f} s left" if (event.left_s or 0) >= 1 else ""
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
             took = milliseconds(event.cost["seconds"])
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
         if isinstance(event, SearchProgress):
             return f"{self._phase} … {event.states} states, bound {milliseconds(event.lower_bound_s)}"
         return ""
-
-    def _left(self, event: CandidateCosted) -> str:
-        """About how long costing takes still, from what the trials took so far; nothing is said of what the cache knows."""
-        now = time.monotonic()
-        if event.from_cache or self._since is None:
-            self._since, self._done = now, event.done
-            return ""
-        left = (now - self._since) / max(1, event.done - self._done) * (event.total - event.done)
-        return f"  about {left:.0f} s left" if left >= 1 else ""
 
     def _kept(self, event: Event) -> str:
         """What stays on the screen."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .graph import IndexSet
 from .record import CostedCandidate
 from .search import FEMTOSECONDS, SearchProblem, SearchReporter, SearchResult, plan_total
 from .search.searcher import REASONS
@@ -261,21 +260,10 @@ def _row(number: int, item: CostedCandidate) -> dict[str, Any]:
         "number": number,
         "target": item.target,
         "label": item.candidate["label"],
-        "spans": _spans(item.inside),
+        "spans": item.inside.spans(),
         "cost_s": item.cost.seconds,
         "source": item.cost.source,
     }
-
-
-def _spans(inside: IndexSet) -> list[int]:
-    """(first, last) of each run of nodes without gaps, one after another."""
-    made: list[int] = []
-    for node in inside:
-        if made and made[-1] + 1 == node:
-            made[-1] = node
-        else:
-            made += (node, node)
-    return made
 
 
 def _result(result: SearchResult) -> dict[str, Any]:

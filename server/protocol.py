@@ -12,8 +12,9 @@ Live runs, over Socket.IO (namespace ``/``):
 
 Numbers ascend and may skip: where there are more thinnable events than a page can draw, some are left out, and nothing
 else is. A client that is too slow for the decisions, comes late or returns (`Subscribe.after` says what it has seen)
-gets what the server still holds; where that is not all, `Batch.gap` is true and the client fetches
-``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to which event it is) and drops queued events up to that number.
+gets what the server still holds; where that is not all, `Batch.gap` is true and `Batch.after` beyond what the client has.
+Then it fetches ``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to which event it is) and drops queued events up to
+that number.
 
 When a run ends (`RunStateChanged` with ``done``, ``failed`` or ``cancelled``) the client fetches the snapshot: it holds
 the final plan with its costs and transitions. ``POST /api/v1/runs`` with a `RunRequest.base` waits a moment for the
@@ -33,6 +34,7 @@ EVENTS = (
     events.CandidatesFound,
     events.CandidateBuilding,
     events.CandidateCosted,
+    events.PlanConsidered,
     events.SearchProgress,
     events.PlanImproved,
     events.BaselineMeasured,
@@ -41,7 +43,7 @@ EVENTS = (
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
 
-THINNABLE = (events.CandidateBuilding, events.SearchProgress)
+THINNABLE = (events.CandidateBuilding, events.PlanConsidered, events.SearchProgress)
 """Events that may be dropped when there are many; all others are decisions and always arrive."""
 
 RunState = Literal["queued", "running", "done", "cancelled", "failed", "recorded"]
@@ -81,10 +83,11 @@ class Subscribed:
 
 @dataclass(frozen=True)
 class Numbered:
-    """An event and its number in the run, from 1."""
+    """An event and its number in the run, from 1. `at_s`: on the run's clock, which counts seconds from when it was created."""
 
     seq: int
     event: dict[str, Any]
+    at_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,18 @@ class RunStateChanged:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot."""
+    """Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot.
+
+    Attributes:
+        after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
+        now_s: What the run's clock shows when this is sent.
+    """
 
     run: str
     items: list[Numbered]
     gap: bool = False
+    after: int = 0
+    now_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -405,7 +415,16 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class TargetCounts:
-    """How far one target is."""
+    """How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+
+    Attributes:
+        measured: A trial gave a cost.
+        invalid: There is no cost, whoever says so.
+        cache_hits: The cost was known.
+        built: Trials that got as far as a built candidate.
+        spared: Not measured, since no better plan has them even at the least that they may cost.
+        trials: How many were made, in `trials_s` seconds together.
+    """
 
     name: str
     found: int = 0
@@ -414,6 +433,71 @@ class TargetCounts:
     measured: int = 0
     invalid: int = 0
     cache_hits: int = 0
+    built: int = 0
+    spared: int = 0
+    trials: int = 0
+    trials_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class PhaseTime:
+    """A phase that has begun. `started_s` is on the run's clock; `seconds` is None until the phase is over."""
+
+    phase: str
+    started_s: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Doing:
+    """The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock."""
+
+    target: str
+    label: str
+    spans: list[int]
+    since_s: float
+
+
+@dataclass(frozen=True)
+class SearchStand:
+    """Where a search stands, as `SearchProgress` tells it."""
+
+    states: int
+    frontier: int
+    covered: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """From `at_s` on the run's clock, until the next point: the best total so far, and what no plan is below.
+
+    Attributes:
+        bound_s: Proven by the search that goes on.
+        estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+    """
+
+    at_s: float
+    best_s: float | None
+    bound_s: float | None
+    estimate_s: float | None
+
+
+@dataclass(frozen=True)
+class ConsideredPart:
+    """A partition of a `ConsideredPlan`; `spans` as in `CostedRow`."""
+
+    target: str
+    spans: list[int]
+    is_known: bool
+
+
+@dataclass(frozen=True)
+class ConsideredPlan:
+    """The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known."""
+
+    total_s: float
+    partitions: list[ConsideredPart]
 
 
 @dataclass(frozen=True)
@@ -481,6 +565,13 @@ class RunSnapshot:
         created: ISO 8601, UTC.
         machine: Where its costs were measured.
         done: Distinct computations whose cost is known, of `total`.
+        now_s: What the run's clock shows when this is sent, or what it showed at the last event.
+        phases: Those that have begun, in the order in which they did.
+        doing: While costs are measured.
+        ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
+        search: While a search goes on.
+        considered: While costs are measured.
+        curve: How best total and bound went; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
@@ -514,6 +605,13 @@ class RunSnapshot:
     uncovered: list[int] = field(default_factory=list)
     artifact: bool = False
     recorded: bool = False
+    now_s: float = 0.0
+    phases: list[PhaseTime] = field(default_factory=list)
+    doing: Doing | None = None
+    ends_s: float | None = None
+    search: SearchStand | None = None
+    considered: ConsideredPlan | None = None
+    curve: list[CurvePoint] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from . import candidate_table, job, run_rules, run_store
 from .config import ServerConfig
 from .convergence import read_points
 from .errors import Problem, not_found, refused
+from .follower import follow
 from .jobs import JobPool
 from .model_store import ModelStore
 from .protocol import BaselinePlan, RunConvergence, RunMarks, RunRequest, RunRules, RunSnapshot, RunSpec, RunState, RunSummary, TargetCounts
@@ -108,9 +109,17 @@ class RunService:
         if session is None:
             snapshot = self.get(run)
             with self._lock:
+                is_new = run not in self._sessions
                 session = self._sessions.setdefault(run, Session(run_store.run_folder(run), snapshot, (), self._wake))
                 self._trim()
+            if is_new and snapshot.state in ACTIVE:
+                session.is_followed = True
+                follow(session, lambda: self._closed, lambda: self._forget(run))
         return session
+
+    def _forget(self, run: str) -> None:
+        with self._lock:
+            self._sessions.pop(run, None)
 
     def all(self) -> list[RunSummary]:
         """Every run, newest first."""
@@ -179,7 +188,11 @@ class RunService:
         return folder / job.DOCUMENT
 
     def cancel(self, run: str) -> RunSnapshot:
-        """Stop the run; nothing happens to one that has ended."""
+        """Stop the run; nothing happens to one that has ended.
+
+        Raises:
+            Problem: there is no such run (404), or another server carries it out (409).
+        """
         session = self.session(run)
         with self._lock:
             waiting = next((work for work in self._waiting if work.session is session), None)
@@ -188,6 +201,9 @@ class RunService:
         if waiting is not None:
             session.change(waiting.before or "cancelled")
         elif session.snapshot.state in ACTIVE:
+            if session.is_followed:
+                message = f"the run {run!r} is carried out by another explorer, which uses the same folder"
+                raise refused("other_server", message, "cancel it on that one's page")
             session.cancel.set()
             session.wait(CANCEL_WAIT_S)
         return session.snapshot

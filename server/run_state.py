@@ -9,9 +9,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from collage_core.events import PHASES
 from collage_core.rules.candidate import candidate_id
 
-from .protocol import ApiError, Baseline, PlanInfo, PlanPartition, PlanTransition, RunSnapshot, TargetCounts, VerifyInfo
+from .protocol import (
+    ApiError,
+    Baseline,
+    ConsideredPart,
+    ConsideredPlan,
+    CurvePoint,
+    Doing,
+    Numbered,
+    PhaseTime,
+    PlanInfo,
+    PlanPartition,
+    PlanTransition,
+    RunSnapshot,
+    SearchStand,
+    TargetCounts,
+    VerifyInfo,
+)
 
 ENDED = ("done", "cancelled", "failed", "recorded")
 """States in which nothing is going on."""
@@ -27,11 +44,24 @@ Nodes = Sequence[tuple[str, str]]
 Event = Mapping[str, Any]
 
 
-def apply(snapshot: RunSnapshot, seq: int, event: Event, nodes: Nodes = ()) -> RunSnapshot:
-    """The snapshot after `event`, whose number is `seq`. An event of a type that changes nothing changes only `seq`."""
-    change = _CHANGES.get(event["type"])
-    changes = change(snapshot, event, nodes) if change else {}
-    return replace(snapshot, seq=seq, **changes)
+CURVE_POINTS = 256
+CURVE_STEP_S = 0.1
+
+NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
+"""Stages at which a candidate fails before it is built."""
+
+AT_REST: dict[str, Any] = {"phase": None, "doing": None, "ends_s": None, "search": None, "considered": None}
+"""What a run that does nothing has to say of what it does."""
+
+
+def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapshot:
+    """The snapshot after an event. One of a type that changes nothing changes only number and clock."""
+    snapshot = replace(snapshot, seq=item.seq, now_s=item.at_s)
+    change = _CHANGES.get(item.event["type"])
+    if change is None:
+        return snapshot
+    snapshot = replace(snapshot, **change(snapshot, item.event, nodes))
+    return replace(snapshot, curve=_curve(snapshot)) if item.event["type"] in _OF_THE_CURVE else snapshot
 
 
 def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
@@ -47,11 +77,30 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         optimal=search.get("optimal"),
         baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
         verify=_document_verify(document.get("verify"), snapshot.verify),
+        phases=snapshot.phases or _document_phases(document.get("phases") or {}),
     )
 
 
 def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"phase": event["phase"]}
+    return {**AT_REST, **_timed(snapshot, PhaseTime(event["phase"], snapshot.now_s, None)), "phase": event["phase"]}
+
+
+def _phase_ended(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    began = next((known.started_s for known in snapshot.phases if known.phase == event["phase"]), None)
+    changes = _timed(snapshot, PhaseTime(event["phase"], began, event["seconds"]))
+    if event["phase"] == "costs":
+        changes["counts"] = [replace(counts, spared=max(0, counts.unique - _known(counts))) for counts in snapshot.counts]
+    return changes
+
+
+def _timed(snapshot: RunSnapshot, time: PhaseTime) -> dict[str, Any]:
+    """The phases with `time` as the newest: a plan that errs too much is followed by another, which is built again."""
+    return {"phases": [*(known for known in snapshot.phases if known.phase != time.phase), time]}
+
+
+def _known(counts: TargetCounts) -> int:
+    """Distinct computations of which is known what they cost, or that they cannot be taken."""
+    return counts.measured + counts.invalid + counts.cache_hits
 
 
 def _candidates_found(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -60,21 +109,44 @@ def _candidates_found(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
 
 
 def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"done": event["done"], "total": event["total"]}
+    doing = Doing(event["target"], event["label"], list(event.get("spans", ())), snapshot.now_s)
+    return {"doing": doing, **_progress(snapshot, event)}
+
+
+def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
+    left_s = event.get("left_s")
+    return {"done": event["done"], "total": event["total"], "ends_s": None if left_s is None else snapshot.now_s + left_s}
 
 
 def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     known = "cache_hits" if event["from_cache"] else "measured"
     field = "invalid" if event["cost"]["source"] == "invalid" else known
+    took_s = event.get("took_s")
+    is_built = took_s is not None and event["cost"].get("stage") not in NOT_BUILT
 
     def count(counts: TargetCounts) -> TargetCounts:
-        return replace(counts, **{field: getattr(counts, field) + 1})
+        counts = replace(counts, **{field: getattr(counts, field) + 1})
+        return replace(
+            counts,
+            built=counts.built + is_built,
+            spared=max(0, counts.spared - (snapshot.phase == "search")),
+            trials=counts.trials + (took_s is not None),
+            trials_s=counts.trials_s + (took_s or 0.0),
+        )
 
-    return {"counts": _counted(snapshot, event["target"], count), "done": event["done"], "total": event["total"]}
+    return {"counts": _counted(snapshot, event["target"], count), **_progress(snapshot, event)}
+
+
+def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    parts = [ConsideredPart(target, list(spans), is_known) for target, spans, is_known in event["partitions"]]
+    best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
+    return {"considered": ConsideredPlan(event["total_s"], parts), "best_s": best_s}
 
 
 def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"lower_bound_s": event["lower_bound_s"], "best_s": event["best_s"] if event["best_s"] is not None else snapshot.best_s}
+    best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
+    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"])
+    return {"lower_bound_s": event["lower_bound_s"], "best_s": best_s, "search": stand}
 
 
 def _plan_improved(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -104,16 +176,16 @@ def _state_changed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
         "uncovered": list(event.get("uncovered", ())),
         "artifact": bool(event.get("artifact", False)),
     }
-    if event["state"] != "running":
-        changes["phase"] = None
-    return changes
+    return changes if event["state"] == "running" else {**changes, **AT_REST}
 
 
 _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "PhaseStarted": _phase_started,
+    "PhaseEnded": _phase_ended,
     "CandidatesFound": _candidates_found,
     "CandidateBuilding": _candidate_building,
     "CandidateCosted": _candidate_costed,
+    "PlanConsidered": _plan_considered,
     "SearchProgress": _search_progress,
     "PlanImproved": _plan_improved,
     "BaselineMeasured": _baseline_measured,
@@ -121,6 +193,23 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "Note": _note,
     "RunStateChanged": _state_changed,
 }
+
+
+_OF_THE_CURVE = ("PlanConsidered", "SearchProgress", "PlanImproved")
+
+
+def _curve(snapshot: RunSnapshot) -> list[CurvePoint]:
+    """The curve up to now. Points that follow closely take the place of those before; when there are many, every second one goes."""
+    estimate_s = snapshot.considered.total_s if snapshot.considered else None
+    point = CurvePoint(snapshot.now_s, snapshot.best_s, snapshot.lower_bound_s, estimate_s)
+    points = snapshot.curve
+    if points and replace(points[-1], at_s=point.at_s) == point:
+        return points
+    if len(points) > 1 and point.at_s - points[-2].at_s < CURVE_STEP_S:
+        points = points[:-1]
+    points = [*points, point]
+    last = len(points) - 1
+    return points if last < CURVE_POINTS else [one for place, one in enumerate(points) if place % 2 == 0 or place == last]
 
 
 def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts], TargetCounts]) -> list[TargetCounts]:
@@ -155,16 +244,24 @@ _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
 
 
 def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:
-    rejected = next((counts.rejected for counts in snapshot.counts if counts.name == target["name"]), 0)
-    return TargetCounts(
-        name=target["name"],
+    """The document counts invalid candidates one by one: what the events said of distinct ones is kept."""
+    name = target["name"]
+    known = next((counts for counts in snapshot.counts if counts.name == name), TargetCounts(name))
+    if not _known(known):
+        known = replace(known, measured=target["measured"], invalid=target["invalid"], cache_hits=target["cache_hits"])
+    return replace(
+        known,
         found=target["candidates"],
         unique=target["unique"],
-        rejected=target.get("rejected", rejected),
-        measured=target["measured"],
-        invalid=target["invalid"],
-        cache_hits=target["cache_hits"],
+        rejected=target.get("rejected", known.rejected),
+        spared=target.get("spared", known.spared),
     )
+
+
+def _document_phases(seconds: Mapping[str, float | None]) -> list[PhaseTime]:
+    """The phases of a run whose events are not known: how long each took."""
+    known = ((phase, seconds.get(f"{phase}_s")) for phase in PHASES)
+    return [PhaseTime(phase, None, took_s) for phase, took_s in known if took_s is not None]
 
 
 def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None) -> VerifyInfo | None:

@@ -10,7 +10,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,27 +22,37 @@ from collage_core.home import home
 
 from .errors import Problem, not_found, refused
 from .job import record_file
+from .journal import Reader
 from .plain import is_id, plain, read_json, write_json
 from .protocol import (
     ApiError,
     Baseline,
+    ConsideredPart,
+    ConsideredPlan,
+    CurvePoint,
+    Doing,
+    PhaseTime,
     PlanInfo,
     PlanPartition,
     PlanTransition,
     RunSnapshot,
     RunState,
     RunSummary,
+    SearchStand,
     TargetCounts,
     VerifyInfo,
 )
 from .run_marks import marks_of
-from .run_state import ACTIVE
+from .run_state import ACTIVE, AT_REST, apply
 
 SNAPSHOT = "snapshot.json"
 SUMMARY = "summary.json"
 OWNER = "owner.json"
 RECORDED = "recorded-"
 """How the ids of recorded runs begin."""
+
+LOST_EVENTS = 1 << 20
+"""More than a server that is killed can have told pages without writing it down."""
 
 STOPPED = ApiError("server_stopped", "the server was stopped while the run was under way", "run it again: what was measured is known")
 
@@ -83,20 +93,47 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
 
 
 def load(run: str) -> RunSnapshot:
-    """The snapshot of `run` as it is on disk; one that nobody runs any more has failed.
+    """The snapshot of `run` as far as it is on disk; one that nobody runs any more has failed.
 
     Raises:
         Problem: there is no such run (404), or its files are damaged (409).
     """
-    folder = run_folder(run)
+    snapshot = settled(run)
+    return snapshot or _caught_up(_read(run), run_folder(run))
+
+
+def settled(run: str) -> RunSnapshot | None:
+    """The snapshot of `run` where it has ended, by itself or with its server; None while a server carries it out.
+
+    Raises:
+        Problem: as `load`.
+    """
+    folder, snapshot = run_folder(run), _read(run)
+    if snapshot.state not in ACTIVE:
+        return snapshot
+    if owner_lives(folder):
+        return None
+    known = _caught_up(_read(run), folder)  # read again: its owner may have written the end before it ended itself
+    if known.state in ACTIVE:
+        known = replace(known, **AT_REST, state=_rest(known, folder), seq=known.seq + LOST_EVENTS, error=STOPPED)
+        save(folder, known)
+    return known
+
+
+def _read(run: str) -> RunSnapshot:
     try:
-        snapshot = _snapshot(read_json(folder / SNAPSHOT))
+        return _snapshot(read_json(run_folder(run) / SNAPSHOT))
     except (ValueError, TypeError, KeyError) as error:
         raise refused("damaged", f"the files of run {run!r} are damaged: {error}", "delete it and run it again") from error
-    if snapshot.state not in ACTIVE or _owner_lives(folder):
-        return snapshot
-    snapshot = replace(snapshot, state=_rest(snapshot, folder), phase=None, error=STOPPED)
-    save(folder, snapshot)
+
+
+def _caught_up(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
+    """The snapshot with what the journal tells of since it was written."""
+    with closing(Reader(folder)) as reader:
+        for item in reader.items():
+            if item.seq > snapshot.seq:
+                with suppress(KeyError, TypeError, ValueError):  # an event of another version, or a damaged one
+                    snapshot = apply(snapshot, item)
     return snapshot
 
 
@@ -154,7 +191,7 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
 def _settled(data: dict[str, Any]) -> RunSummary:
     """A row as it is on disk; made anew where the run was under way, or an earlier version wrote it."""
     if data["state"] in ACTIVE or "by_target" not in data:
-        return summary(load(data["id"]))
+        return summary(settled(data["id"]) or _read(data["id"]))
     return RunSummary(**{**data, "verify": VerifyInfo(**data["verify"]) if data["verify"] else None})
 
 
@@ -165,7 +202,7 @@ def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:
     return "done" if snapshot.optimal is not None and record_file(folder) else "failed"
 
 
-def _owner_lives(folder: Path) -> bool:
+def owner_lives(folder: Path) -> bool:
     try:
         owner = read_json(folder / OWNER)
         return psutil.Process(owner["pid"]).create_time() == owner["started"]
@@ -174,7 +211,8 @@ def _owner_lives(folder: Path) -> bool:
 
 
 def _snapshot(data: dict[str, Any]) -> RunSnapshot:
-    plan, verify, error = data["plan"], data["verify"], data["error"]
+    plan, verify, error, doing, search = data["plan"], data["verify"], data["error"], data.get("doing"), data.get("search")
+    considered = data.get("considered")
     return RunSnapshot(
         **{
             **data,
@@ -183,8 +221,17 @@ def _snapshot(data: dict[str, Any]) -> RunSnapshot:
             "baselines": [Baseline(**baseline) for baseline in data["baselines"]],
             "verify": VerifyInfo(**verify) if verify else None,
             "error": ApiError(**error) if error else None,
+            "phases": [PhaseTime(**phase) for phase in data.get("phases", [])],
+            "doing": Doing(**doing) if doing else None,
+            "search": SearchStand(**search) if search else None,
+            "considered": _considered(considered) if considered else None,
+            "curve": [CurvePoint(**point) for point in data.get("curve", [])],
         }
     )
+
+
+def _considered(data: dict[str, Any]) -> ConsideredPlan:
+    return ConsideredPlan(data["total_s"], [ConsideredPart(**part) for part in data["partitions"]])
 
 
 def _plan(data: dict[str, Any]) -> PlanInfo:

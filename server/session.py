@@ -6,14 +6,16 @@ What enters are plain events; what leaves are the snapshot and batches for clien
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .convergence import Convergence
-from .journal import Journal
-from .protocol import ApiError, Batch, ConvergencePoint, Numbered, RunSnapshot, RunState, RunStateChanged
+from .journal import FLUSH_S, Journal
+from .protocol import ApiError, Batch, Numbered, RunSnapshot, RunState, RunStateChanged
 from .run_state import ENDED, Nodes, apply, finish
 from .run_store import save
 from .stream import Cursor, Ring
@@ -35,39 +37,65 @@ class Session:
         self._wake = wake
         self._ring = Ring(snapshot.seq)
         self._journal = Journal(folder)
-        self._convergence = Convergence(folder, snapshot.created)
+        self._created = datetime.fromisoformat(snapshot.created).timestamp()
         self._lock = threading.RLock()
         self._ended = threading.Event()
+        self._late: threading.Timer | None = None
         if snapshot.state in ENDED:
             self._ended.set()
         self.cancel = threading.Event()
         """Set when the user wants it to stop."""
+        self.is_followed = False
+        """Another server carries it out."""
 
     @property
     def snapshot(self) -> RunSnapshot:
         with self._lock:
-            return self._snapshot
-
-    @property
-    def convergence(self) -> list[ConvergencePoint]:
-        with self._lock:
-            return self._convergence.points
+            return self._snapshot if self._snapshot.state in ENDED else replace(self._snapshot, now_s=self._now_s())
 
     def next_batch(self, cursor: Cursor) -> Batch | None:
         """What the client at `cursor` gets next, if anything."""
         with self._lock:
-            return cursor.next_batch(self._ring)
+            batch = cursor.next_batch(self._ring)
+            return batch and replace(batch, now_s=self._now_s())
 
     def add(self, events: Iterable[dict[str, Any]]) -> None:
         """Number the events and tell everybody."""
         with self._lock:
             for event in events:
-                item = Numbered(self._snapshot.seq + 1, event)
-                self._snapshot = apply(self._snapshot, item.seq, event, self._nodes)
-                self._convergence.add(self._snapshot)
-                self._ring.add(item, self._journal.add(item))
-            self._journal.flush()
+                item = Numbered(self._snapshot.seq + 1, event, self._now_s())
+                self._take(item, self._journal.add(item))
+            self._flush()
         self._wake()
+
+    def hear(self, items: Iterable[Numbered], final: RunSnapshot | None) -> None:
+        """Take events that another server has numbered and written; `final` is the run when it has ended there."""
+        with self._lock:
+            for item in items:
+                with suppress(KeyError, TypeError, ValueError):  # an event of another version
+                    self._take(item, len(str(item.event)))
+            if final is not None:
+                self._snapshot = final
+                self._ended.set()
+        self._wake()
+
+    def _take(self, item: Numbered, size: int) -> None:
+        self._snapshot = apply(self._snapshot, item, self._nodes)
+        self._ring.add(item, size)
+
+    def _now_s(self) -> float:
+        """The run's clock; it never goes back."""
+        return max(self._snapshot.now_s, round(time.time() - self._created, 3))
+
+    def _flush(self, *, late: bool = False) -> None:
+        """Have the journal written, now or in a second: what a killed server did not write is lost."""
+        with self._lock:
+            if late:
+                self._late = None
+            if not self._journal.flush(late=late) and self._late is None:
+                self._late = threading.Timer(FLUSH_S, self._flush, kwargs={"late": True})
+                self._late.daemon = True
+                self._late.start()
 
     def change(
         self,
@@ -91,7 +119,6 @@ class Session:
                 self._ended.set()
             else:
                 self._ended.clear()
-            self._convergence.save()
             save(self.folder, self._snapshot)
 
     def wait(self, seconds: float) -> None:

@@ -111,7 +111,7 @@ class Cursor:
         if not items and not gap:
             return None
         self._unacknowledged += 1
-        return Batch(self.run, items, gap)
+        return Batch(self.run, items, gap, start)
 
 
 def _later(kept: deque[_Kept], seq: int) -> list[_Kept]:

@@ -43,6 +43,7 @@ PARTS = {
         "finding",
         "lazy",
         "options",
+        "pace",
         "planning",
         "record",
         "run_specs",

@@ -112,7 +112,7 @@ def _measure(
     from .measure import MeasureEstimator
 
     def tell(candidate: CandidatePartition, done: int, total: int) -> None:
-        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, done, total))
+        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, tuple(candidate.inside.spans()), done, total))
 
     database = open_database(how.database)
     return MeasureEstimator(

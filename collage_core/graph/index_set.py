@@ -109,6 +109,16 @@ class IndexSet:
         """The greatest index. Raises ValueError on the empty set."""
         return self.first() + self.rel.bit_length() - 1
 
+    def spans(self) -> list[int]:
+        """The first and the last index of each run without gaps, one after another."""
+        made: list[int] = []
+        for index in self:
+            if made and made[-1] + 1 == index:
+                made[-1] = index
+            else:
+                made += (index, index)
+        return made
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IndexSet) and self.rel == other.rel and self.base == other.base
 

@@ -165,8 +165,7 @@ class Walk:
             self.dive(state)
         bound = self.cover.weights.total((self.cover.bound or 0) + self.reached)
         best = None if not self.best else plan_total(self.cover.problem, self.best)
-        covered = state[0] + state[1].bit_count()
-        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), covered, bound, best)
+        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), state[0], bound, best)
         return self.stopped
 
 

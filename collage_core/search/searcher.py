@@ -67,7 +67,7 @@ class SearchReporter:
     traces = False
 
     def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        """Where the search stands, at most about a hundred times a second; `covered` is how many nodes its newest state covers."""
+        """Where the search stands, at most about a hundred times a second; its newest state leaves open node `covered` and none before."""
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         """A plan better than all before; `total` in femtoseconds."""

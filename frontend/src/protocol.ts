@@ -55,17 +55,26 @@ export interface Subscribed {
   seq: number;
 }
 
-/** An event and its number in the run, from 1. */
+/** An event and its number in the run, from 1. `at_s`: on the run's clock, which counts seconds from when it was created. */
 export interface Numbered {
   seq: number;
   event: RunEvent;
+  at_s: number;
 }
 
-/** Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot. */
+/**
+ * Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot.
+ *
+ * Attributes:
+ *     after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
+ *     now_s: What the run's clock shows when this is sent.
+ */
 export interface Batch {
   run: string;
   items: Numbered[];
   gap: boolean;
+  after: number;
+  now_s: number;
 }
 
 /**
@@ -327,7 +336,17 @@ export interface RunRequest {
   time_limit_s?: number | null;
 }
 
-/** How far one target is. */
+/**
+ * How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+ *
+ * Attributes:
+ *     measured: A trial gave a cost.
+ *     invalid: There is no cost, whoever says so.
+ *     cache_hits: The cost was known.
+ *     built: Trials that got as far as a built candidate.
+ *     spared: Not measured, since no better plan has them even at the least that they may cost.
+ *     trials: How many were made, in `trials_s` seconds together.
+ */
 export interface TargetCounts {
   name: string;
   found: number;
@@ -336,6 +355,60 @@ export interface TargetCounts {
   measured: number;
   invalid: number;
   cache_hits: number;
+  built: number;
+  spared: number;
+  trials: number;
+  trials_s: number;
+}
+
+/** A phase that has begun. `started_s` is on the run's clock; `seconds` is None until the phase is over. */
+export interface PhaseTime {
+  phase: string;
+  started_s: number | null;
+  seconds: number | null;
+}
+
+/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock. */
+export interface Doing {
+  target: string;
+  label: string;
+  spans: number[];
+  since_s: number;
+}
+
+/** Where a search stands, as `SearchProgress` tells it. */
+export interface SearchStand {
+  states: number;
+  frontier: number;
+  covered: number;
+  nodes: number;
+}
+
+/**
+ * From `at_s` on the run's clock, until the next point: the best total so far, and what no plan is below.
+ *
+ * Attributes:
+ *     bound_s: Proven by the search that goes on.
+ *     estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+ */
+export interface CurvePoint {
+  at_s: number;
+  best_s: number | null;
+  bound_s: number | null;
+  estimate_s: number | null;
+}
+
+/** A partition of a `ConsideredPlan`; `spans` as in `CostedRow`. */
+export interface ConsideredPart {
+  target: string;
+  spans: number[];
+  is_known: boolean;
+}
+
+/** The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known. */
+export interface ConsideredPlan {
+  total_s: number;
+  partitions: ConsideredPart[];
 }
 
 /** One partition of a plan (design, `partition`). */
@@ -392,6 +465,13 @@ export interface VerifyInfo {
  *     created: ISO 8601, UTC.
  *     machine: Where its costs were measured.
  *     done: Distinct computations whose cost is known, of `total`.
+ *     now_s: What the run's clock shows when this is sent, or what it showed at the last event.
+ *     phases: Those that have begun, in the order in which they did.
+ *     doing: While costs are measured.
+ *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
+ *     search: While a search goes on.
+ *     considered: While costs are measured.
+ *     curve: How best total and bound went; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
@@ -425,6 +505,13 @@ export interface RunSnapshot {
   uncovered: number[];
   artifact: boolean;
   recorded: boolean;
+  now_s: number;
+  phases: PhaseTime[];
+  doing: Doing | null;
+  ends_s: number | null;
+  search: SearchStand | null;
+  considered: ConsideredPlan | null;
+  curve: CurvePoint[];
 }
 
 /**
@@ -740,14 +827,22 @@ export interface CandidatesFound {
   rejected: number;
 }
 
-/** A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned. */
+/**
+ * A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned.
+ *
+ * Attributes:
+ *     spans: Its nodes, as the first and the last one of each run without gaps, one after another.
+ *     left_s: About how long costing takes still; None while nothing tells that.
+ */
 export interface CandidateBuilding {
   type: "CandidateBuilding";
   target: string;
   candidate: string;
   label: string;
+  spans: number[];
   done: number;
   total: number;
+  left_s: number | null;
 }
 
 /**
@@ -756,6 +851,8 @@ export interface CandidateBuilding {
  * Attributes:
  *     candidates: Ids of all candidates that are this computation.
  *     cost: As `Cost.to_json` gives it.
+ *     took_s: How long its trial took, the build included; None where there was none.
+ *     left_s: As in `CandidateBuilding`.
  */
 export interface CandidateCosted {
   type: "CandidateCosted";
@@ -766,9 +863,26 @@ export interface CandidateCosted {
   from_cache: boolean;
   done: number;
   total: number;
+  took_s: number | null;
+  left_s: number | null;
 }
 
-/** Where the search stands. May be thinned. */
+/**
+ * While costs are measured: the plan that is best as far as one can tell, and says what is measured next. May be thinned.
+ *
+ * Attributes:
+ *     total_s: What it takes at least, with heuristic bounds for what is not measured: an estimate.
+ *     best_s: Least total of a plan that rests on measurements alone; None while there is none.
+ *     partitions: Target, nodes as in `CandidateBuilding`, and whether the cost is known.
+ */
+export interface PlanConsidered {
+  type: "PlanConsidered";
+  total_s: number;
+  best_s: number | null;
+  partitions: [string, number[], boolean][];
+}
+
+/** Where the search stands: `covered` nodes come before the first one that its newest state leaves open. May be thinned. */
 export interface SearchProgress {
   type: "SearchProgress";
   states: number;
@@ -836,6 +950,7 @@ export type RunEvent =
   | CandidatesFound
   | CandidateBuilding
   | CandidateCosted
+  | PlanConsidered
   | SearchProgress
   | PlanImproved
   | BaselineMeasured

@@ -35,6 +35,13 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     uncovered: [],
     artifact: false,
     recorded: false,
+    now_s: 0,
+    phases: [],
+    doing: null,
+    ends_s: null,
+    search: null,
+    considered: null,
+    curve: [],
     ...changes,
   };
 }

@@ -375,7 +375,7 @@ def test_make_estimator_tells_what_is_being_built(model: OnnxModel) -> None:
     ((_, cost, cached),) = estimator.estimate(model.graph, [candidate])
     estimator.close()
     assert (cost.source, cached) == ("measured", False)
-    assert events == [CandidateBuilding("numpy", candidate.id, "Relu", 0, 1)]
+    assert events == [CandidateBuilding("numpy", candidate.id, "Relu", (RELU1, RELU1), 0, 1)]
 
 
 @pytest.mark.parametrize(

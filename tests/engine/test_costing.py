@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted
+from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted, PlanConsidered, PlanImproved
 from collage_core.options import Options
+from collage_core.pace import Pace
 from collage_core.pipeline import Run, partition
 from collage_core.terminal import Progress
 
@@ -35,19 +36,13 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     assert len({event.total for event in building}) <= 3, "the end stays where it is while batches come and go"
 
 
-def costed(done: int, total: int, *, from_cache: bool = False) -> CandidateCosted:
-    return CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, from_cache, done, total)
-
-
-def test_the_time_left_follows_from_the_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 101.0, 103.0, 106.0, 109.0])
-    monkeypatch.setattr("collage_core.terminal.time.monotonic", lambda: next(clock))
-    progress = Progress()
-    assert progress._left(costed(1, 20, from_cache=True)) == ""
-    assert progress._left(costed(2, 20, from_cache=True)) == ""
-    assert progress._left(costed(3, 20)) == "  about 34 s left", "one trial took 2 s, 17 are left"
-    assert progress._left(costed(4, 20)) == "  about 40 s left", "two took 5 s, 16 are left"
-    assert progress._left(costed(20, 20)) == ""
+def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> None:
+    costed = [event for event in told if isinstance(event, CandidateCosted)]
+    assert all(event.took_s is not None and event.took_s > 0 for event in costed if not event.from_cache)
+    assert costed[-1].left_s is not None
+    first = next(event for event in told if isinstance(event, CandidateBuilding))
+    assert first.left_s is None, "nothing is known before the first trial has ended"
+    assert len(first.spans) == 2, "the largest candidate of the target comes first: the whole model"
 
 
 def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path: Path) -> None:
@@ -68,6 +63,39 @@ def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path:
 
 def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(quiet=True) as progress:
-        for event in (PhaseStarted("costs"), costed(1, 2), Note("[b]the limit[/b] was hit " * 20), PhaseEnded("costs", 5.0)):
+        for event in (PhaseStarted("costs"), CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 1, 2), Note("[b]the limit[/b] was hit " * 20), PhaseEnded("costs", 5.0)):
             progress(event)
     assert capsys.readouterr() == ("", "note: " + "[b]the limit[/b] was hit " * 20 + "\n")
+
+
+def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Event]) -> None:
+    considered = [event for event in told if isinstance(event, PlanConsidered)]
+    plan = next(event for event in told if isinstance(event, PlanImproved))
+    assert considered[0].best_s is not None, "the whole model on one target is a plan"
+    bests = [event.best_s for event in considered if event.best_s is not None]
+    assert bests == sorted(bests, reverse=True)
+    assert all(is_known for _, _, is_known in considered[-1].partitions)
+    assert considered[-1].total_s == bests[-1] == plan.total_s
+
+
+def test_the_time_left_follows_from_the_trials() -> None:
+    clock = iter([100.0, 102.0, 102.0, 103.0, 106.0, 106.0])
+    pace = Pace(lambda: next(clock))
+    assert pace.left_s(2, 20) is None
+    pace.begins("a")
+    assert pace.left_s(2, 20) is None
+    assert pace.ended(["same", "a"]) == 2.0
+    assert pace.left_s(3, 20) == 34.0, "one trial took 2 s, 17 are left"
+    assert pace.ended(["from the cache"]) is None
+    pace.begins("b")
+    assert pace.ended(["b"]) == 3.0
+    assert pace.left_s(4, 20) == 48.0, "two took 6 s, 16 are left"
+
+
+def test_the_terminal_says_what_is_left() -> None:
+    def line(left_s: float | None) -> str:
+        return Progress()._line(CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 3, 20, left_s=left_s))
+
+    assert line(34.2).endswith("about 34 s left")
+    assert "left" not in line(None)
+    assert "left" not in line(0.4)

@@ -141,7 +141,7 @@ def trace(record: RunRecord, file: Path, told: Callable[[int], None]) -> None:
 def _fast(options: Options, emit: Emit) -> RunRecord:
     first, cost = options.targets[0], {"seconds": 0.01, "source": "measured"}
     emit(CandidatesFound(first, 3, 2, 1))
-    emit(CandidateBuilding(first, "c0", "Conv+Relu", 0, 2))
+    emit(CandidateBuilding(first, "c0", "Conv+Relu", (0, 1), 0, 2))
     emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 2))
     emit(CandidateCosted(first, ("c1",), "Relu", {"seconds": None, "source": "invalid"}, False, 2, 2))
     emit(SearchProgress(10, 20, 3, 1, 2, 0.009, float("inf")))

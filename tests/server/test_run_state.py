@@ -6,8 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from collage_server.protocol import ApiError, Baseline, PlanTransition, RunSnapshot, TargetCounts, VerifyInfo
-from collage_server.run_state import NOTES_KEPT, apply, finish
+from collage_server.protocol import (
+    ApiError,
+    Baseline,
+    ConsideredPart,
+    ConsideredPlan,
+    CurvePoint,
+    Doing,
+    Numbered,
+    PhaseTime,
+    PlanTransition,
+    RunSnapshot,
+    SearchStand,
+    TargetCounts,
+    VerifyInfo,
+)
+from collage_server.run_state import CURVE_POINTS, NOTES_KEPT, apply, finish
 
 from collage_core.events import (
     BaselineMeasured,
@@ -18,6 +32,7 @@ from collage_core.events import (
     Note,
     PhaseEnded,
     PhaseStarted,
+    PlanConsidered,
     PlanImproved,
     SearchProgress,
     Verified,
@@ -52,8 +67,13 @@ NODES = (("conv1", "Conv"), ("relu1", "Relu"))
 
 def after(*events: Event | dict[str, Any], start: RunSnapshot = START) -> RunSnapshot:
     for event in events:
-        start = apply(start, start.seq + 1, event.to_json() if isinstance(event, Event) else event, NODES)
+        told = event.to_json() if isinstance(event, Event) else event
+        start = apply(start, Numbered(start.seq + 1, told, start.now_s + 1.0), NODES)
     return start
+
+
+MEASURED = {"seconds": 1.0, "source": "measured", "stage": ""}
+INVALID = {"seconds": None, "source": "invalid", "stage": "build"}
 
 
 def test_seq_and_phase() -> None:
@@ -69,16 +89,73 @@ def test_the_old_snapshot_stays() -> None:
 
 
 def test_counts() -> None:
-    measured, invalid = {"seconds": 1.0, "source": "measured"}, {"seconds": None, "source": "invalid"}
     snapshot = after(
         CandidatesFound("b", 5, 4, 3),
-        CandidateBuilding("b", "c", "Conv", 0, 4),
-        CandidateCosted("b", ("c",), "Conv", measured, False, 1, 4),
-        CandidateCosted("b", ("d",), "Conv", measured, True, 2, 4),
-        CandidateCosted("b", ("e",), "Conv", invalid, True, 3, 4),
+        CandidateBuilding("b", "c", "Conv", (0, 0), 0, 4),
+        CandidateCosted("b", ("c",), "Conv", MEASURED, False, 1, 4, took_s=2.0, left_s=6.0),
+        CandidateCosted("b", ("d",), "Conv", MEASURED, True, 2, 4),
+        CandidateCosted("b", ("e",), "Conv", INVALID, True, 3, 4, took_s=1.0),
     )
-    assert snapshot.counts == [TargetCounts("a"), TargetCounts("b", 5, 4, 3, measured=1, invalid=1, cache_hits=1)]
+    trials = {"built": 1, "trials": 2, "trials_s": 3.0}
+    assert snapshot.counts == [TargetCounts("a"), TargetCounts("b", 5, 4, 3, measured=1, invalid=1, cache_hits=1, **trials)]
     assert (snapshot.done, snapshot.total) == (3, 4)
+
+
+def test_phases_are_timed() -> None:
+    snapshot = after(PhaseStarted("load"), PhaseEnded("load", 0.5), PhaseStarted("specs"))
+    assert snapshot.phases == [PhaseTime("load", 1.0, 0.5), PhaseTime("specs", 3.0, None)]
+    again = after(PhaseStarted("load"), PhaseEnded("load", 0.25), start=snapshot)
+    assert again.phases == [PhaseTime("specs", 3.0, None), PhaseTime("load", 4.0, 0.25)], "the newest is kept"
+
+
+def test_what_it_does_and_when_costing_is_over() -> None:
+    snapshot = after(PhaseStarted("costs"), CandidateBuilding("a", "c", "Conv", (3, 5, 7, 7), 1, 9, left_s=40.0))
+    assert snapshot.doing == Doing("a", "Conv", [3, 5, 7, 7], 2.0)
+    assert snapshot.ends_s == 42.0
+    over = after(PhaseEnded("costs", 2.0), PhaseStarted("search"), start=snapshot)
+    assert (over.doing, over.ends_s) == (None, None)
+
+
+def test_what_the_bound_spared() -> None:
+    costs = (CandidatesFound("a", 9, 7, 0), PhaseStarted("costs"), CandidateCosted("a", ("c",), "Conv", MEASURED, False, 1, 2, took_s=1.0))
+    over = after(*costs, PhaseEnded("costs", 1.0))
+    assert over.counts[0].spared == 6
+    again = CandidateCosted("a", ("d",), "Conv", MEASURED, False, 2, 2, took_s=1.0)
+    assert after(PhaseStarted("search"), again, start=over).counts[0].spared == 5
+    assert after(PhaseStarted("merge"), again, start=over).counts[0].spared == 6, "what is merged was never among them"
+
+
+def test_the_plan_that_is_considered_and_the_search() -> None:
+    considered = PlanConsidered(0.5, None, (("a", (0, 1), True), ("b", (2, 2), False)))
+    snapshot = after(PhaseStarted("costs"), considered)
+    assert snapshot.considered == ConsideredPlan(0.5, [ConsideredPart("a", [0, 1], True), ConsideredPart("b", [2, 2], False)])
+    assert snapshot.lower_bound_s is None, "an estimate proves nothing"
+    searching = after(PhaseStarted("search"), SearchProgress(7, 8, 3, 1, 2, 0.4, None), start=snapshot)
+    assert (searching.considered, searching.search) == (None, SearchStand(7, 3, 1, 2))
+    rested = after({"type": "RunStateChanged", "state": "cancelled"}, start=searching)
+    assert (rested.phase, rested.search) == (None, None)
+
+
+def test_the_curve() -> None:
+    considered = [PlanConsidered(0.5, None, ()), PlanConsidered(0.5, None, ()), PlanConsidered(0.75, 1.0, ())]
+    snapshot = after(PhaseStarted("costs"), *considered, PhaseStarted("search"), SearchProgress(1, 1, 1, 1, 2, 0.5, 0.75))
+    assert snapshot.curve == [
+        CurvePoint(2.0, None, None, 0.5),
+        CurvePoint(4.0, 1.0, None, 0.75),
+        CurvePoint(6.0, 0.75, 0.5, None),
+    ]
+    many = [SearchProgress(number, 1, 1, 1, 2, float(number), None) for number in range(2000)]
+    curve = after(*many).curve
+    assert CURVE_POINTS / 2 < len(curve) <= CURVE_POINTS
+    assert (curve[0].at_s, curve[-1].bound_s) == (1.0, 1999.0)
+
+
+def test_points_of_the_curve_that_follow_closely_are_one() -> None:
+    snapshot = START
+    for number in range(100):
+        event = SearchProgress(number, 1, 1, 1, 2, float(number), None)
+        snapshot = apply(snapshot, Numbered(number + 1, event.to_json(), number / 1000))
+    assert [point.bound_s for point in snapshot.curve] == [0.0, 99.0]
 
 
 def test_counts_of_a_target_that_was_not_asked_for() -> None:
@@ -115,7 +192,7 @@ def test_state() -> None:
 
 
 def test_an_unknown_event_changes_only_the_number() -> None:
-    assert after({"type": "SomethingNew"}) == replace(START, seq=1)
+    assert after({"type": "SomethingNew"}) == replace(START, seq=1, now_s=1.0)
 
 
 DOCUMENT: dict[str, Any] = {
@@ -141,6 +218,20 @@ DOCUMENT: dict[str, Any] = {
     "baselines": [{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
     "verify": {"measured_s": 0.72, "additive_error_s": 0.02, "max_rel_error": 1e-6, "reference": "onnxruntime"},
 }
+
+
+def test_distinct_computations_are_counted_as_the_events_did() -> None:
+    found = (CandidatesFound("a", 5, 4, 9), CandidateCosted("a", ("c",), "Conv", INVALID, False, 1, 2, took_s=1.0))
+    targets = [{"name": "a", "candidates": 5, "invalid": 4, "unique": 4, "measured": 1, "cache_hits": 0, "spared": 3}]
+    (counts,) = finish(after(*found), {**DOCUMENT, "targets": targets}).counts
+    assert (counts.measured, counts.invalid, counts.spared) == (0, 1, 3)
+
+
+def test_phases_of_a_run_without_events() -> None:
+    assert finish(START, {**DOCUMENT, "phases": {"load_s": 0.5, "specs_s": None, "costs_s": 2.0}}).phases == [
+        PhaseTime("load", None, 0.5),
+        PhaseTime("costs", None, 2.0),
+    ]
 
 
 def test_finish() -> None:

@@ -122,7 +122,9 @@ def test_run_of_an_earlier_life_is_a_gap(live: Live, model: str) -> None:
     listener = live.listen()
     listener.subscribe(run, after=1)
     until(lambda: listener.batches, "the gap")
-    assert listener.batches == [{"run": run, "items": [], "gap": True}]
+    (batch,) = listener.batches
+    assert (batch["run"], batch["items"], batch["gap"]) == (run, [], True)
+    assert batch["after"] == live.get(f"runs/{run}")["seq"]
 
 
 def test_unsubscribe(live: Live, model: str) -> None:
