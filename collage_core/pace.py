@@ -6,7 +6,13 @@ What enters is when trials begin and when their costs are told; what leaves are 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
+
+FEWEST = 3
+"""Trials that must have ended before anything is said of those to come."""
+NEWEST = 12
+"""Trials that the pace is taken from: the first ones are whole models, and much slower than the rest."""
 
 
 class Pace:
@@ -19,24 +25,27 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._began: dict[str, float] = {}
-        self._since: float | None = None
-        self._trials = 0
+        self._ends: deque[float] = deque(maxlen=NEWEST + 1)
+        """When the first trial began, and when the newest ones ended."""
 
     def begins(self, candidate: str) -> None:
         """A trial of `candidate` begins."""
         now = self._began[candidate] = self._clock()
-        self._since = now if self._since is None else self._since
+        if not self._ends:
+            self._ends.append(now)
 
     def ended(self, candidates: Iterable[str]) -> float | None:
         """How long the trial took whose outcome holds for all `candidates`; None where there was none."""
         known = [self._began.pop(candidate) for candidate in candidates if candidate in self._began]
         if not known:
             return None
-        self._trials += 1
-        return self._clock() - min(known)
+        now = self._clock()
+        self._ends.append(now)
+        return now - min(known)
 
     def left_s(self, done: int, total: int) -> float | None:
-        """About how long it takes until `total` costs are known, of which `done` are; None before the first trial has ended."""
-        if self._since is None or self._trials == 0:
+        """About how long it takes until `total` costs are known, of which `done` are; None before a few trials have ended."""
+        trials = len(self._ends) - 1
+        if trials < FEWEST:
             return None
-        return (self._clock() - self._since) / self._trials * max(0, total - done)
+        return (self._ends[-1] - self._ends[0]) / trials * max(0, total - done)

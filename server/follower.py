@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import asdict
 
 from . import run_store
 from .errors import Problem
 from .journal import Reader
-from .protocol import Numbered, RunSnapshot
+from .protocol import Numbered, RunSnapshot, RunStateChanged
 from .run_state import ENDED
 from .session import Session
 
@@ -21,7 +22,7 @@ LOOK_S = 0.25
 
 
 def follow(session: Session, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
-    """Tell `session` what happens, in a thread of its own, until the run has ended or `is_over`; `forget` is called when it is gone."""
+    """Tell `session` what happens, in a thread of its own, until the run has ended or `is_over`; then `forget` is called."""
     threading.Thread(target=_work, args=(session, is_over, forget), name=f"collage-follow-{session.snapshot.id}", daemon=True).start()
 
 
@@ -34,13 +35,13 @@ def _work(session: Session, is_over: Callable[[], bool], forget: Callable[[], No
             try:
                 final = run_store.settled(session.snapshot.id)
             except Problem:
-                forget()
-                return
+                break
             held += (item for item in reader.items() if item.seq > seq)
             session.hear(_due(held, final), final)
             if final is not None:
-                return
+                break
             pause.wait(LOOK_S)
+    forget()
 
 
 def _due(held: list[Numbered], final: RunSnapshot | None) -> Iterable[Numbered]:
@@ -49,9 +50,7 @@ def _due(held: list[Numbered], final: RunSnapshot | None) -> Iterable[Numbered]:
         place = next((place for place, item in enumerate(held) if _is_end(item)), len(held))
         due, held[:] = held[:place], held[place:]
         return due
-    last = {"type": "RunStateChanged", "state": final.state, "error": None, "conflict": [], "uncovered": [], "artifact": final.artifact}
-    if final.error is not None:
-        last["error"] = vars(final.error)
+    last = {"type": "RunStateChanged", **asdict(RunStateChanged(final.state, final.error, artifact=final.artifact))}
     known = [item for item in held if item.seq <= final.seq]
     return known if known and known[-1].seq == final.seq else [*known, Numbered(final.seq, last, final.now_s)]
 

@@ -8,6 +8,15 @@ export function duration(seconds: number): string {
   return `${value} ${unit}`;
 }
 
+/** How long something took that a person waited for: "0.3 s", "12 s", "2 min 05 s", "1 h 12 min". */
+export function elapsed(seconds: number): string {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} min`;
+}
+
 /** A difference of seconds, with its sign: "+0.41 ms", "−84 µs", "±0 ms". */
 export function difference(seconds: number): string {
   if (Math.abs(seconds) < 0.5e-9) return "±0 ms";

@@ -1,6 +1,6 @@
 // The page's own idle signal: it is idle when no request, layout, frame or animation is pending.
 // Work enters by `begin`; browser tests wait on `window.__collage.idle()` or on `data-idle` of <html>. A run that goes on
-// in the server does not make the page busy.
+// in the server does not make the page busy, but where the page itself waits for its end.
 
 const busy = new Map<number, string>();
 const waiting = new Set<() => void>();

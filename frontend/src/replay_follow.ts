@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { seen } from "./graph/camera";
 import { boundsOf, holderOf, type Rect } from "./graph/scene";
 import { isPlaying } from "./replay_player";
-import { picture } from "./replay_picture";
+import { replayed } from "./replay_picture";
 import { model } from "./state/model";
 import { camera, look, reveal, screenSize } from "./state/view";
 
@@ -13,7 +13,7 @@ export const follows = signal(true);
 /** Follow from now on. */
 export function watchFollow(): void {
   effect(() => {
-    const shown = picture.value;
+    const shown = replayed.value;
     if (!shown || !follows.value) return;
     const scene = model.peek()?.scene;
     const nodes = shown.tried?.nodes ?? (shown.frontier === null ? [] : [shown.frontier]);

@@ -5,7 +5,7 @@ import type { PlanPartition, TraceCandidate, TraceFacts } from "./protocol";
 import { facts, frame } from "./replay_player";
 import { frontierOf } from "./replay_trace";
 import { nodesIn } from "./spans";
-import { hits, overlay } from "./state/selection";
+import { overlay } from "./state/selection";
 
 export interface Picture {
   /** What is placed, and last what is tried. */
@@ -13,10 +13,14 @@ export interface Picture {
   tried: PlanPartition | null;
   isRefused: boolean;
   frontier: number | null;
+  /** So many nodes of the graph, from its first, are covered by whatever it may be. */
+  covered: number;
+  /** It is of a run that goes on: what it estimates is marked as such. */
+  isLive: boolean;
 }
 
 /** Null where another overlay is on, or there is no trace. */
-export const picture = computed((): Picture | null => {
+export const replayed = computed((): Picture | null => {
   const shown = frame.value;
   const known = facts.value;
   if (overlay.value !== "search" || !shown || !known) return null;
@@ -27,18 +31,9 @@ export const picture = computed((): Picture | null => {
     tried,
     isRefused: shown.kind === "refused",
     frontier: frontierOf(shown.placed, known.nodes),
+    covered: 0,
+    isLive: false,
   };
-});
-
-const NOTHING: ReadonlySet<string> = new Set();
-
-/** Id of the candidate that is tried, to be drawn with a broken line. */
-export const triedIds = computed((): ReadonlySet<string> => (picture.value?.tried ? new Set([picture.value.tried.id]) : NOTHING));
-
-/** Boxes to mark in the graph and the strip: where the search stands; without a replay, what was found. */
-export const marked = computed((): ReadonlySet<number> => {
-  const frontier = picture.value?.frontier ?? null;
-  return frontier === null ? hits.value : new Set([frontier]);
 });
 
 /** Candidates that are kept as partitions: more than any picture shows. */

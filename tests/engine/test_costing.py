@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted, PlanConsidered, PlanImproved
 from collage_core.options import Options
-from collage_core.pace import Pace
+from collage_core.pace import NEWEST, Pace
 from collage_core.pipeline import Run, partition
 from collage_core.terminal import Progress
 
@@ -78,18 +78,25 @@ def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Eve
     assert considered[-1].total_s == bests[-1] == plan.total_s
 
 
-def test_the_time_left_follows_from_the_trials() -> None:
-    clock = iter([100.0, 102.0, 102.0, 103.0, 106.0, 106.0])
-    pace = Pace(lambda: next(clock))
-    assert pace.left_s(2, 20) is None
-    pace.begins("a")
-    assert pace.left_s(2, 20) is None
-    assert pace.ended(["same", "a"]) == 2.0
-    assert pace.left_s(3, 20) == 34.0, "one trial took 2 s, 17 are left"
+def test_the_time_left_follows_from_the_newest_trials() -> None:
+    now = [100.0]
+    pace = Pace(lambda: now[0])
+
+    def trial(seconds: float, candidate: str = "a") -> float | None:
+        pace.begins(candidate)
+        now[0] += seconds
+        return pace.ended(["same", candidate])
+
+    assert trial(9.0) == 9.0
     assert pace.ended(["from the cache"]) is None
-    pace.begins("b")
-    assert pace.ended(["b"]) == 3.0
-    assert pace.left_s(4, 20) == 48.0, "two took 6 s, 16 are left"
+    assert trial(1.0) == 1.0
+    assert pace.left_s(2, 20) is None, "two trials tell little"
+    assert trial(2.0) == 2.0
+    assert pace.left_s(3, 20) == 68.0, "three took 12 s, 17 are left"
+    for number in range(NEWEST):
+        trial(0.5, str(number))
+    assert pace.left_s(15, 20) == 2.5, "the first ones were whole models"
+    assert pace.left_s(20, 20) == 0.0
 
 
 def test_the_terminal_says_what_is_left() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 from collage_server import journal
-from collage_server.journal import EVENTS, Journal, lines
+from collage_server.journal import EVENTS, Journal, Reader, lines
 from collage_server.protocol import Numbered
 
 
@@ -62,3 +63,43 @@ def test_a_journal_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, cu
 def test_a_damaged_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     (tmp_path / EVENTS).write_bytes(b"no gzip at all")
     assert numbers(tmp_path) == []
+
+
+def test_a_reader_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    assert list(reader.items()) == []
+    seq = 0
+    for _ in range(3):
+        written = Journal(tmp_path)
+        for _ in range(2):
+            seq += 1
+            written.add(Numbered(seq, {"type": "Note", "text": "x"}, float(seq)))
+            written.flush(late=True)
+            assert list(reader.items()) == [Numbered(seq, {"type": "Note", "text": "x"}, float(seq))]
+        written.close()
+    assert list(reader.items()) == []
+    reader.close()
+
+
+def test_what_waits_for_the_next_flush_is_said(tmp_path: Path) -> None:
+    written = Journal(tmp_path)
+    assert written.flush(), "nothing is there"
+    written.add(note(1))
+    assert written.flush(), "the first one is written at once"
+    written.add(note(2))
+    assert not written.flush()
+    assert numbers(tmp_path) == [1]
+    assert written.flush(late=True)
+    assert numbers(tmp_path) == [1, 2]
+    written.close()
+
+
+def test_lines_that_are_no_events_are_left_out(tmp_path: Path) -> None:
+    bad = ["null", "3", "{}", "{", '{"seq": 1}', '{"seq": 1, "event": 3}', '{"seq": 1, "event": {"type": 3}}']
+    bad.append('{"seq": 9, "event": {"type": "Note"}, "more": 1}')
+    good = '{"seq":2,"event":{"type":"Note","text":"of before there was a clock"}}'
+    with gzip.open(tmp_path / EVENTS, "wt") as file:
+        file.write("\n".join([*bad, good]) + "\n")
+    reader = Reader(tmp_path)
+    assert [(item.seq, item.at_s) for item in reader.items()] == [(2, 0.0)]
+    reader.close()

@@ -15,7 +15,10 @@ from collage_server import job, run_store
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.errors import Problem
-from collage_server.protocol import RunSnapshot, RunState
+from collage_server.journal import Journal
+from collage_server.protocol import Numbered, RunSnapshot, RunState
+
+from collage_core.events import CandidateCosted, PhaseStarted
 
 from .live import Live, until
 from .test_run_state import DOCUMENT, START, after, finish
@@ -59,6 +62,23 @@ def test_nobody_runs_it_any_more(home: Path, state: RunState) -> None:
     for snapshot in (run_store.load(f"left-{state}"), run_store.load(f"left-{state}")):
         assert (snapshot.state, snapshot.error) == ("failed", run_store.STOPPED)
     assert next(row for row in run_store.summaries() if row.id == f"left-{state}").state == "failed"
+
+
+def test_what_the_journal_tells_is_not_lost_with_the_server(home: Path) -> None:
+    stored(home, "half", "running")
+    journal = Journal(run_store.run_folder("half"))
+    told = [PhaseStarted("costs"), CandidateCosted("a", ("c",), "Conv", {"seconds": 1.0, "source": "measured"}, False, 1, 9, took_s=2.0)]
+    for seq, event in enumerate(told, 1):
+        journal.add(Numbered(seq, event.to_json(), float(seq)))
+    journal.add(Numbered(3, {"type": "PhaseEnded"}, 3.0))
+    journal.close()
+    going = run_store.load("half")
+    assert (going.state, going.seq, going.phase, going.done) == ("running", 2, "costs", 1), "another server's run, as far as it is told"
+    disown("half")
+    ended = run_store.load("half")
+    assert (ended.state, ended.phase, ended.counts[0].measured, ended.counts[0].trials_s) == ("failed", None, 1, 2.0)
+    assert ended.seq > going.seq + 100_000, "pages may have heard of more than was written"
+    assert run_store.load("half") == ended
 
 
 def test_the_list_settles_what_nobody_runs(home: Path) -> None:

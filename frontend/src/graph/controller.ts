@@ -4,7 +4,7 @@ import { effect } from "@preact/signals";
 import { begin } from "../idle";
 import type { GraphJson } from "../protocol";
 import { cancelFrame, requestFrame } from "../raf";
-import { marked, triedIds } from "../replay_picture";
+import { marked, triedIds } from "../search_picture";
 import { constraints, lastChange } from "../state/decisions";
 import { handles, toggle } from "../state/folding";
 import { groupsDrawn } from "../state/group_painting";

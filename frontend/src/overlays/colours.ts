@@ -22,7 +22,7 @@ export type Painted =
   | { overlay: "certainty" }
   | { overlay: "coverage"; target: string; nodes: readonly NodeCoverage[] | null }
   | { overlay: "difference"; difference: Difference | null }
-  | { overlay: "search"; triedId: string | undefined; isRefused: boolean };
+  | { overlay: "search"; triedId: string | undefined; isRefused: boolean; isLive: boolean; covered: number };
 
 export interface Palette {
   isDark: boolean;
@@ -50,11 +50,16 @@ export function paintNode(painted: Painted, node: number, partition: PlanPartiti
       return partition ? costly(partition, painted.hottestS, palette) : null;
     case "certainty":
       return partition ? doubtful(partition, palette) : null;
-    case "search": {
-      const isTried = partition !== undefined && partition.id === painted.triedId;
-      return partition ? { fill: palette.target(partition.target), strength: isTried ? STRONG : 1, isHatched: isTried && painted.isRefused } : null;
-    }
+    case "search":
+      return searched(painted, node, partition, palette);
   }
+}
+
+function searched(painted: Painted & { overlay: "search" }, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
+  if (!partition) return node < painted.covered ? { fill: palette.bare, strength: CLEAR, isHatched: false } : null;
+  const isTried = partition.id === painted.triedId;
+  const isGuess = painted.isLive && !isTried && partition.source === "estimate";
+  return { fill: palette.target(partition.target), strength: isTried ? STRONG : 1, isHatched: isGuess || (isTried && painted.isRefused) };
 }
 
 function costly(partition: PlanPartition, hottestS: number, palette: Palette): NodePaint {

@@ -8,7 +8,7 @@ import type { HullPaint } from "../graph/renderer";
 import { mix, readTheme, watchTheme, type Theme } from "../graph/theme";
 import { isSamePaint, paintNode, type NodePaint, type Painted, type Palette } from "../overlays/colours";
 import type { PlanPartition } from "../protocol";
-import { picture } from "../replay_picture";
+import { picture } from "../search_picture";
 import { badgeOf } from "./badges";
 import { look } from "./catalogue";
 import { difference, planSide } from "./compare";
@@ -56,7 +56,7 @@ const painted = computed((): Painted => {
     case "difference":
       return { overlay: "difference", difference: difference.value };
     case "search":
-      return { overlay: "search", triedId: picture.value?.tried?.id, isRefused: picture.value?.isRefused ?? false };
+      return { overlay: "search", triedId: picture.value?.tried?.id, isRefused: picture.value?.isRefused ?? false, isLive: picture.value?.isLive ?? false, covered: picture.value?.covered ?? 0 };
     default:
       return { overlay: overlay.value };
   }

@@ -1,8 +1,9 @@
-// The run on the page: followed while it goes on, with the history of its best total; what the last decision changed.
+// The run on the page, followed while it goes on; starting and stopping it.
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
 import type { ApiError, PlanPartition, RunSnapshot } from "../protocol";
+import { during } from "../idle";
 import { hasEnded } from "../run_reducer";
 import { follow } from "../stream";
 import { chosenTargets } from "./catalogue";
@@ -30,29 +31,17 @@ export const partitionOf = computed(() => {
   return found;
 });
 
-export interface Progress {
-  seconds: number;
-  bestS: number | null;
-  boundS: number | null;
-}
-
-/** How the best total and the bound went while the page looked on. */
-export const history = signal<readonly Progress[]>([]);
-
 let unfollow: (() => void) | undefined;
-let since = 0;
 
 /** Show a run; one that goes on is followed. */
 export function showRun(snapshot: RunSnapshot): void {
   unfollow?.();
   unfollow = undefined;
-  since = performance.now();
   batch(() => {
     run.value = snapshot;
     runError.value = null;
-    history.value = [];
   });
-  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, updated, (error) => (runError.value = error));
+  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, (next) => (run.value = next), (error) => (runError.value = error));
 }
 
 export function clearRun(): void {
@@ -61,20 +50,6 @@ export function clearRun(): void {
   batch(() => {
     run.value = null;
     runError.value = null;
-    history.value = [];
-  });
-}
-
-const HISTORY_KEPT = 400;
-
-function updated(snapshot: RunSnapshot): void {
-  const before = run.value;
-  const seconds = (performance.now() - since) / 1000;
-  batch(() => {
-    run.value = snapshot;
-    if (before?.best_s === snapshot.best_s && before?.lower_bound_s === snapshot.lower_bound_s) return;
-    const next = [...history.value, { seconds, bestS: snapshot.best_s, boundS: snapshot.lower_bound_s }];
-    history.value = next.length > HISTORY_KEPT ? next.filter((_, i) => i % 2 === 1 || i === next.length - 1) : next;
   });
 }
 
@@ -116,10 +91,13 @@ export async function cancelRun(): Promise<void> {
   }
 }
 
-/** Wait for a run to end, following it beside the shown one. Rejects with an `ApiFailure`'s facts where it cannot be followed. */
+/**
+ * Wait for a run to end, following it beside the shown one; the page is not idle before. Rejects with an `ApiFailure`'s facts
+ * where it cannot be followed.
+ */
 export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) => void): Promise<RunSnapshot> {
   if (hasEnded(snapshot)) return Promise.resolve(snapshot);
-  return new Promise((resolve, reject) => {
+  const over = new Promise<RunSnapshot>((resolve, reject) => {
     follow(
       snapshot.id,
       snapshot,
@@ -130,4 +108,5 @@ export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) =
       (error) => reject(Object.assign(new Error(error.message), error)),
     );
   });
+  return during(`run ${snapshot.id}`, over);
 }

@@ -4,7 +4,8 @@ import { difference as signed, duration, plural, spread } from "../format";
 import { doubtOf } from "../overlays/certainty";
 import { changeOf } from "../overlays/difference";
 import type { PlanPartition } from "../protocol";
-import { picture } from "../replay_picture";
+import type { Picture } from "../replay_picture";
+import { picture } from "../search_picture";
 import { difference } from "./compare";
 import { coverage, coveredTarget } from "./coverage";
 import { groupWords, spokenGroup } from "./group_painting";
@@ -56,10 +57,20 @@ function searchWords(node: number): string {
   const shown = picture.value;
   if (!shown) return "";
   const { tried } = shown;
+  if (shown.isLive) return liveWords(node, shown);
   if (tried?.nodes.includes(node)) return shown.isRefused ? `${tried.target} is tried and not placed` : `${tried.target} is placed now`;
   const holder = shown.partitions.find((one) => one.nodes.includes(node));
   if (holder) return `covered by ${holder.target}`;
   return node === shown.frontier ? "the first node that is not covered" : "not covered";
+}
+
+/** What a run that goes on does with a node. */
+function liveWords(node: number, { tried, partitions, covered, frontier }: Picture): string {
+  if (tried?.nodes.includes(node)) return `${tried.target} is being built and timed`;
+  if (node === frontier) return "the first node that is not covered";
+  const holder = partitions.find((one) => one.nodes.includes(node));
+  if (!holder) return node < covered ? "covered" : "not covered";
+  return `${holder.target} in the plan that is considered${holder.source === "estimate" ? ", not measured yet" : ""}`;
 }
 
 function targetWords(partition: PlanPartition): string {

@@ -12,10 +12,12 @@ import { partitions, run } from "../state/run";
 import { overlay } from "../state/selection";
 import { table } from "../state/table";
 import { doubt, heat } from "../targets";
+import { LiveLegend } from "./live_legend";
 import { ReplayLegend } from "./replay_legend";
 
 export function Legend(): JSX.Element | null {
   if (overlay.value === "target") return null;
+  if (overlay.value === "search" && run.value && !hasEnded(run.value)) return <LiveLegend />;
   if (!run.value?.plan) return <Note>{run.value && !hasEnded(run.value) ? "Known as soon as there is a plan." : "No plan yet: press Run."}</Note>;
   switch (overlay.value) {
     case "cost":

@@ -1,7 +1,7 @@
 // What the colours of the search overlay mean, and how one gets to see it.
 
 import type { JSX } from "preact";
-import { picture } from "../replay_picture";
+import { picture } from "../search_picture";
 import { facts } from "../replay_player";
 import { model } from "../state/model";
 import { showDrawer } from "../state/selection";

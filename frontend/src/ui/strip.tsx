@@ -8,7 +8,7 @@ import { holderOf } from "../graph/scene";
 import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
 import { cancelFrame, requestFrame } from "../raf";
 import type { GraphJson } from "../protocol";
-import { marked } from "../replay_picture";
+import { marked } from "../search_picture";
 import { model } from "../state/model";
 import { hatchedNodes, nodeColours, theme } from "../state/painting";
 import { partitionOf } from "../state/run";
