@@ -469,18 +469,18 @@ class SearchStand:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """From `at_s` on the run's clock, until the next point: the best total so far, and what no plan is below.
+class ConvergencePoint:
+    """From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
 
     Attributes:
         bound_s: Proven by the search that goes on.
         estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
     """
 
-    at_s: float
+    seconds: float
     best_s: float | None
     bound_s: float | None
-    estimate_s: float | None
+    estimate_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -571,7 +571,7 @@ class RunSnapshot:
         ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
         search: While a search goes on.
         considered: While costs are measured.
-        curve: How best total and bound went; thinned, so that it is never long.
+        convergence: How best total and bound went; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
@@ -611,7 +611,7 @@ class RunSnapshot:
     ends_s: float | None = None
     search: SearchStand | None = None
     considered: ConsideredPlan | None = None
-    curve: list[CurvePoint] = field(default_factory=list)
+    convergence: list[ConvergencePoint] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -666,15 +666,6 @@ class RunList:
     """``GET /api/v1/runs``: recorded runs too; newest first."""
 
     runs: list[RunSummary]
-
-
-@dataclass(frozen=True)
-class ConvergencePoint:
-    """The best total and the bound, from so many seconds after the run's beginning on; None while not known."""
-
-    seconds: float
-    best_s: float | None
-    bound_s: float | None
 
 
 @dataclass(frozen=True)

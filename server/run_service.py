@@ -21,7 +21,6 @@ from collage_core.isolation import WorkerError
 
 from . import candidate_table, job, run_rules, run_store
 from .config import ServerConfig
-from .convergence import read_points
 from .errors import Problem, not_found, refused
 from .follower import follow
 from .jobs import JobPool
@@ -225,10 +224,7 @@ class RunService:
         Raises:
             Problem: there is no such run (404).
         """
-        self.get(run)
-        with self._lock:
-            session = self._sessions.get(run)
-        return RunConvergence(run, session.convergence if session is not None else read_points(run_store.run_folder(run)))
+        return RunConvergence(run, self.get(run).convergence)
 
     def delete(self, run: str) -> None:
         """Remove the run and its files.

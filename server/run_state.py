@@ -17,7 +17,7 @@ from .protocol import (
     Baseline,
     ConsideredPart,
     ConsideredPlan,
-    CurvePoint,
+    ConvergencePoint,
     Doing,
     Numbered,
     PhaseTime,
@@ -44,8 +44,8 @@ Nodes = Sequence[tuple[str, str]]
 Event = Mapping[str, Any]
 
 
-CURVE_POINTS = 256
-CURVE_STEP_S = 0.1
+POINTS_KEPT = 256
+POINT_STEP_S = 0.1
 
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
@@ -61,14 +61,14 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
     if change is None:
         return snapshot
     snapshot = replace(snapshot, **change(snapshot, item.event, nodes))
-    return replace(snapshot, curve=_curve(snapshot)) if item.event["type"] in _OF_THE_CURVE else snapshot
+    return replace(snapshot, convergence=_convergence(snapshot)) if item.event["type"] in _OF_THE_TOTAL else snapshot
 
 
 def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
     """The snapshot with everything that the run's document (design, `partition`) knows better than its events."""
     search = document.get("search") or {}
     plan = document.get("plan")
-    return replace(
+    known = replace(
         snapshot,
         counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
         plan=plan_info(plan) if plan else None,
@@ -79,6 +79,7 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         verify=_document_verify(document.get("verify"), snapshot.verify),
         phases=snapshot.phases or _document_phases(document.get("phases") or {}),
     )
+    return replace(known, convergence=_convergence(known)) if known.convergence else known
 
 
 def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -195,21 +196,21 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
 }
 
 
-_OF_THE_CURVE = ("PlanConsidered", "SearchProgress", "PlanImproved")
+_OF_THE_TOTAL = ("PlanConsidered", "SearchProgress", "PlanImproved")
 
 
-def _curve(snapshot: RunSnapshot) -> list[CurvePoint]:
-    """The curve up to now. Points that follow closely take the place of those before; when there are many, every second one goes."""
+def _convergence(snapshot: RunSnapshot) -> list[ConvergencePoint]:
+    """How the total went up to now. Points close by take the place of those before; of many, every second one goes."""
     estimate_s = snapshot.considered.total_s if snapshot.considered else None
-    point = CurvePoint(snapshot.now_s, snapshot.best_s, snapshot.lower_bound_s, estimate_s)
-    points = snapshot.curve
-    if points and replace(points[-1], at_s=point.at_s) == point:
+    point = ConvergencePoint(snapshot.now_s, snapshot.best_s, snapshot.lower_bound_s, estimate_s)
+    points = snapshot.convergence
+    if points and replace(points[-1], seconds=point.seconds) == point:
         return points
-    if len(points) > 1 and point.at_s - points[-2].at_s < CURVE_STEP_S:
+    if len(points) > 1 and point.seconds - points[-2].seconds < POINT_STEP_S:
         points = points[:-1]
     points = [*points, point]
     last = len(points) - 1
-    return points if last < CURVE_POINTS else [one for place, one in enumerate(points) if place % 2 == 0 or place == last]
+    return points if last < POINTS_KEPT else [one for place, one in enumerate(points) if place % 2 == 0 or place == last]
 
 
 def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts], TargetCounts]) -> list[TargetCounts]:

@@ -29,7 +29,7 @@ from .protocol import (
     Baseline,
     ConsideredPart,
     ConsideredPlan,
-    CurvePoint,
+    ConvergencePoint,
     Doing,
     PhaseTime,
     PlanInfo,
@@ -225,7 +225,7 @@ def _snapshot(data: dict[str, Any]) -> RunSnapshot:
             "doing": Doing(**doing) if doing else None,
             "search": SearchStand(**search) if search else None,
             "considered": _considered(considered) if considered else None,
-            "curve": [CurvePoint(**point) for point in data.get("curve", [])],
+            "convergence": [ConvergencePoint(**point) for point in data.get("convergence", [])],
         }
     )
 

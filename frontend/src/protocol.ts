@@ -385,14 +385,14 @@ export interface SearchStand {
 }
 
 /**
- * From `at_s` on the run's clock, until the next point: the best total so far, and what no plan is below.
+ * From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
  *
  * Attributes:
  *     bound_s: Proven by the search that goes on.
  *     estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
  */
-export interface CurvePoint {
-  at_s: number;
+export interface ConvergencePoint {
+  seconds: number;
   best_s: number | null;
   bound_s: number | null;
   estimate_s: number | null;
@@ -471,7 +471,7 @@ export interface VerifyInfo {
  *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
  *     search: While a search goes on.
  *     considered: While costs are measured.
- *     curve: How best total and bound went; thinned, so that it is never long.
+ *     convergence: How best total and bound went; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
@@ -511,7 +511,7 @@ export interface RunSnapshot {
   ends_s: number | null;
   search: SearchStand | null;
   considered: ConsideredPlan | null;
-  curve: CurvePoint[];
+  convergence: ConvergencePoint[];
 }
 
 /**
@@ -562,13 +562,6 @@ export interface RunSummary {
 /** `GET /api/v1/runs`: recorded runs too; newest first. */
 export interface RunList {
   runs: RunSummary[];
-}
-
-/** The best total and the bound, from so many seconds after the run's beginning on; None while not known. */
-export interface ConvergencePoint {
-  seconds: number;
-  best_s: number | null;
-  bound_s: number | null;
 }
 
 /** `GET /api/v1/runs/<id>/convergence`: how a run came to its total. Empty for a run of which no history was kept. */

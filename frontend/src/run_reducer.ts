@@ -1,7 +1,7 @@
 // A run as it goes on: the snapshot after each event. Pure, and the same function as the server's `run_state.apply`,
 // but for the ids and names of a plan's partitions, which the final snapshot brings.
 
-import type { CandidateBuilding, CandidateCosted, CurvePoint, Numbered, PhaseTime, PlanPartition, RunEvent, RunSnapshot, TargetCounts } from "./protocol";
+import type { CandidateBuilding, CandidateCosted, ConvergencePoint, Numbered, PhaseTime, PlanPartition, RunEvent, RunSnapshot, TargetCounts } from "./protocol";
 
 const NOTES_KEPT = 200;
 
@@ -26,20 +26,20 @@ export function reduce(run: RunSnapshot, { seq, event, at_s }: Numbered): RunSna
   if (seq <= run.seq) return run;
   const now = { ...run, seq, now_s: at_s };
   const next = { ...now, ...changes(now, event) };
-  return OF_THE_CURVE.has(event.type) ? { ...next, curve: curve(next) } : next;
+  return OF_THE_TOTAL.has(event.type) ? { ...next, convergence: convergence(next) } : next;
 }
 
-const OF_THE_CURVE: ReadonlySet<string> = new Set(["PlanConsidered", "SearchProgress", "PlanImproved"]);
-const CURVE_POINTS = 256;
-const CURVE_STEP_S = 0.1;
+const OF_THE_TOTAL: ReadonlySet<string> = new Set(["PlanConsidered", "SearchProgress", "PlanImproved"]);
+const POINTS_KEPT = 256;
+const POINT_STEP_S = 0.1;
 
-/** The curve up to now. Points that follow closely take the place of those before; when there are many, every second one goes. */
-function curve(run: RunSnapshot): CurvePoint[] {
-  const point: CurvePoint = { at_s: run.now_s, best_s: run.best_s, bound_s: run.lower_bound_s, estimate_s: run.considered?.total_s ?? null };
-  const [last, before] = [run.curve.at(-1), run.curve.at(-2)];
-  if (last && last.best_s === point.best_s && last.bound_s === point.bound_s && last.estimate_s === point.estimate_s) return run.curve;
-  const points = [...(before && point.at_s - before.at_s < CURVE_STEP_S ? run.curve.slice(0, -1) : run.curve), point];
-  return points.length <= CURVE_POINTS ? points : points.filter((_, i) => i % 2 === 0 || i === points.length - 1);
+/** How the total went up to now. Points that follow closely take the place of those before; when there are many, every second one goes. */
+function convergence(run: RunSnapshot): ConvergencePoint[] {
+  const point: ConvergencePoint = { seconds: run.now_s, best_s: run.best_s, bound_s: run.lower_bound_s, estimate_s: run.considered?.total_s ?? null };
+  const [last, before] = [run.convergence.at(-1), run.convergence.at(-2)];
+  if (last && last.best_s === point.best_s && last.bound_s === point.bound_s && last.estimate_s === point.estimate_s) return run.convergence;
+  const points = [...(before && point.seconds - before.seconds < POINT_STEP_S ? run.convergence.slice(0, -1) : run.convergence), point];
+  return points.length <= POINTS_KEPT ? points : points.filter((_, i) => i % 2 === 0 || i === points.length - 1);
 }
 
 function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {

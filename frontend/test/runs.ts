@@ -41,7 +41,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     ends_s: null,
     search: null,
     considered: null,
-    curve: [],
+    convergence: [],
     ...changes,
   };
 }

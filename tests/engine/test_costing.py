@@ -63,7 +63,12 @@ def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path:
 
 def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.CaptureFixture[str]) -> None:
     with Progress(quiet=True) as progress:
-        for event in (PhaseStarted("costs"), CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 1, 2), Note("[b]the limit[/b] was hit " * 20), PhaseEnded("costs", 5.0)):
+        for event in (
+            PhaseStarted("costs"),
+            CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 1, 2),
+            Note("[b]the limit[/b] was hit " * 20),
+            PhaseEnded("costs", 5.0),
+        ):
             progress(event)
     assert capsys.readouterr() == ("", "note: " + "[b]the limit[/b] was hit " * 20 + "\n")
 

@@ -11,7 +11,7 @@ from collage_server.protocol import (
     Baseline,
     ConsideredPart,
     ConsideredPlan,
-    CurvePoint,
+    ConvergencePoint,
     Doing,
     Numbered,
     PhaseTime,
@@ -21,7 +21,7 @@ from collage_server.protocol import (
     TargetCounts,
     VerifyInfo,
 )
-from collage_server.run_state import CURVE_POINTS, NOTES_KEPT, apply, finish
+from collage_server.run_state import NOTES_KEPT, POINTS_KEPT, apply, finish
 
 from collage_core.events import (
     BaselineMeasured,
@@ -136,26 +136,26 @@ def test_the_plan_that_is_considered_and_the_search() -> None:
     assert (rested.phase, rested.search) == (None, None)
 
 
-def test_the_curve() -> None:
+def test_how_the_total_went() -> None:
     considered = [PlanConsidered(0.5, None, ()), PlanConsidered(0.5, None, ()), PlanConsidered(0.75, 1.0, ())]
     snapshot = after(PhaseStarted("costs"), *considered, PhaseStarted("search"), SearchProgress(1, 1, 1, 1, 2, 0.5, 0.75))
-    assert snapshot.curve == [
-        CurvePoint(2.0, None, None, 0.5),
-        CurvePoint(4.0, 1.0, None, 0.75),
-        CurvePoint(6.0, 0.75, 0.5, None),
+    assert snapshot.convergence == [
+        ConvergencePoint(2.0, None, None, 0.5),
+        ConvergencePoint(4.0, 1.0, None, 0.75),
+        ConvergencePoint(6.0, 0.75, 0.5, None),
     ]
     many = [SearchProgress(number, 1, 1, 1, 2, float(number), None) for number in range(2000)]
-    curve = after(*many).curve
-    assert CURVE_POINTS / 2 < len(curve) <= CURVE_POINTS
-    assert (curve[0].at_s, curve[-1].bound_s) == (1.0, 1999.0)
+    curve = after(*many).convergence
+    assert POINTS_KEPT / 2 < len(curve) <= POINTS_KEPT
+    assert (curve[0].seconds, curve[-1].bound_s) == (1.0, 1999.0)
 
 
-def test_points_of_the_curve_that_follow_closely_are_one() -> None:
+def test_points_that_follow_closely_are_one() -> None:
     snapshot = START
     for number in range(100):
         event = SearchProgress(number, 1, 1, 1, 2, float(number), None)
         snapshot = apply(snapshot, Numbered(number + 1, event.to_json(), number / 1000))
-    assert [point.bound_s for point in snapshot.curve] == [0.0, 99.0]
+    assert [point.bound_s for point in snapshot.convergence] == [0.0, 99.0]
 
 
 def test_counts_of_a_target_that_was_not_asked_for() -> None:

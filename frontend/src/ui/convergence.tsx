@@ -2,21 +2,21 @@
 
 import type { JSX } from "preact";
 import { duration, elapsed } from "../format";
-import type { CurvePoint } from "../protocol";
+import type { ConvergencePoint } from "../protocol";
 
 const WIDTH = 300;
 const HEIGHT = 96;
 const LEFT = 58;
 const LOW = 16;
 
-type Value = (point: CurvePoint) => number | null;
+type Value = (point: ConvergencePoint) => number | null;
 
 const BEST: Value = (point) => point.best_s;
 const BOUND: Value = (point) => point.bound_s;
 const ESTIMATE: Value = (point) => point.estimate_s;
 
-export function Convergence({ curve, nowS }: { curve: readonly CurvePoint[]; nowS: number }): JSX.Element | null {
-  const [start, end] = [curve[0]?.at_s ?? 0, Math.max(nowS, curve.at(-1)?.at_s ?? 0)];
+export function Convergence({ curve, nowS }: { curve: readonly ConvergencePoint[]; nowS: number }): JSX.Element | null {
+  const [start, end] = [curve[0]?.seconds ?? 0, Math.max(nowS, curve.at(-1)?.seconds ?? 0)];
   const shown = curve.flatMap((point) => [point.best_s, point.estimate_s]).concat(curve.at(-1)?.bound_s ?? null);
   const values = shown.filter((value): value is number => value !== null && value > 0);
   const [top, bottom] = [Math.max(...values), Math.min(...values)];
@@ -51,13 +51,13 @@ export function Convergence({ curve, nowS }: { curve: readonly CurvePoint[]; now
 }
 
 /** A path that holds each value until the next point, and the last one to the end; it has gaps where there is no value. */
-function pathOf(curve: readonly CurvePoint[], of: Value, endS: number, x: (seconds: number) => number, y: (value: number) => number): string {
+function pathOf(curve: readonly ConvergencePoint[], of: Value, endS: number, x: (seconds: number) => number, y: (value: number) => number): string {
   return curve
     .map((point, i) => {
       const value = of(point);
       if (value === null || value <= 0) return "";
-      const [from, to, level] = [x(point.at_s).toFixed(1), x(curve[i + 1]?.at_s ?? endS).toFixed(1), y(value).toFixed(1)];
-      const before = i > 0 ? of(curve[i - 1] as CurvePoint) : null;
+      const [from, to, level] = [x(point.seconds).toFixed(1), x(curve[i + 1]?.seconds ?? endS).toFixed(1), y(value).toFixed(1)];
+      const before = i > 0 ? of(curve[i - 1] as ConvergencePoint) : null;
       return `${before !== null && before > 0 ? `L${from},${level}` : `M${from},${level}`}H${to}`;
     })
     .join("");

@@ -41,7 +41,7 @@ export function SearchTab(): JSX.Element {
       {!hasEnded(current) && <Now run={current} />}
       {isTraced && <Replay />}
       <div class="columns">
-        {current.curve.length > 1 && <Convergence curve={current.curve} nowS={current.now_s} />}
+        {current.convergence.length > 1 && <Convergence curve={current.convergence} nowS={current.now_s} />}
         {(current.best_s !== null || current.considered) && <Totals run={current} />}
         <Counts run={current} />
       </div>
