@@ -29,7 +29,8 @@ class PlacedPartition(_Part):
         spread_s: Half the inter-quartile range of the samples, in seconds.
         source: As `Cost.source`.
         decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
-        stability: Share of resamplings of the costs under which it stays chosen; None where costs have no samples.
+        stability: Share of resamplings of the costs under which it stays chosen; None where costs have no samples, and after a
+            search over known costs alone, which would wait for it.
     """
 
     id: str

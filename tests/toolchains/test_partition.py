@@ -28,7 +28,8 @@ PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": str(PLUGINS), **more}
+    path = os.pathsep.join(filter(None, (str(PLUGINS), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": path, **more}
 
 
 def collage(home: Path, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
