@@ -323,17 +323,10 @@ class FleetCaller:
         self._runner = runner
         self._member: Member | None = None
 
-    def call(
-        self,
-        function: Callable[..., Any],
-        *args: Any,
-        timeout_s: float,
-        on_progress: Callable[[Any], None] | None = None,
-        should_stop: Callable[[], bool] | None = None,
-    ) -> Any:
+    def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
         """As `isolation.Worker.call`, but the result must be plain data, and comes as JSON has it: tuples are lists.
 
-        `on_progress` hears nothing: what is reported stays on the worker.
+        What is reported stays on the worker.
 
         Raises:
             CollageError: as the function raised it, or the last worker is gone.
