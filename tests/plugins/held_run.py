@@ -1,4 +1,4 @@
-"""`collage` that stops itself: ``held_run.py MOMENT HOW ARGUMENT…``, for tests that kill a run at a known point.
+"""`collage` that stops itself: ``held_run.py MOMENT=HOW,… ARGUMENT…``, for tests that kill a run at known points.
 
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin) or ``costed:N`` (the N-th cost was
 told). HOW is ``die``, by SIGKILL, or where the toolchain `Holds` is to stop: ``build`` or ``run``. Each trial that begins is
@@ -19,10 +19,11 @@ from collage_core.cli import main
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
 
 FOLDER = Path(os.environ[HOLD])
+HOW = dict(order.split("=") for order in sys.argv[1].split(","))
 
 
 class Stopping(terminal.Progress):
-    """Listens as the command line does, and stops the run at the moment."""
+    """Listens as the command line does, and stops the run at each moment."""
 
     def __init__(self, *, quiet: bool = False):
         super().__init__(quiet=quiet)
@@ -31,11 +32,11 @@ class Stopping(terminal.Progress):
 
     def __call__(self, event: Event) -> None:
         super().__call__(event)
-        if self._name(event) != sys.argv[1]:
-            return
-        if sys.argv[2] == "die":
+        how = HOW.get(self._name(event))
+        if how == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        (FOLDER / sys.argv[2]).write_text("1")
+        if how is not None:
+            (FOLDER / how).write_text("1")
 
     def _name(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
@@ -54,4 +55,4 @@ class Stopping(terminal.Progress):
 
 if __name__ == "__main__":
     terminal.Progress = Stopping  # type: ignore[misc]
-    main(sys.argv[3:])
+    main(sys.argv[2:])

@@ -175,23 +175,25 @@ class Killing:
         self.command += ["--out", str(self.out), "--json"]
         self.more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(self.hold), "TMPDIR": str(self.scratch)}
 
-    def start(self, moment: str, how: str) -> subprocess.Popen[str]:
-        """The command, to be stopped at `moment` (`held_run`); gives it as soon as it is stopped where it is held."""
-        command = [sys.executable, str(PLUGINS / "held_run.py"), moment, how, *self.command]
+    def start(self, *orders: str) -> subprocess.Popen[str]:
+        """The command, to be stopped as `orders` say (`held_run`)."""
+        for held in self.hold.glob("*.held"):
+            held.unlink()
+        command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join(orders), *self.command]
+        return subprocess.Popen(command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def held(self, running: subprocess.Popen[str], how: str) -> int:
+        """Wait until it is held; gives the number of the process that is."""
         held = self.hold / f"{how}.held"
-        held.unlink(missing_ok=True)
-        running = subprocess.Popen(
-            command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        if how != "die":
-            until(lambda: held.exists() or running.poll() is not None, f"{moment} to be held")
-            assert running.poll() is None, running.communicate()
-        return running
+        until(lambda: held.exists() or running.poll() is not None, f"a {how} to be held")
+        assert running.poll() is None, running.communicate()
+        return int(held.read_text())
 
     def killed(self, moment: str, how: str) -> int:
         """Have a run killed, and all its processes gone; gives how many costs are known then."""
-        running = self.start(moment, how)
+        running = self.start(f"{moment}={how}")
         if how != "die":
+            self.held(running, how)
             running.kill()
         _, err = running.communicate(timeout=WAIT_S)
         assert running.returncode == -signal.SIGKILL, err
@@ -272,23 +274,17 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
 
 
 def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> None:
-    running = killing.start("costs:2", "build")
-    os.kill(int((killing.hold / "build.held").read_text()), signal.SIGKILL)
-    (killing.hold / "build").unlink()
+    """The first one of its worker too."""
+    running = killing.start("costs:1=run", "costs:3=build")
+    for how in ("run", "build"):
+        os.kill(killing.held(running, how), signal.SIGKILL)
+        (killing.hold / how).unlink()
     out, err = running.communicate(timeout=WAIT_S)
     assert running.returncode == 0, err
     assert_right(json.loads(out))
     assert {stage for stage, _ in killing.rows()} == {""}
+    assert len(killing.rows()) == sum(killing.trials().values())
     assert killing.left_behind() == []
-
-
-def test_first_trial_of_a_worker_that_is_killed_is_done_once_more_too(killing: Killing) -> None:
-    running = killing.start("costs:1", "run")
-    os.kill(int((killing.hold / "run.held").read_text()), signal.SIGKILL)
-    (killing.hold / "run").unlink()
-    _, err = running.communicate(timeout=WAIT_S)
-    assert running.returncode == 0, err
-    assert {stage for stage, _ in killing.rows()} == {""}
 
 
 # Cost files and databases that are broken.
@@ -384,9 +380,13 @@ class Known:
         done = collage(self.home, *self.command, *more)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
+        return self.found(), done.stderr
+
+    def found(self) -> dict[str, Any]:
+        """What the last run found of its target; it was right."""
         record = read_record(self.out / "run.json.gz").document
         assert_right(record)
-        return record["targets"][0], done.stderr
+        return record["targets"][0]
 
     def rows(self) -> int:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
@@ -433,25 +433,30 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
 
 
 def test_locked_database_is_done_without_and_nothing_is_lost(
-    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
+    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)
     rows = known.rows()
     with closing(sqlite3.connect(known.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        target, said = known.run()
+        status, _, said = shown(*known.command)
+    assert status == 0, said
+    target = known.found()
     assert f"note: the cost database {str(known.database)!r} cannot be opened: it is locked by another program" in said
     assert known.imported(said, shown, tmp_path) == target["measured"] > 0
     assert known.rows() == rows
 
 
-def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(chain: Path, tmp_path: Path) -> None:
+def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
+    chain: Path, known: Known, known_once: Path, tmp_path: Path
+) -> None:
     """ONNX Runtime is known from an earlier run; the trials of the other never end in time."""
-    home, hold = tmp_path / "home", tmp_path / "hold"
+    home, hold = known.home, tmp_path / "hold"
     hold.mkdir()
     (hold / "build").write_text("2")
     more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(hold)}
     command = ["partition", str(chain), "--no-fold", "--targets"]
-    first = document(collage(home, *command, "onnxruntime", "--json", **more))
+    first = read_record(known_once / "out" / "run.json.gz").document
     done = collage(home, *command, "onnxruntime,holds", "--time-limit", "8", "--out", tmp_path / "out", **more)
     assert done.returncode == 0, done.stderr
     assert (hold / "build.held").exists(), "the time was over in the middle of a trial"
