@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from .planning import (
     alone,
     by_priority,
     merge_rounds,
+    not_verified,
     placed_partitions,
     placed_transitions,
     plan_document,
@@ -48,9 +49,6 @@ from .samples import resolve
 from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, parse_constraints, solve
 from .toolchains import get
 from .trace import trace
-
-if TYPE_CHECKING:
-    pass
 
 MOST_OFFENDERS = 8
 """Partitions that are done without, one after another, where the whole plan errs too much."""
@@ -223,14 +221,7 @@ class Run:
             "search": search_document(self.planned),
             "plan": plan_document(self.plan),
             "baselines": self.baselines,
-            "verify": {
-                "measured_s": None,
-                "additive_error_s": None,
-                "max_rel_error": None,
-                "reference": None,
-                "accuracy": self.plan.accuracy,
-                "reason": "",
-            },
+            "verify": not_verified(self.plan.accuracy),
         }
 
     def _baselines(self) -> list[dict[str, Any]]:
@@ -328,13 +319,12 @@ def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit:
             "transitions": placed_transitions(planned),
         }
     )
-    verify = {"measured_s": None, "additive_error_s": None, "max_rel_error": None, "reference": None, "accuracy": plan.accuracy}
     document = {
         **record.document,
         "phases": phases.to_json(),
         "search": search_document(planned),
         "plan": plan_document(plan),
-        "verify": verify,
+        "verify": not_verified(plan.accuracy),
     }
     return replace(record, document=document, plan=plan, regret_s=regret_s, created=_now())
 

@@ -288,6 +288,11 @@ def host_cost() -> Cost:
     return Cost(0.0, "host")
 
 
+def not_verified(accuracy: float) -> dict[str, Any]:
+    """The `verify` part of the `partition` document where nothing was built."""
+    return {**dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")), "accuracy": accuracy, "reason": ""}
+
+
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The `plan` part of the `partition` document."""
     data = plan.to_json()

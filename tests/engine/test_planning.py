@@ -106,6 +106,7 @@ def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Opt
     assert quiet.document["search"]["optimal"]
     again = search_again(quiet, [{"kind": "veto", "target": "tvm"}])
     assert used(again.document) == {"onnxruntime"}
+    assert again.document["verify"] == quiet.document["verify"], "nothing is built in either"
     back = search_again(again, [])
     assert used(back.document) == {"tvm"}
     rows = quiet.node_candidates(1)["candidates"]
