@@ -8,7 +8,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -23,23 +22,7 @@ from collage_core.model import largest_error, load_model
 from collage_core.samples import resolve
 from collage_core.toolchains import get
 
-COLLAGE = Path(sys.executable).with_name("collage")
-PLUGINS = Path(__file__).resolve().parent.parent / "plugins"
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    path = os.pathsep.join(filter(None, (str(PLUGINS), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": path, **more}
-
-
-def collage(home: Path, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [str(COLLAGE), *(str(argument) for argument in arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(home, **more), check=False, timeout=600)
-
-
-def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+from .command import COLLAGE, collage, document, environment
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,11 @@
-"""Runs that survive: toolchains that misbehave, runs and workers killed at any moment, cost files and databases that are
-broken, time that is over; at the command line, as a user sees it."""
+"""Runs that survive: toolchains that misbehave, runs and workers killed at any moment, time that is over; at the command line,
+as a user sees it."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,39 +17,18 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 from misbehaviours import REASONS, places
-from onnx import TensorProto, helper, numpy_helper, save_model
 
-from collage_core.cli import main
-from collage_core.cost.database import CostDatabase
 from collage_core.record import RunRecord, read_record
 from collage_core.toolchains import registry
 
-from .test_partition import PLUGINS, collage, document, environment
+from .command import PLUGINS, collage, document, environment
+from .known_costs import Known, assert_right
 
 WAIT_S = 120.0
 HOLDS = "collage_test_toolchains:Holds"
-
-
-@pytest.fixture(scope="session")
-def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """x → Relu → Add → Sigmoid → Mul → y: ten stretches, no two of them the same."""
-    random = np.random.default_rng(0)
-    nodes = [
-        helper.make_node("Relu", ["x"], ["a"], name="relu"),
-        helper.make_node("Add", ["a", "c1"], ["b"], name="add"),
-        helper.make_node("Sigmoid", ["b"], ["c"], name="sigmoid"),
-        helper.make_node("Mul", ["c", "c2"], ["y"], name="mul"),
-    ]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 64]) for name in "xy"]
-    weights = [numpy_helper.from_array(random.standard_normal((2, 64), np.float32), name) for name in ("c1", "c2")]
-    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
-    path = tmp_path_factory.mktemp("model") / "chain.onnx"
-    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
 
 
 def until(true: Callable[[], object], what: str) -> None:
@@ -72,6 +50,7 @@ GROUPS = (
 
 @pytest.mark.parametrize("group", GROUPS, ids=("they crash", "they raise", "they err"))
 def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: Path, group: tuple[str, ...]) -> None:
+    """Nothing is known before: what is sure to lose is not timed long enough to see that it errs."""
     targets, out = ",".join(["onnxruntime", *group]), tmp_path / "out"
     done = collage(
         tmp_path / "home", "partition", chain, "--targets", targets, "--no-fold", "--out", out, "--json", COLLAGE_TOOLCHAINS=places(*group)
@@ -91,12 +70,12 @@ def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: P
     assert max(map(len, done.stderr.splitlines()), default=0) < 1000
 
 
-def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, tmp_path: Path) -> None:
+def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known) -> None:
     """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
-    out = tmp_path / "out"
+    out = known.out
     done = collage(
-        tmp_path / "home", "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
-        COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="2", COLLAGE_RUN_TIMEOUT_S="2",
+        known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
+        COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
     )  # fmt: skip
     found = document(done)
     assert_right(found)
@@ -107,14 +86,6 @@ def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, tmp_path: Pat
     alone = next(row for row in found["baselines"] if row["name"] == "hangs_at_build")
     assert alone["measured_s"] is None
     assert alone["reason"]
-
-
-def assert_right(found: dict[str, Any]) -> None:
-    """The plan covers every node once, with costs that were measured, and computes what the model computes."""
-    assert sorted(node for partition in found["plan"]["partitions"] for node in partition["nodes"]) == [0, 1, 2, 3]
-    assert {partition["source"] for partition in found["plan"]["partitions"]} == {"measured"}
-    assert found["verify"]["max_rel_error"] <= 1e-3
-    assert found["search"]["optimal"]
 
 
 def whole(record: RunRecord, target: str) -> Any:
@@ -287,164 +258,7 @@ def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> Non
     assert killing.left_behind() == []
 
 
-# Cost files and databases that are broken.
-
-
-@pytest.fixture
-def shown(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
-    """Runs the command in this process; exit status, standard output, standard error."""
-    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"schema": 2, "targets": {"tvm": {"op_s": 1}}}', "schema is 2, it must be left out: only targets, transitions mean something"),
-        ('{"targets": {"tvm": {"op_s": NaN}}}', "targets.tvm.op_s is nan, it must be a finite number, not negative, at most 1e+15"),
-        ('{"targets": {"tvm": {"op_s": -3}}}', "targets.tvm.op_s is -3, it must be a finite number"),
-        ('{"targets": {"tvm": {"op_s": 1e300}}}', "targets.tvm.op_s is 1e+300, it must be a finite number"),
-        ('{"targets": {"tvm": {"op_s": 1, "decay": 1e15}}}', "targets.tvm: the sum over 2 ops is 1000000000000001.0"),
-        ('{"targets": {"tvm": ', "is not JSON"),
-    ],
-)
-def test_mock_costs_that_cannot_be_true_are_one_line(
-    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path, text: str, said: str
-) -> None:
-    path = tmp_path / "mock.json"
-    path.write_text(text)
-    status, out, err = shown("partition", chain, "--targets", "tvm", "--costs", f"mock:{path}", "--json")
-    assert (status, out) == (2, "")
-    assert err.startswith(f"error: the mock file {str(path)!r}")
-    assert said in err
-    assert len(err.splitlines()) == 2
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"schema": 7}, "cannot replay costs from {path}: its schema is 7, this version reads 1"),
-        ({"seconds": float("nan")}, "the run {path}: candidates[0].cost.seconds is nan, it must be a finite number"),
-        ({"seconds": -1.0}, "the run {path}: candidates[0].cost.seconds is -1.0, it must be a finite number"),
-        ({"seconds": 1e300}, "the run {path}: candidates[0].cost.seconds is 1e+300, it must be a finite number"),
-        ({"seconds": "fast"}, "the run {path}: candidates[0].cost.seconds is 'fast', it must be a finite number"),
-    ],
-)
-def test_recorded_costs_that_cannot_be_true_are_one_line(
-    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
-    cost = {"seconds": 1.0, "source": "measured"} | {key: value for key, value in change.items() if key != "schema"}
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps({"schema": change.get("schema", 1), "candidates": [{"id": "a", "cost": cost}]}))
-    status, out, err = shown("partition", chain, "--targets", "onnxruntime", "--costs", f"replay:{path}", "--json")
-    assert (status, out) == (2, "")
-    assert err.startswith(f"error: {said.format(path=repr(str(path)))}")
-    assert len(err.splitlines()) == 2
-
-
-def test_database_of_a_newer_version_is_refused_and_left_as_it_is(
-    shown: Callable[..., tuple[int, str, str]], chain: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "costs.sqlite3"
-    CostDatabase(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE meta SET value = '99' WHERE key = 'schema'")
-        connection.commit()
-    before = path.read_bytes()
-    for costs in ("measure", f"replay:{path}"):
-        status, out, err = shown("partition", chain, "--targets", "onnxruntime", "--costs", costs, "--costs-db", path, "--json")
-        assert (status, out) == (2, "")
-        assert str(path) in err
-        assert "was written by a newer version (schema 99, this one knows 2)" in err
-        assert len(err.splitlines()) == 2
-    assert path.read_bytes() == before
-
-
-class Known:
-    """A folder of data in which some costs of the chain on ONNX Runtime are known."""
-
-    def __init__(self, chain: Path, folder: Path):
-        self.home, self.out = folder / "home", folder / "out"
-        self.database = self.home / "costs.sqlite3"
-        self.command = ["partition", str(chain), "--targets", "onnxruntime", "--no-fold", "--out", str(self.out)]
-
-    def run(self, *more: str) -> tuple[dict[str, Any], str]:
-        """What a right run found of its target, and what it said beside it."""
-        done = collage(self.home, *self.command, *more)
-        assert done.returncode == 0, done.stderr
-        assert "Traceback" not in done.stderr
-        return self.found(), done.stderr
-
-    def found(self) -> dict[str, Any]:
-        """What the last run found of its target; it was right."""
-        record = read_record(self.out / "run.json.gz").document
-        assert_right(record)
-        return record["targets"][0]
-
-    def rows(self) -> int:
-        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]
-
-    def imported(self, said: str, shown: Callable[..., tuple[int, str, str]], folder: Path) -> int:
-        """How many costs the file holds that `said` names as what could not be kept."""
-        (file,) = self.home.glob("costs-not-saved-*.jsonl")
-        assert f"costs could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in said
-        status, _, err = shown("costs", "import", file, "--db", folder / "imported.sqlite3", "--json")
-        assert status == 0, err
-        with closing(sqlite3.connect(folder / "imported.sqlite3")) as connection:
-            return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]
-
-
-@pytest.fixture(scope="module")
-def known_once(chain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("known")
-    made = Known(chain, folder)
-    target, _ = made.run()
-    assert target["measured"] == made.rows() > 0
-    return folder
-
-
-@pytest.fixture
-def known(chain: Path, known_once: Path, tmp_path: Path) -> Known:
-    shutil.copytree(known_once / "home", tmp_path / "home")
-    return Known(chain, tmp_path)
-
-
-def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
-    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
-    """SQLite writes to no file whose header names a way of writing that it does not know; root may write to every other."""
-    rows = known.rows()
-    data = bytearray(known.database.read_bytes())
-    data[18] = 3
-    known.database.write_bytes(data)
-    target, said = known.run("--measure-all")
-    assert (target["cache_hits"], target["measured"]) == (rows, 10 - rows)
-    assert f"note: the cost database {str(known.database)!r} cannot be written (it is read-only): measuring goes on, but new" in said
-    assert known.database.read_bytes() == bytes(data)
-    assert known.imported(said, shown, tmp_path) == target["measured"]
-
-
-def test_locked_database_is_done_without_and_nothing_is_lost(
-    known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)
-    rows = known.rows()
-    with closing(sqlite3.connect(known.database, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        status, _, said = shown(*known.command)
-    assert status == 0, said
-    target = known.found()
-    assert f"note: the cost database {str(known.database)!r} cannot be opened: it is locked by another program" in said
-    assert known.imported(said, shown, tmp_path) == target["measured"] > 0
-    assert known.rows() == rows
+# Time that is over.
 
 
 def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
