@@ -8,7 +8,7 @@ PYTEST ?=
 BENCH ?=
 
 .PHONY: help setup run test lint format page-test python-test chromium postgres slow acceptance bench bench-costs \
-        protocol pictures record sizes lock wheel versions clean
+        bench-page protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -55,6 +55,9 @@ bench: setup ## times the engine beside the C++ original and checks its budgets 
 
 bench-costs: setup ## how far measured costs can be believed, and what lazy measuring saves (BENCH="--only lazy" for one part)
 	@$(BIN)/python tools/bench_costs.py $(BENCH)
+
+bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
+	@$(BIN)/python tools/bench_page.py $(BENCH)
 
 protocol: setup ## the page's types from server/protocol.py
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts

@@ -12,7 +12,7 @@ from flask import Flask
 from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from . import errors, layouts, models, page, runs, samples, security, sockets, storage, toolchains, traces
+from . import errors, layouts, models, netron, page, runs, samples, security, sockets, storage, toolchains, traces
 from .config import ServerConfig
 from .services import attach, make
 
@@ -36,6 +36,8 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     attach(app, services)
     for module in (models, layouts, runs, traces, toolchains, samples, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
+    app.register_blueprint(netron.models, url_prefix=API)
+    app.register_blueprint(netron.blueprint)
     app.register_blueprint(page.blueprint)
     app.after_request(page.set_asset_headers)
     errors.register(app)

@@ -57,7 +57,7 @@ class JobPool:
         """Have a spare read the record of `folder`, in the background."""
         self._in_background(lambda: self._prepare(job.warm, folder))
 
-    def look_up(self, function: Callable[..., Any], *args: Any) -> Any:
+    def look_up(self, function: Callable[..., Any], *args: Any, timeout_s: float = LOOK_UP_TIMEOUT_S) -> Any:
         """Call a quick function of `job` with the pipeline's name and `args`.
 
         Raises:
@@ -65,7 +65,7 @@ class JobPool:
             WorkerError: it failed.
         """
         with self._borrowed() as worker:
-            return worker.call(function, self._pipeline, *args, timeout_s=LOOK_UP_TIMEOUT_S, should_stop=self._closed.is_set)
+            return worker.call(function, self._pipeline, *args, timeout_s=timeout_s, should_stop=self._closed.is_set)
 
     def run(
         self, function: Callable[..., Any], *args: Any, on_events: Callable[[Events], None], should_stop: Callable[[], bool], again: bool

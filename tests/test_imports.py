@@ -76,11 +76,12 @@ TABLE = {
     "export": room("graph model toolchains plan rewrite runtime", "numpy onnx tvm"),
     "pipeline": room(ENGINE, "numpy"),
     "cli": room(f"{ENGINE} pipeline server", "click rich numpy"),
-    "server": room("graph rules cost samples pipeline", "flask flask_socketio psutil werkzeug"),
+    "server": room("graph rules cost samples pipeline", "flask flask_socketio netron psutil werkzeug"),
 }
 
 IN_A_WORKER = {
     "server/model_loading.py": room("model", "onnx"),
+    "server/onnx_files.py": room("export graph model plan", "onnx"),
     "server/toolchains.py": room("toolchains"),
 }
 """Files that a room only calls in a worker process, and what they may import beside what their room may."""

@@ -75,6 +75,9 @@ export const api = {
   dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),
   traceChunk: (run: string, number: number) => get<TraceChunk>(`runs/${encodeURIComponent(run)}/trace/chunks/${number}`),
   storage: () => get<Storage>("storage"),
+  originalOnnx: (model: string) => onnx(`models/${encodeURIComponent(model)}/onnx`),
+  partitionedOnnx: (run: string) => onnx(`runs/${encodeURIComponent(run)}/onnx`),
+  partitionOnnx: (run: string, partition: string) => onnx(`runs/${encodeURIComponent(run)}/partitions/${encodeURIComponent(partition)}/onnx`),
   exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
 };
 
@@ -109,13 +112,32 @@ function request<T>(path: string, init: RequestInit): Promise<T> {
   return during(path, answer<T>(path, init));
 }
 
-async function answer<T>(path: string, init: RequestInit): Promise<T> {
-  let response: Response;
+/** An ONNX file, and how many of its tensors came without their values. */
+export interface OnnxFile {
+  content: Blob;
+  leftOut: number;
+}
+
+function onnx(path: string): Promise<OnnxFile> {
+  return during(path, onnxFile(path));
+}
+
+async function onnxFile(path: string): Promise<OnnxFile> {
+  const response = await reach(path, {});
+  if (!response.ok) throw failure(response.status, await response.text());
+  return { content: await response.blob(), leftOut: Number(response.headers.get("X-Collage-Left-Out") ?? 0) };
+}
+
+async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
-    response = await fetch(address(path), init);
+    return await fetch(address(path), init);
   } catch {
     throw new ApiFailure("unreachable", "the server does not answer", "see in its terminal whether `collage explore` still runs");
   }
+}
+
+async function answer<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await reach(path, init);
   const text = await response.text();
   if (response.status === 204) return undefined as T;
   if (response.ok) return JSON.parse(text) as T;

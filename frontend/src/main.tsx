@@ -21,6 +21,7 @@ import "./style/base.css";
 import "./style/layout.css";
 import "./style/parts.css";
 import "./style/panels.css";
+import "./style/netron.css";
 import "./style/replay.css";
 import "./style/tables.css";
 import { App } from "./ui/app";

@@ -68,15 +68,31 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/api/v1/runs/nothing/trace/chunks/0", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/export", None, 404, "unknown_run"),
     ("GET", "/static/nothing.js", None, 404, "not_found"),
+    ("GET", "/netron/nothing.js", None, 404, "not_found"),
+    ("GET", "/api/v1/models/nothing/onnx", None, 404, "unknown_model"),
+    ("GET", "/api/v1/runs/nothing/onnx", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/partitions/c0/onnx", None, 404, "unknown_run"),
 ]
 NO_MISTAKE_POSSIBLE = {
     ("GET", "/"),
+    ("GET", "/netron/"),
     ("GET", "/api/v1/models"),
     ("GET", "/api/v1/runs"),
     ("GET", "/api/v1/samples"),
     ("GET", "/api/v1/storage"),
     ("GET", "/api/v1/toolchains"),
 }
+
+
+PARAMETERS = {
+    "/static/<id>": "/static/<path:filename>",
+    "/netron/<id>": "/netron/<name>",
+    "greedy": "<name>",
+    "/chunks/0": "/chunks/<number>",
+    "/partitions/c0": "/partitions/<partition>",
+    "01234567": "<key>",
+}
+"""What stands in the addresses above → the route's parameter."""
 
 
 def assert_shape(answer: Any, status: int, code: str) -> None:
@@ -99,8 +115,8 @@ def test_mistakes(app: Flask, method: str, path: str, body: Any, status: int, co
 
 def test_every_route_is_visited_with_a_mistake_and_with_a_wrong_method(app: Flask) -> None:
     visited = {(method, re.sub(r"/nothing(\.js)?", "/<id>", path.partition("?")[0])) for method, path, *_ in MISTAKES}
-    visited = {(method, path.replace("/static/<id>", "/static/<path:filename>").replace("greedy", "<name>")) for method, path in visited}
-    visited = {(method, path.replace("/chunks/0", "/chunks/<number>").replace("01234567", "<key>")) for method, path in visited}
+    for given, parameter in PARAMETERS.items():
+        visited = {(method, path.replace(given, parameter)) for method, path in visited}
     assert visited | NO_MISTAKE_POSSIBLE == routes_of(app)
     for _, path in routes_of(app):
         answer = app.test_client().open(re.sub(r"<[^>]+>", "x", path), method="PROPFIND")

@@ -37,6 +37,7 @@ export class GraphController {
   private shown: Scene | undefined;
   private wantsFocus: number | undefined;
   private hoverTarget = "";
+  private drawn: Scene | undefined;
 
   constructor(
     private readonly host: HTMLElement,
@@ -102,9 +103,16 @@ export class GraphController {
     const isClose = isNear(camera.peek().k, visible.length);
     this.near.update(isClose ? visible : [], camera.peek(), box, spoken, nodePaints.peek());
     this.near.updateHandles(isClose ? this.handlesIn(area) : []);
+    this.told(scene);
     if (this.wantsFocus !== undefined && (this.wantsFocus !== box || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
     return false;
   };
+
+  /** A mark on the browser's timeline where a model is first drawn: from here a person sees nodes. */
+  private told(scene: Scene): void {
+    if (scene !== this.drawn) performance.mark("nodes drawn");
+    this.drawn = scene;
+  }
 
   private graphPoint(sx: number, sy: number): { x: number; y: number } {
     const { x, y, k } = camera.peek();

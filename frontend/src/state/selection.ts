@@ -6,7 +6,7 @@ import type { NodeCandidate, RuleTree } from "../protocol";
 export type Selection = { kind: "none" } | { kind: "box"; box: number } | { kind: "partition"; id: string };
 export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
-export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "compare" | "log";
+export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "compare" | "netron" | "log";
 
 export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 

@@ -1,0 +1,87 @@
+// What the drawer's Netron shows: the original, the partitioned model, or one partition; and the selection, carried over both ways.
+
+import { computed, signal } from "@preact/signals";
+import { api, type OnnxFile } from "../api";
+import { config } from "../config";
+import type { Picked } from "../netron/inside";
+import { goTo } from "./navigation";
+import { model } from "./model";
+import { partitions, run } from "./run";
+import { selection } from "./selection";
+
+export type NetronChoice = { kind: "original" } | { kind: "partitioned" } | { kind: "partition"; id: string };
+
+/** What was asked for; null for the partitioned model where there is one. */
+const asked = signal<NetronChoice | null>(null);
+
+/** What is shown: what was asked for, as long as the plan has it. */
+export const netronChoice = computed((): NetronChoice => {
+  const wanted = asked.value;
+  if (wanted?.kind === "original" || partitions.value.length === 0) return { kind: "original" };
+  return wanted?.kind === "partition" && partitions.value.some((one) => one.id === wanted.id) ? wanted : { kind: "partitioned" };
+});
+
+export function showInNetron(choice: NetronChoice): void {
+  asked.value = choice;
+}
+
+/** Netron draws every node at once: beyond this many it takes minutes, and some more end its page and with it ours. */
+export const NETRON_NODES = 2500;
+
+export interface NetronModel {
+  /** Differs whenever another file is meant. */
+  key: string;
+  name: string;
+  nodes: number;
+  /** Relative to Netron's own page. */
+  address: string;
+  load: () => Promise<OnnxFile>;
+}
+
+/** The file that is meant; null before a model is open. */
+export const netronModel = computed((): NetronModel | null => {
+  const [opened, current, choice] = [model.value, run.value, netronChoice.value];
+  if (!opened) return null;
+  const { id, name, nodes, folded } = opened.info;
+  if (choice.kind === "original" || !current) {
+    return made(`models/${id}`, `${name}.onnx`, nodes + folded, () => api.originalOnnx(id));
+  }
+  if (choice.kind === "partitioned") return made(`runs/${current.id}`, `${name}-partitioned.onnx`, nodes, () => api.partitionedOnnx(current.id));
+  const place = partitions.value.findIndex((one) => one.id === choice.id);
+  const size = partitions.value[place]?.nodes.length ?? 0;
+  return made(`runs/${current.id}/partitions/${choice.id}`, `${name}-partition-${place + 1}.onnx`, size, () => api.partitionOnnx(current.id, choice.id));
+});
+
+function made(path: string, name: string, nodes: number, load: () => Promise<OnnxFile>): NetronModel {
+  return { key: path, name, nodes, address: `../api/v1/${path}/onnx`, load };
+}
+
+/** Where Netron itself is, and with a model of ours in a tab of its own. */
+export const netronAddress = `${config.prefix}/netron/`;
+
+export function netronLink({ address, name }: NetronModel): string {
+  return `${netronAddress}?${new URLSearchParams({ url: address, identifier: name }).toString()}`;
+}
+
+/** The tensors that the selected nodes make: by these a node is known in every form of the model. */
+export const selectedTensors = computed((): ReadonlySet<string> => {
+  const nodes = model.value?.graph.nodes ?? [];
+  const chosen = selection.value;
+  const ids = chosen.kind === "box" ? [chosen.box] : chosen.kind === "partition" ? (partitions.value.find((one) => one.id === chosen.id)?.nodes ?? []) : [];
+  return new Set(ids.flatMap((id) => nodes[id]?.outputs.map((output) => output.name) ?? []));
+});
+
+/** The node that was selected in Netron; one that folding took away is found in the node that absorbed it. */
+export function nodeOf(picked: Picked): number | undefined {
+  const opened = model.value;
+  const found = opened?.graph.nodes.find((node) => node.outputs.some((output) => picked.outputs.includes(output.name)));
+  if (found) return found.id;
+  const into = opened?.folded.find((node) => node.name === picked.name)?.into;
+  return into ? opened?.graph.nodes.find((node) => node.name === into)?.id : undefined;
+}
+
+/** Select here what was selected there. */
+export function follow(picked: Picked): void {
+  const node = nodeOf(picked);
+  if (node !== undefined) goTo(node);
+}

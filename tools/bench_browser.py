@@ -1,0 +1,212 @@
+"""What `make bench-page` does in Chromium: opens models in our page and in Netron's, moves about, selects, decides, streams.
+
+Enters: a browser and the files of models. Leaves: `Figures` of each, in milliseconds: CPU time of the page's main thread out of
+traces, and wall time of the first paint. Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import netron
+from bench_trace import CATEGORIES, Trace, read_trace
+from collage_server.netron import shell
+from playwright.sync_api import Browser, CDPSession, Error, Page, Response
+
+PAINT_LIMIT_MS = 120_000
+WIDTH, HEIGHT = 1280, 800
+STEPS = 24
+PAINTED = "bench: painted"
+
+WATCH = """(() => {
+  const seen = () => %s;
+  const look = () => requestAnimationFrame(() => seen() ? requestAnimationFrame(() => performance.mark('%s')) : look());
+  look();
+})()"""
+"""Marks the first frame after nodes are on the page."""
+
+OURS = "performance.getEntriesByName('nodes drawn').length > 0"
+NETRON = "document.body?.classList.contains('default') && document.querySelector('#origin .graph-node') !== null"
+
+Figures = dict[str, float]
+
+
+class NoPicture(Exception):
+    """The page crashed, or drew nothing within the limit."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A page that shows a model.
+
+    Attributes:
+        seen: Whether nodes are on the page, as JavaScript.
+        is_ours: It has an idle signal.
+    """
+
+    address: str
+    seen: str
+    is_ours: bool
+
+
+@contextmanager
+def netron_site(model: Path) -> Iterator[Site]:
+    """Netron with `model`, served as files, as its own server does it."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            if path not in ("/", "/model.onnx"):
+                super().do_GET()
+                return
+            self._send("text/html", shell().encode()) if path == "/" else self._send("application/octet-stream", model.read_bytes())
+
+        def _send(self, kind: str, data: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    folder = str(Path(netron.__file__).parent)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield Site(f"http://127.0.0.1:{server.server_port}/?url=model.onnx&identifier=model.onnx", NETRON, False)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def opened(browser: Browser, site: Site) -> Iterator[Page]:
+    """An empty page of a fresh context: nothing is cached."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+    context.set_default_timeout(PAINT_LIMIT_MS)
+    context.add_cookies([{"name": "consent", "value": "1", "url": site.address}])
+    try:
+        page = context.new_page()
+        page.add_init_script(WATCH % (site.seen, PAINTED))
+        yield page
+    finally:
+        context.close()
+
+
+def traced(browser: Browser, page: Page, act: Callable[[], None]) -> Trace:
+    """The main thread while `act` goes on."""
+    browser.start_tracing(page=page, categories=list(CATEGORIES))
+    try:
+        act()
+    finally:
+        data = browser.stop_tracing()
+    return read_trace(data)
+
+
+def paint(browser: Browser, page: Page, site: Site) -> Figures:
+    """From navigation to the first frame that shows nodes.
+
+    Raises:
+        NoPicture: there was none.
+    """
+    crashed: list[Page] = []
+    page.on("crash", crashed.append)
+
+    def act() -> None:
+        page.goto(site.address, wait_until="commit")
+        page.wait_for_function(f"performance.getEntriesByName('{PAINTED}').length > 0 || document.body?.classList.contains('alert')")
+
+    try:
+        trace = traced(browser, page, act)
+        marks = page.evaluate(f"performance.getEntriesByName('{PAINTED}').map((mark) => mark.startTime)")
+    except (Error, ValueError) as error:
+        why = "crashed" if crashed else f"drew nothing within {PAINT_LIMIT_MS // 1000} s" if "Timeout" in str(error) else str(error)
+        raise NoPicture(why) from error
+    if not marks:
+        raise NoPicture("gave up with a message")
+    return {"wall": marks[0], "cpu": trace.cpu_ms(until=PAINTED), "frame": trace.longest_frame_ms(until=PAINTED)}
+
+
+def move(browser: Browser, page: Page, site: Site) -> Figures:
+    """Pan, and zoom out and in again, by the wheel in the middle of the graph: the dearest frame of each."""
+    settle(page, site)
+    box = page.locator(".stage" if site.is_ours else "#target").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    pan = traced(browser, page, lambda: _wheel(page, [90] * STEPS))
+    page.keyboard.down("Control")
+    zoom = traced(browser, page, lambda: _wheel(page, [60] * STEPS + [-60] * STEPS))
+    page.keyboard.up("Control")
+    return {
+        "pan": pan.longest_frame_ms(),
+        "pan frames": pan.count_frames(),
+        "zoom": zoom.longest_frame_ms(),
+        "zoom frames": zoom.count_frames(),
+    }
+
+
+def _wheel(page: Page, steps: list[int]) -> None:
+    """One turn of the wheel a frame."""
+    for by in steps:
+        page.mouse.wheel(0, by)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def settle(page: Page, site: Site) -> None:
+    """Wait until the page does nothing more."""
+    if site.is_ours:
+        page.evaluate("() => window.__collage.idle()")
+    else:
+        page.evaluate("() => new Promise((done) => requestIdleCallback(done))")
+
+
+def key(browser: Browser, page: Page, name: str) -> Figures:
+    """Press a key, and wait until all that follows from it is on the page."""
+    return acted(browser, page, lambda: page.keyboard.press(name))
+
+
+def acted(browser: Browser, page: Page, act: Callable[[], None]) -> Figures:
+    """Do something, and wait until all that follows from it is on the page: CPU of the main thread, and wall time."""
+
+    def whole() -> None:
+        page.evaluate("performance.mark('bench: begun')")
+        act()
+        page.evaluate("window.__collage.idle().then(() => requestAnimationFrame(() => performance.mark('bench: done')))")
+        page.wait_for_function("performance.getEntriesByName('bench: done').length > 0")
+
+    page.evaluate("performance.clearMarks()")
+    trace = traced(browser, page, whole)
+    marks = ("bench: begun", "bench: done")
+    wall = (trace.marks[marks[1]] - trace.marks[marks[0]]) / 1000
+    return {"cpu": trace.cpu_ms(*marks), "frame": trace.longest_frame_ms(*marks), "wall": wall}
+
+
+def heap_bytes(session: CDPSession) -> int:
+    """What the page holds after everything that can be freed is."""
+    for _ in range(2):
+        session.send("HeapProfiler.collectGarbage")
+    return int(session.send("Runtime.getHeapUsage")["usedSize"])
+
+
+def first_bytes(browser: Browser, site: Site) -> dict[str, int]:
+    """Script and style that the page loads before its first paint of nodes: address → bytes, gzipped."""
+    found: dict[str, int] = {}
+    with opened(browser, site) as page:
+        responses: list[Response] = []
+        page.on("response", responses.append)
+        page.goto(site.address)
+        page.wait_for_function(f"performance.getEntriesByName('{PAINTED}').length > 0")
+        for response in list(responses):
+            if response.request.resource_type in ("script", "stylesheet") or response.url.endswith((".js", ".css")):
+                found[response.url.rpartition("/")[2]] = len(gzip.compress(response.body(), 6))
+    return found

@@ -1,0 +1,58 @@
+"""A run that streams a hundred thousand search states and does nothing else, for `make bench-page`.
+
+Enters: a folder to keep things in. Leaves: a server whose pipeline is the tests' fake one, which makes such a run of whatever
+the page asks for; `run` starts one from the page and waits until the page shows its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from playwright.sync_api import Page, Route
+
+ROOT = Path(__file__).resolve().parent.parent
+for place in (ROOT, ROOT / "tests" / "plugins"):
+    sys.path.insert(0, str(place))
+
+from tests.server.live import serve  # noqa: E402
+
+PIPELINE = "fake_pipeline"
+FLOOD = "flood"
+RUN_LIMIT_MS = 300_000
+
+
+@contextmanager
+def flooding(folder: Path) -> Iterator[str]:
+    """The address of the server."""
+    with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
+        app, _ = create_app(ServerConfig(pipeline=PIPELINE))
+        try:
+            for live in serve(app):
+                yield live.address
+        finally:
+            app.extensions["collage"].close()
+
+
+def prepare(page: Page) -> None:
+    """Let every run that the page asks for be a flood."""
+
+    def ask(route: Route) -> None:
+        body = route.request.post_data_json if route.request.method == "POST" else None
+        route.continue_(post_data=json.dumps({**body, "targets": [FLOOD]})) if body else route.continue_()
+
+    page.route("**/api/v1/runs", ask)
+
+
+def run(page: Page) -> None:
+    """Start a run with the page's own button, and wait for its end."""
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    page.get_by_role("button", name="Run", exact=True).wait_for(timeout=RUN_LIMIT_MS)
