@@ -62,12 +62,13 @@ class Recorded:
         status = file.stat()
         source = {"path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
         with self._lock:
-            if (folder / SOURCE).exists() and read_json(folder / SOURCE) == source:
+            if (folder / SOURCE).exists() and (folder / job.PLAN).exists() and read_json(folder / SOURCE) == source:
                 return
             folder.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / job.RECORD)
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
             run_store.save(folder, _snapshot(run, self._look_up(job.outcome, str(folder))))
+            write_json(folder / job.PLAN, read_json(file).get("plan"))
             write_json(folder / SOURCE, source)
 
     def _file(self, run: str) -> Path:

@@ -104,12 +104,13 @@ function loaded(frame: HTMLIFrameElement, signal: AbortSignal): Promise<void> {
 
 type Face = "busy" | "waiting" | "shown" | "message";
 
-/** What Netron is doing, which it says by the classes of its body. */
+/** What Netron is doing, which it says by the classes of its body. While it is busy it may offer to cancel a long layout. */
 function faceOf(body: HTMLElement): Face {
   const has = (name: string): boolean => body.classList.contains(name);
-  if (has("alert") || has("notification") || has("message")) return "message";
+  if (has("alert")) return "message";
   if (has("spinner")) return "busy";
-  return has("default") ? "shown" : has("welcome") ? "waiting" : "busy";
+  if (has("notification") || has("message")) return "message";
+  return has("default") ? "shown" : "waiting";
 }
 
 function bodyIs(frame: HTMLIFrameElement, signal: AbortSignal, wanted: Face): Promise<void> {
@@ -121,8 +122,9 @@ function bodyIs(frame: HTMLIFrameElement, signal: AbortSignal, wanted: Face): Pr
     }
     const look = (): void => {
       const face = faceOf(body);
-      if (face === wanted && viewOf(frame)) finish(resolve);
-      else if (face === "message") finish(() => reject(new Error(body.ownerDocument.getElementById("message-text")?.innerText ?? "it failed")));
+      if (face === wanted) finish(resolve);
+      else if (face === "message") finish(() => reject(new Error(body.ownerDocument.getElementById("message-text")?.textContent ?? "it failed")));
+      else if (face === "waiting") finish(() => reject(new Error("its layout was cancelled")));
     };
     const watcher = new MutationObserver(look);
     const timer = setTimeout(() => finish(() => reject(new Error(`it was not ready after ${PATIENCE_MS / 1000} s`))), PATIENCE_MS);

@@ -24,7 +24,7 @@ export function NetronTab(): JSX.Element {
           {note}
         </span>
         <span class="spacer" />
-        <a href={netronLink(shown)} target="_blank" rel="noopener">
+        <a class="link" href={netronLink(shown)} target="_blank" rel="noopener">
           Open in a tab of its own
         </a>
       </div>
