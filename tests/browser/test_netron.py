@@ -95,7 +95,7 @@ def test_the_selection_is_carried_over_both_ways(explorer: Explorer, open_page: 
     drawn(frame, "add1").locator(".node-item-type").click()
     watched.idle()
     expect(watched.page.get_by_role("complementary", name="Details").get_by_role("heading").first).to_contain_text("add1")
-    expect(frame.get_by_text("collage target")).to_be_visible()
+    expect(frame.get_by_title("collage target")).to_be_visible()
     assert picked(watched) == ["add1"]
 
 

@@ -1,4 +1,4 @@
-"""The page under a path prefix, as behind a proxy that many tools share: shell, script, worker, requests and socket all find their way."""
+"""The page under a path prefix, as behind a proxy that many tools share: shell, script, worker, requests, socket and Netron find it."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def test_everything_works_under_a_prefix(mounted: tuple[str, Mounted], open_page
     address, front = mounted
     watched = open_page(f"{address}?sample=mini_mnist")
     expect(watched.node("relu1")).to_be_visible()
+    watched.page.get_by_role("tab", name="Netron").click()
+    expect(watched.page.frame_locator("iframe.netron").locator('[id="node-name-relu1"]')).to_be_visible()
     watched.page.get_by_role("button", name="Run", exact=True).click()
     expect(watched.page.locator(".search-words")).to_contain_text("measuring candidates", timeout=120_000)
     watched.page.get_by_role("button", name="Cancel").click()

@@ -56,13 +56,15 @@ export class Inside {
       if (node !== before && isNode(node)) tell({ outputs: outputsOf(node), name: node.name });
       before = node;
     };
-    for (const event of EVENTS) document?.addEventListener(event, look);
+    const soon = (): void => void setTimeout(look);
+    for (const event of EVENTS) document?.addEventListener(event, soon, true);
     return () => {
-      for (const event of EVENTS) document?.removeEventListener(event, look);
+      for (const event of EVENTS) document?.removeEventListener(event, soon, true);
     };
   }
 }
 
+/** Heard before Netron has them, since it keeps them to itself; looked after when it is done. */
 const EVENTS = ["click", "keyup"] as const;
 
 /** Hand a model to the Netron of a frame that loads, as if it were dropped there; resolves when it is drawn. */
