@@ -14,7 +14,7 @@ import { fold, groupBy } from "./folding";
 import { closeModel, model, modelState, openSource } from "./model";
 import { clearRun, partitions, run, showRun } from "./run";
 import { coverageOf, OVERLAYS, overlay, select, selection, type Overlay, type Selection } from "./selection";
-import { loadCatalogue } from "./catalogue";
+import { loadModels, loadToolchains } from "./catalogue";
 
 export interface Place {
   sample: string | null;
@@ -93,8 +93,9 @@ export async function startAddress(): Promise<void> {
   window.addEventListener("popstate", () => void applyPlace(parsePlace(location.search)));
   const place = parsePlace(location.search);
   if (place.model ?? place.run ?? place.sample ?? config.model) modelState.value = { kind: "loading", what: place.sample ?? "the model" };
-  await loadCatalogue();
+  await loadModels();
   await applyPlace(place, true);
+  void loadToolchains();
   effect(write);
   end();
 }

@@ -26,14 +26,25 @@ export function look(target: string): TargetLook {
   return targetLook(target, letters.value.get(target));
 }
 
-/** Fetch the lists. */
+/** Fetch the lists, each shown when it is there. */
 export async function loadCatalogue(): Promise<void> {
+  catalogueError.value = null;
+  await Promise.all([loadModels(), loadToolchains()]);
+}
+
+/** Fetch the samples and the models that were opened before. */
+export async function loadModels(): Promise<void> {
+  await Promise.all([shown(api.samples(), (answer) => (samples.value = answer.samples)), shown(api.models(), (answer) => (models.value = answer.models))]);
+}
+
+/** Ask which toolchains there are. They are imported for that, which takes a second or more: nothing should wait for it. */
+export async function loadToolchains(): Promise<void> {
+  await shown(api.toolchains(), (answer) => (toolchains.value = answer.toolchains));
+}
+
+async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<void> {
   try {
-    const [tools, bundled, opened] = await Promise.all([api.toolchains(), api.samples(), api.models()]);
-    toolchains.value = tools.toolchains;
-    samples.value = bundled.samples;
-    models.value = opened.models;
-    catalogueError.value = null;
+    show(await asked);
   } catch (error) {
     catalogueError.value = asApiError(error);
   }
