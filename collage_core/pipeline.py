@@ -28,7 +28,6 @@ from .model import OnnxModel, load_model
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
 from .planning import (
-    How,
     Planned,
     alone,
     by_priority,
@@ -40,20 +39,33 @@ from .planning import (
     plan_event,
     regret_seconds,
     search_document,
-    search_first,
     within_noise,
 )
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET
 from .samples import resolve
-from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, parse_constraints, solve
+from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, solve
 from .toolchains import get
 from .trace import trace
+from .what_if import Effect, Term, Terms, effects, replanned, what_if
 
 MOST_OFFENDERS = 8
 """Partitions that are done without, one after another, where the whole plan errs too much."""
 
-__all__ = ["Options", "RunRecord", "apply", "find", "partition", "search_again", "trace"]
+__all__ = [
+    "Effect",
+    "Options",
+    "RunRecord",
+    "Term",
+    "Terms",
+    "apply",
+    "effects",
+    "find",
+    "partition",
+    "search_again",
+    "trace",
+    "what_if",
+]
 
 
 def find(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
@@ -298,35 +310,28 @@ class Run:
         return self.plan.model_copy(update={"partitions": placed_partitions(self.found.graph, planned)})
 
 
-def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit: Emit = ignore) -> RunRecord:
+def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit: Emit = ignore, accuracy: float | None = None) -> RunRecord:
     """Phase 3 alone, on the costs that `record` knows, under other constraints. Nothing is measured or built.
+
+    Args:
+        accuracy: Candidates that err by more are left out; None for that of the run.
 
     Raises:
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
     phases = Phases(emit)
-    parsed = parse_constraints(list(constraints), record.problem)
     with phases("search"):
-        result = search_first(record.problem, parsed, How.given(record.plan.options), emit)
-    planned = Planned(result, result, record.problem, record.candidates)
-    regret_s = regret_seconds(planned, parsed)
-    plan = record.plan.model_copy(
-        update={
-            "constraints": tuple(dict(item) for item in constraints),
-            "total_s": result.total / FEMTOSECONDS,
-            "partitions": placed_partitions(record.graph, planned),
-            "transitions": placed_transitions(planned),
-        }
-    )
+        found = replanned(record, Terms(constraints, accuracy), emit)
+    plan = found.plan
     document = {
         **record.document,
         "phases": phases.to_json(),
-        "search": search_document(planned),
+        "search": search_document(found.planned),
         "plan": plan_document(plan),
         "verify": not_verified(plan.accuracy),
     }
-    return replace(record, document=document, plan=plan, regret_s=regret_s, created=_now())
+    return replace(found.record, document=document, plan=plan, regret_s=regret_seconds(found.planned, found.constraints), created=_now())
 
 
 def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:

@@ -66,11 +66,11 @@ def partition(pipeline: str, model: str, options: Mapping[str, Any], folder: str
     return _outcome(record, Path(folder))
 
 
-def search(pipeline: str, base: str, constraints: Iterable[Mapping[str, Any]], folder: str) -> Outcome:
-    """Phase 3 alone, on the costs of the run in `base`."""
+def search(pipeline: str, base: str, constraints: Iterable[Mapping[str, Any]], accuracy: float | None, folder: str) -> Outcome:
+    """Phase 3 alone, on the costs of the run in `base`; candidates that err by more than `accuracy` are left out."""
     module = importlib.import_module(pipeline)
     with _Reporter() as emit:
-        record = module.search_again(load_record(pipeline, Path(base)), list(constraints), emit)
+        record = module.search_again(load_record(pipeline, Path(base)), list(constraints), emit, accuracy)
     record.save(Path(folder))
     return _outcome(record, Path(folder))
 

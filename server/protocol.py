@@ -401,7 +401,7 @@ class RunRequest:
         targets: Names of toolchains, in order of priority.
         constraints: As in a constraints file (design, "Constraints file").
         base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
-        accuracy: Largest relative error; None for the default of the model.
+        accuracy: Largest relative error; None for the default of the model, or that of the base.
         time_limit_s: None for none.
     """
 
@@ -411,6 +411,23 @@ class RunRequest:
     base: str | None = None
     accuracy: float | None = None
     time_limit_s: float | None = None
+
+
+@dataclass(frozen=True)
+class WhatIfRequest:
+    """Body of ``POST /api/v1/runs/<id>/what-if``, answered with `WhatIf`, and of ``…/effects``, answered with `Effects`.
+
+    Attributes:
+        targets: Those that may be used; the others of the run are switched off.
+        constraints: As in `RunRequest`.
+        accuracy: Largest relative error of a partition; None for that of the run.
+        groups: For the effects: indices in `constraints` of those that are taken back together.
+    """
+
+    targets: list[str]
+    constraints: list[dict[str, Any]] = field(default_factory=list)
+    accuracy: float | None = None
+    groups: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -577,6 +594,7 @@ class RunSnapshot:
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
         recorded: Its costs come with the product and were not measured by this installation.
+        accuracy: The largest relative error that was asked for; None where none was.
     """
 
     id: str
@@ -612,6 +630,7 @@ class RunSnapshot:
     search: SearchStand | None = None
     considered: ConsideredPlan | None = None
     convergence: list[ConvergencePoint] = field(default_factory=list)
+    accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -798,6 +817,58 @@ class BaselinePlan:
     run: str
     name: str
     plan: PlanInfo
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The best plan on a run's costs under other terms. Nothing of it is kept: ``POST /api/v1/runs`` with a `base` keeps it.
+
+    Attributes:
+        plan: None where no plan holds the terms.
+        optimal: No better plan holds them.
+        untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+        error: Why there is no plan.
+        conflict: Indices in the request's constraints of those that cannot hold together.
+        off: Targets that are switched off, and cannot be beside these.
+        uncovered: Nodes that no usable candidate holds.
+    """
+
+    run: str
+    plan: PlanInfo | None
+    optimal: bool = False
+    untimed: int = 0
+    error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    off: list[str] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one of the terms does.
+
+    Attributes:
+        alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+        saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+        refuses: How many candidates it forbids.
+    """
+
+    alone_s: float | None
+    saves_s: float | None
+    refuses: int
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+
+    Those that took too long are missing: at the end of `groups`, among the targets, or None.
+    """
+
+    run: str
+    groups: list[Effect]
+    off: dict[str, Effect]
+    accuracy: Effect | None
 
 
 @dataclass(frozen=True)

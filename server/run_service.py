@@ -30,6 +30,7 @@ from .recorded import Recorded
 from .run_marks import change_marks
 from .run_state import ACTIVE, Nodes, plan_info
 from .session import Session
+from .terms import check_positive, check_targets, vetoes
 from .work import Work, failure
 
 SEARCH_WAIT_S = 0.5
@@ -68,7 +69,9 @@ class RunService:
         Raises:
             CollageError: the request is not right, or there is no such model or base.
         """
-        _check(request)
+        check_targets(request.targets)
+        check_positive("accuracy", request.accuracy)
+        check_positive("time_limit_s", request.time_limit_s)
         work = self._search(request) if request.base is not None else self._measurement(request)
         self._remember(work.session)
         work.session.change("queued")
@@ -138,6 +141,21 @@ class RunService:
         if job.record_file(folder) is None:
             raise refused("no_record", f"the run {run!r} has no plan", "wait until it is done, or run it again")
         return folder
+
+    def costs_of(self, run: RunSnapshot) -> Path:
+        """The folder of the run that found out what `run` rests on: a search that left candidates out has forgotten their costs.
+
+        Raises:
+            Problem: it has no plan (409).
+        """
+        while run.base is not None:
+            try:
+                base = self.get(run.base)
+                self.folder(base.id)
+            except Problem:
+                break
+            run = base
+        return self.folder(run.id)
 
     def candidates(self, run: str, node: int) -> dict[str, Any]:
         """What could run `node`, and what could not.
@@ -286,20 +304,15 @@ class RunService:
 
     def _search(self, request: RunRequest) -> Work:
         assert request.base is not None
-        base, base_folder = self.get(request.base), self.folder(request.base)
+        base = self.get(request.base)
         if base.model != request.model:
             raise Problem(400, "other_model", f"the run {base.id!r} is one of the model {base.model_name!r}", "give the model of the base")
-        known = [counts.name for counts in base.counts]
-        unknown = [target for target in request.targets if target not in known]
-        if unknown:
-            hint = f"that run knows {', '.join(known)}; start one without a base to measure others"
-            raise Problem(400, "unknown_target", f"the run {base.id!r} has no costs of {unknown[0]!r}", hint)
-        if request.accuracy is not None or request.time_limit_s is not None:
-            message = "accuracy and time_limit_s cannot be set for a search on known costs"
-            raise Problem(400, "invalid", message, "leave them out, or start a run without a base")
-        off = [{"kind": "veto", "target": target} for target in known if target not in request.targets]
+        if request.time_limit_s is not None:
+            message = "time_limit_s cannot be set for a search on known costs"
+            raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
+        constraints = [*request.constraints, *vetoes(base, request.targets)]
         session = self._new_session(request, base.model_name, base.machine, (), recorded=base.recorded)
-        args = (str(base_folder), [*request.constraints, *off], str(session.folder))
+        args = (str(self.costs_of(base)), constraints, request.accuracy, str(session.folder))
         return Work(session, job.search, args, is_search=True)
 
     def _measurement(self, request: RunRequest) -> Work:
@@ -350,6 +363,7 @@ class RunService:
             verify=None,
             notes=[],
             recorded=recorded,
+            accuracy=request.accuracy,
         )
         folder = run_store.runs_folder() / snapshot.id
         folder.mkdir()
@@ -433,11 +447,3 @@ class RunService:
         with suppress(CollageError, WorkerError, Cancelled):
             return self._pool.look_up(job.outcome, str(work.session.folder))["document"]
         return None
-
-
-def _check(request: RunRequest) -> None:
-    if not request.targets:
-        raise Problem(400, "no_target", "no target was given", "choose at least one toolchain")
-    for name, value in (("accuracy", request.accuracy), ("time_limit_s", request.time_limit_s)):
-        if value is not None and value <= 0:
-            raise Problem(400, "invalid", f"{name!r} is {value:g}, it must be more than 0", "leave it out for the default")

@@ -11,7 +11,7 @@ from .answers import accepts_gzip, answer, compressed_json, json_body
 from .errors import Problem
 from .export import archive
 from .plain import read_json
-from .protocol import RunList, RunMarks, RunRequest
+from .protocol import RunList, RunMarks, RunRequest, WhatIfRequest
 from .services import services
 
 blueprint = Blueprint("runs", __name__)
@@ -72,6 +72,16 @@ def get_rules(run: str) -> Response:
 @blueprint.get("/runs/<run>/baselines/<name>/plan")
 def get_baseline_plan(run: str, name: str) -> Response:
     return answer(services().runs.baseline_plan(run, name))
+
+
+@blueprint.post("/runs/<run>/what-if")
+def find_what_if(run: str) -> Response:
+    return answer(services().what_if.plan(run, json_body(WhatIfRequest)))
+
+
+@blueprint.post("/runs/<run>/effects")
+def find_effects(run: str) -> Response:
+    return answer(services().what_if.effects(run, json_body(WhatIfRequest)))
 
 
 @blueprint.get("/runs/<run>/plan")

@@ -14,6 +14,7 @@ from .model_store import ModelStore
 from .recorded import Recorded
 from .run_service import RunService
 from .trace_service import TraceService
+from .what_if_service import WhatIfService
 
 _KEY = "collage"
 
@@ -33,6 +34,7 @@ class Services:
     recorded: Recorded
     runs: RunService
     traces: TraceService
+    what_if: WhatIfService
     news: threading.Event
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
@@ -51,7 +53,7 @@ def make(config: ServerConfig) -> Services:
     recorded = Recorded(pool.look_up)
     pool.start()
     runs = RunService(config, models, pool, recorded, news.set)
-    return Services(config, models, pool, recorded, runs, TraceService(pool, runs), news)
+    return Services(config, models, pool, recorded, runs, TraceService(pool, runs), WhatIfService(runs, pool), news)
 
 
 def attach(app: Flask, services: Services) -> None:

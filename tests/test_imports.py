@@ -50,6 +50,7 @@ PARTS = {
         "trace",
         "trace_file",
         "trace_reporter",
+        "what_if",
     },
     "cli": {"cost_commands", "explaining", "standalone", "terminal", "worker_command"},
 }

@@ -5,6 +5,7 @@ import { during } from "./idle";
 import type {
   ApiError,
   BaselinePlan,
+  Effects,
   ErrorBody,
   LayoutJson,
   ModelGraph,
@@ -26,6 +27,8 @@ import type {
   ToolchainList,
   TraceChunk,
   TraceState,
+  WhatIf,
+  WhatIfRequest,
 } from "./protocol";
 
 /** An answer that is an error, or no answer at all. */
@@ -70,6 +73,8 @@ export const api = {
   candidateTable: (run: string) => get<RunCandidates>(`runs/${encodeURIComponent(run)}/candidates`),
   runRules: (run: string) => get<RunRules>(`runs/${encodeURIComponent(run)}/rules`),
   baselinePlan: (run: string, name: string) => get<BaselinePlan>(`runs/${encodeURIComponent(run)}/baselines/${encodeURIComponent(name)}/plan`),
+  whatIf: (run: string, body: WhatIfRequest) => post<WhatIf>(`runs/${encodeURIComponent(run)}/what-if`, body),
+  effects: (run: string, body: WhatIfRequest) => post<Effects>(`runs/${encodeURIComponent(run)}/effects`, body),
   trace: (run: string) => get<TraceState>(`runs/${encodeURIComponent(run)}/trace`),
   startTrace: (run: string) => post<TraceState>(`runs/${encodeURIComponent(run)}/trace`, {}),
   dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),

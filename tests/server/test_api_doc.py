@@ -58,6 +58,8 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/api/v1/runs/nothing/candidates", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/rules", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/baselines/greedy/plan", None, 404, "unknown_run"),
+    ("POST", "/api/v1/runs/nothing/what-if", {"targets": ["tvm"]}, 404, "unknown_run"),
+    ("POST", "/api/v1/runs/nothing/effects", {"targets": ["tvm"]}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/plan", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/document", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/events", None, 404, "unknown_run"),

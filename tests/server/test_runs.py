@@ -221,7 +221,8 @@ def test_search_that_dies(live: Live, model: str, done: dict[str, Any]) -> None:
     [
         ({"targets": ["fast", "cudnn"]}, "unknown_target", "has no costs of 'cudnn'"),
         ({"model": "m"}, "other_model", "is one of the model 'tiny'"),
-        ({"accuracy": 0.1}, "invalid", "accuracy and time_limit_s cannot be set for a search on known costs"),
+        ({"time_limit_s": 9}, "invalid", "time_limit_s cannot be set for a search on known costs"),
+        ({"accuracy": -1}, "invalid", "'accuracy' is -1, it must be more than 0"),
     ],
 )
 def test_search_mistakes(live: Live, model: str, done: dict[str, Any], body: dict[str, Any], code: str, message: str) -> None:

@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { begin } from "../idle";
-import type { GraphJson } from "../protocol";
+import type { GraphJson, PlanPartition } from "../protocol";
 import { cancelFrame, requestFrame } from "../raf";
 import { marked, triedIds } from "../search_picture";
 import { constraints, lastChange } from "../state/decisions";
@@ -10,13 +10,17 @@ import { handles, toggle } from "../state/folding";
 import { groupsDrawn } from "../state/group_painting";
 import { model } from "../state/model";
 import { hulls, nodePaints, pads, paintOf, theme } from "../state/painting";
-import { focused, hovered, select, selection, overlay } from "../state/selection";
+import { band, endBand } from "../state/band";
+import { openMenuAt, type Pointed } from "../state/decide_menu";
+import { outlined, toggleNodes } from "../state/selected";
+import { hovered, overlay, select, selection } from "../state/selection";
 import { spoken } from "../state/spoken";
 import { pointAt } from "../state/tip";
 import { camera, openView, pan, screenSize, zoom } from "../state/view";
 import { partitions } from "../state/run";
 import { seen } from "./camera";
 import { CanvasRenderer } from "./canvas_renderer";
+import { edgeAt } from "./edge_at";
 import { listen } from "./gestures";
 import type { Handle } from "./handles";
 import { hullAt } from "./hulls";
@@ -28,6 +32,7 @@ import type { Theme } from "./theme";
 
 const NONE: ReadonlySet<never> = new Set<never>();
 const PARTITION_SCALE = 0.14;
+const EDGE_SLACK_PX = 5;
 
 export class GraphController {
   private readonly renderer: Renderer;
@@ -50,7 +55,15 @@ export class GraphController {
     observer.observe(host);
     this.stops = [
       () => observer.disconnect(),
-      listen(host, { pan, zoom, click: (x, y, element) => this.clicked(x, y, element), hover: (x, y) => this.pointed(x, y), leave: () => pointAt(undefined, 0, 0) }),
+      listen(host, {
+        pan,
+        zoom,
+        click: (x, y, element, isAdding) => this.clicked(x, y, element, isAdding),
+        band: (from, to, isOver) => (isOver ? endBand(from, to) : void (band.value = [from, to])),
+        menu: (x, y, element) => this.openMenu(x, y, element),
+        hover: (x, y) => this.pointed(x, y),
+        leave: () => pointAt(undefined, 0, 0),
+      }),
       effect(() => this.watch()),
       () => pointAt(undefined, 0, 0),
     ];
@@ -78,7 +91,7 @@ export class GraphController {
 
   /** Everything that a frame shows is read here, so that a change of it asks for a frame. */
   private watch(): void {
-    void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, focused.value, hovered.value, marked.value, triedIds.value];
+    void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, outlined.value, hovered.value, marked.value, triedIds.value];
     void [overlay.value, lastChange.value, partitions.value, constraints.value];
     void groupsDrawn.value;
     const scene = model.value?.scene;
@@ -95,16 +108,15 @@ export class GraphController {
     const scene = model.peek()?.scene;
     const colours = theme.peek();
     if (!scene || !colours) return false;
-    const chosen = selection.peek();
-    const box = chosen.kind === "box" ? holderOf(scene, chosen.box)?.box.id : undefined;
-    this.renderer.draw(frameOf(scene, colours, box));
+    const boxes = selectedBoxes(scene);
+    this.renderer.draw(frameOf(scene, colours));
     const area = seen(camera.peek(), screenSize.peek());
     const visible = scene.boxesIn(area);
     const isClose = isNear(camera.peek().k, visible.length);
-    this.near.update(isClose ? visible : [], camera.peek(), box, spoken, nodePaints.peek());
+    this.near.update(isClose ? visible : [], camera.peek(), boxes, spoken, nodePaints.peek());
     this.near.updateHandles(isClose ? this.handlesIn(area) : []);
     this.told(scene);
-    if (this.wantsFocus !== undefined && (this.wantsFocus !== box || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
+    if (this.wantsFocus !== undefined && (!boxes.has(this.wantsFocus) || this.near.focus(this.wantsFocus))) this.wantsFocus = undefined;
     return false;
   };
 
@@ -128,24 +140,55 @@ export class GraphController {
     return model.peek()?.scene.boxesIn(point)[0]?.box.id;
   }
 
-  private clicked(sx: number, sy: number, element: Element | null): void {
+  /** What is at a point of the screen: a box or a folded group, from near an edge, else a hull. */
+  private thingAt(sx: number, sy: number, element: Element | null): Pointed {
+    const id = Number(element?.getAttribute("data-id") ?? NaN);
+    const { k } = camera.peek();
+    const box = Number.isInteger(id) ? id : k >= PARTITION_SCALE ? this.boxAt(sx, sy) : undefined;
+    const scene = model.peek()?.scene;
+    const group = scene?.graph.groupAt.get(box ?? -1);
+    if (group) return { kind: "group", nodes: group.nodes };
+    if (box !== undefined) return { kind: "box", box };
+    const { x, y } = this.graphPoint(sx, sy);
+    const edge = scene && k >= PARTITION_SCALE ? edgeAt(scene, x, y, EDGE_SLACK_PX / k) : undefined;
+    if (edge) return { kind: "edge", edge };
+    const hull = hullAt(hulls.peek(), x, y);
+    return hull ? { kind: "partition", partition: hull.partition } : { kind: "nothing" };
+  }
+
+  private openMenu(sx: number, sy: number, element: Element | null): void {
+    const { left, top } = this.host.getBoundingClientRect();
+    openMenuAt(this.thingAt(sx, sy, element), { x: left + sx, y: top + sy });
+  }
+
+  private clicked(sx: number, sy: number, element: Element | null, isAdding: boolean): void {
     const handle = handles.peek().find((one) => one.group.id === element?.getAttribute("data-group"));
     if (handle) {
       void toggle(handle.group).then(() => focusBox(handle.group.nodes[0] ?? 0));
       return;
     }
-    const id = Number(element?.getAttribute("data-id") ?? NaN);
-    const box = Number.isInteger(id) ? id : camera.peek().k >= PARTITION_SCALE ? this.boxAt(sx, sy) : undefined;
-    if (box !== undefined) {
-      select({ kind: "box", box: model.peek()?.scene.graph.groupAt.get(box)?.nodes[0] ?? box });
-      return;
+    const thing = this.thingAt(sx, sy, element);
+    if (isAdding) {
+      toggleNodes(this.nodesOf(thing, sx, sy));
+    } else if (thing.kind === "box" || thing.kind === "group") {
+      select({ kind: "box", box: thing.kind === "box" ? thing.box : (thing.nodes[0] ?? 0) });
+    } else {
+      const hull = this.hullAt(sx, sy);
+      const isShown = hull !== undefined && partitions.peek().includes(hull);
+      if (hull && !isShown) select({ kind: "box", box: hull.nodes[0] ?? 0 });
+      else select(hull ? { kind: "partition", id: hull.id } : { kind: "none" });
     }
+  }
+
+  private nodesOf(thing: Pointed, sx: number, sy: number): readonly number[] {
+    if (thing.kind === "group") return thing.nodes;
+    const isNode = thing.kind === "box" && thing.box < (model.peek()?.graph.nodes.length ?? 0);
+    return thing.kind === "box" ? (isNode ? [thing.box] : []) : (this.hullAt(sx, sy)?.nodes ?? []);
+  }
+
+  private hullAt(sx: number, sy: number): PlanPartition | undefined {
     const { x, y } = this.graphPoint(sx, sy);
-    const hull = hullAt(hulls.peek(), x, y);
-    const isShown = hull && partitions.peek().includes(hull.partition);
-    const first = hull?.partition.nodes[0];
-    if (first !== undefined && !isShown) select({ kind: "box", box: first });
-    else select(hull ? { kind: "partition", id: hull.partition.id } : { kind: "none" });
+    return hullAt(hulls.peek(), x, y)?.partition;
   }
 
   /** The cursor says what a click would take; the node at the pointer is spoken of. */
@@ -160,8 +203,8 @@ export class GraphController {
   }
 }
 
-/** All that is drawn now; `selected` is the selected box, or what stands for it. */
-function frameOf(scene: Scene, colours: Theme, selected: number | undefined): Frame {
+/** All that is drawn now. */
+function frameOf(scene: Scene, colours: Theme): Frame {
   const chosen = selection.peek();
   return {
     scene,
@@ -171,12 +214,23 @@ function frameOf(scene: Scene, colours: Theme, selected: number | undefined): Fr
     paint: paintOf,
     groups: groupsDrawn.peek(),
     pads: pads.peek(),
-    selected: selected === undefined ? NONE : new Set(focused.peek()?.nodes ?? [selected]),
+    selected: drawnFor(scene, outlined.peek()),
     hits: marked.peek(),
     hovered: hovered.peek(),
     selectedPartition: chosen.kind === "partition" ? chosen.id : undefined,
     changed: overlay.peek() === "search" ? triedIds.peek() : (lastChange.peek()?.changed ?? NONE),
   };
+}
+
+/** What is drawn for the boxes that are selected one by one. */
+function selectedBoxes(scene: Scene): ReadonlySet<number> {
+  const chosen = selection.peek();
+  return drawnFor(scene, chosen.kind === "box" ? [chosen.box] : chosen.kind === "boxes" ? chosen.boxes : []);
+}
+
+/** What is drawn for some boxes. */
+function drawnFor(scene: Scene, boxes: Iterable<number>): ReadonlySet<number> {
+  return new Set([...boxes].flatMap((box) => holderOf(scene, box)?.box.id ?? []));
 }
 
 let current: GraphController | undefined;

@@ -23,7 +23,7 @@ export class NearLayer {
    * Show elements for these boxes, in their order; all others go, but for one that has the focus. Names are asked for
    * again where `stamp` (what they are made from) is another one.
    */
-  update(boxes: readonly PlacedBox[], camera: Camera, selected: number | undefined, nameOf: (box: number) => string, stamp: unknown): void {
+  update(boxes: readonly PlacedBox[], camera: Camera, selected: ReadonlySet<number>, nameOf: (box: number) => string, stamp: unknown): void {
     this.group.setAttribute("transform", `scale(${camera.k}) translate(${-camera.x} ${-camera.y})`);
     const wanted = new Set(boxes.map((box) => box.box.id));
     for (const [id, element] of this.elements) {
@@ -31,15 +31,14 @@ export class NearLayer {
       element.remove();
       this.elements.delete(id);
     }
-    const first = boxes[0]?.box.id;
-    const entry = selected !== undefined && wanted.has(selected) ? selected : first;
+    const entry = [...selected].filter((id) => wanted.has(id)).pop() ?? boxes[0]?.box.id;
     const isRenamed = stamp !== this.named;
     this.named = stamp;
     for (const box of [...boxes].sort((a, b) => a.y - b.y || a.x - b.x)) {
       const known = this.elements.get(box.box.id);
       const element = known ?? this.make(box);
       if (!known || isRenamed) write(element, "aria-label", nameOf(box.box.id));
-      write(element, "aria-pressed", String(box.box.id === selected));
+      write(element, "aria-pressed", String(selected.has(box.box.id)));
       write(element, "tabindex", box.box.id === entry ? "0" : "-1");
     }
   }

@@ -1,15 +1,16 @@
-// What a key or a button does, where it takes more than one slice of the state: run, pin, veto, export.
+// What a key or a button does, where it takes more than one slice of the state: run, pin, veto, cut, export.
 
 import { signal } from "@preact/signals";
 import { api, asApiError } from "../api";
-import { pinExactly, pinNodes, vetoCandidate, vetoNodes } from "../constraints";
+import { cutBetween, pinExactly, pinNodes, vetoCandidate, vetoNodes, type Constraint } from "../constraints";
 import { begin } from "../idle";
 import type { NodeCandidate } from "../protocol";
 import { constraints, decide, keepRun } from "./decisions";
 import { save } from "./download";
 import { model } from "./model";
-import { ended, isActive, partitionOf, run, runError, startRun } from "./run";
-import { focused, isDrawerOpen, drawerTab, selection } from "./selection";
+import { ended, isActive, keptRun, partitionOf, run, runError, startRun } from "./run";
+import { selectedNodes, selectedPartition } from "./selected";
+import { focused, isDrawerOpen, drawerTab } from "./selection";
 
 /** Start a run of the open model on the chosen targets, with the present constraints. */
 export async function runNow(): Promise<void> {
@@ -22,48 +23,62 @@ export async function runNow(): Promise<void> {
 }
 
 /** Names of nodes, by index. */
-function namesOf(nodes: readonly number[]): string[] {
+export function namesOf(nodes: readonly number[]): string[] {
   return nodes.flatMap((node) => model.peek()?.graph.nodes[node]?.name ?? []);
 }
 
-interface Meant {
-  names: string[];
-  target: string;
-  isExact: boolean;
-}
-
-/** What a pin or veto is about when no candidate is in focus: the selected partition, or the node on its present target. */
-function meant(): Meant | null {
-  const chosen = selection.peek();
-  if (chosen.kind === "box") {
-    const target = partitionOf.peek().get(chosen.box)?.target;
-    return target === undefined ? null : { names: namesOf([chosen.box]), target, isExact: false };
+/** The selected nodes by the target on which they are; those of no target are left out. */
+function byPresentTarget(): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const node of selectedNodes.peek()) {
+    const target = partitionOf.peek().get(node)?.target;
+    if (target === undefined || target === "host") continue;
+    groups.set(target, [...(groups.get(target) ?? []), ...namesOf([node])]);
   }
-  if (chosen.kind === "none") return null;
-  const partition = run.peek()?.plan?.partitions.find((one) => one.id === chosen.id);
-  return partition ? { names: namesOf(partition.nodes), target: partition.target, isExact: true } : null;
+  return groups;
 }
 
-/** Pin the candidate in focus exactly; else the selected partition exactly, or the selected node to its target. */
+/** Pin the candidate in focus exactly; else the selected partition exactly, or the selected nodes each to its target. */
 export function pin(): void {
   const candidate = focused.peek();
-  if (candidate) {
-    pinCandidate(candidate);
-    return;
-  }
-  const what = meant();
-  if (what) void decide(what.isExact ? pinExactly(what.names, what.target) : pinNodes(what.names, what.target));
+  const partition = selectedPartition.peek();
+  if (candidate) pinCandidate(candidate);
+  else if (partition) void decide(pinExactly(namesOf(partition.nodes), partition.target));
+  else void decide(...[...byPresentTarget()].map(([target, names]) => pinNodes(names, target)));
 }
 
-/** Veto the candidate in focus; else the present target for the selected nodes. */
+/** Veto the candidate in focus; else the present target for each of the selected nodes. */
 export function veto(): void {
   const candidate = focused.peek();
-  if (candidate) {
-    vetoThisCandidate(candidate);
-    return;
+  if (candidate) vetoThisCandidate(candidate);
+  else void decide(...[...byPresentTarget()].map(([target, names]) => vetoNodes(names, target)));
+}
+
+export interface Cuts {
+  into: Constraint[];
+  out: Constraint[];
+  between: Constraint[];
+}
+
+/** The cuts that some nodes allow: on every edge into them, out of them, and between them. */
+export function cutsOf(nodes: readonly number[]): Cuts {
+  const inside = new Set(nodes);
+  const cuts: Cuts = { into: [], out: [], between: [] };
+  for (const { from, to } of model.peek()?.built.edges ?? []) {
+    const [isFrom, isTo] = [inside.has(from), inside.has(to)];
+    const [a, b] = namesOf([from, to]);
+    if ((!isFrom && !isTo) || a === undefined || b === undefined) continue;
+    const list = isFrom && isTo ? cuts.between : isFrom ? cuts.out : cuts.into;
+    list.push(cutBetween(a, b));
   }
-  const what = meant();
-  if (what) void decide(vetoNodes(what.names, what.target));
+  return cuts;
+}
+
+/** Cut between two selected neighbours; else all around what is selected. */
+export function cut(): void {
+  const nodes = selectedNodes.peek();
+  const { into, out, between } = cutsOf(nodes);
+  void decide(...(nodes.length === 2 && between.length > 0 ? between : [...into, ...out]));
 }
 
 export function pinCandidate(candidate: NodeCandidate): void {
@@ -97,6 +112,6 @@ export async function exportRun(): Promise<void> {
 async function buildArtifact(id: string): Promise<void> {
   const started = await api.makeArtifact(id);
   const done = await ended(started, (now) => (exporting.value = now.phase ?? "preparing"));
-  if (run.peek()?.id === id) run.value = done;
+  if (keptRun.peek()?.id === id) keptRun.value = done;
   if (!done.artifact && done.error) throw Object.assign(new Error(done.error.message), done.error);
 }

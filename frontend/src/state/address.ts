@@ -1,9 +1,10 @@
-// Everything selected is in the address: ?model=…&run=…&node=…&part=…&overlay=…&of=…&plan=…&against=…&group=…&open=…; back and
-// forward bring it back.
+// Everything selected is in the address: ?model=…&run=…&node=…&nodes=…&part=…&overlay=…&of=…&plan=…&against=…&group=…&open=…; back
+// and forward bring it back.
 // `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
 import { config } from "../config";
+import { formatNodes, parseNodes } from "../spans";
 import { begin } from "../idle";
 import { api, asApiError } from "../api";
 import { isPlaying, lookAt, step } from "../replay_player";
@@ -13,7 +14,7 @@ import { adoptRun, isDeciding } from "./decisions";
 import { fold, groupBy } from "./folding";
 import { closeModel, model, modelState, openSource } from "./model";
 import { clearRun, partitions, run, showRun } from "./run";
-import { coverageOf, OVERLAYS, overlay, select, selection, type Overlay, type Selection } from "./selection";
+import { coverageOf, OVERLAYS, overlay, select, selection, selectionOf, type Overlay, type Selection } from "./selection";
 import { loadModels, loadToolchains } from "./catalogue";
 
 export interface Place {
@@ -38,16 +39,13 @@ export interface Place {
 /** What an address names. */
 export function parsePlace(search: string): Place {
   const query = new URLSearchParams(search);
-  const node = Number(query.get("node") ?? NaN);
-  const part = query.get("part");
   const at = Number(query.get("step") ?? 0);
-  const chosen: Selection = part ? { kind: "partition", id: part } : Number.isInteger(node) && node >= 0 ? { kind: "box", box: node } : { kind: "none" };
   const wanted = OVERLAYS.find((one) => one === query.get("overlay")) ?? "target";
   return {
     sample: query.get("sample"),
     model: query.get("model"),
     run: query.get("run"),
-    selection: chosen,
+    selection: parseSelection(query),
     overlay: wanted,
     of: query.get("of"),
     plan: query.get("plan") ?? "",
@@ -58,12 +56,20 @@ export function parsePlace(search: string): Place {
   };
 }
 
+function parseSelection(query: URLSearchParams): Selection {
+  const part = query.get("part");
+  if (part) return { kind: "partition", id: part };
+  const node = Number(query.get("node") ?? NaN);
+  return Number.isInteger(node) && node >= 0 ? { kind: "box", box: node } : selectionOf(parseNodes(query.get("nodes") ?? ""));
+}
+
 /** The address of a place; the default overlay is left out. */
 export function formatPlace(place: Omit<Place, "sample">): string {
   const query = new URLSearchParams();
   if (place.model) query.set("model", place.model);
   if (place.run) query.set("run", place.run);
   if (place.selection.kind === "box") query.set("node", String(place.selection.box));
+  if (place.selection.kind === "boxes") query.set("nodes", formatNodes(place.selection.boxes));
   if (place.selection.kind === "partition") query.set("part", place.selection.id);
   if (place.overlay !== "target") query.set("overlay", place.overlay);
   if (place.overlay === "coverage" && place.of) query.set("of", place.of);

@@ -6,6 +6,7 @@ import type { ApiError, NodeCandidate, NodeCandidates } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { model } from "./model";
 import { run } from "./run";
+import { selectedPartition } from "./selected";
 import { selection } from "./selection";
 
 export type CandidatesState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: NodeCandidates } | { kind: "failed"; error: ApiError };
@@ -20,8 +21,7 @@ export const candidates = signal<CandidatesState>({ kind: "none" });
 export const askedNode = computed((): number | null => {
   const chosen = selection.value;
   if (chosen.kind === "box") return chosen.box < (model.value?.graph.nodes.length ?? 0) ? chosen.box : null;
-  if (chosen.kind === "none") return null;
-  return run.value?.plan?.partitions.find((partition) => partition.id === chosen.id)?.nodes[0] ?? null;
+  return selectedPartition.value?.nodes[0] ?? null;
 });
 
 const asked = computed(() => {

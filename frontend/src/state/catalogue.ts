@@ -60,10 +60,3 @@ export async function refreshModels(): Promise<void> {
   const opened = await api.models().catch(() => null);
   if (opened) models.value = opened.models;
 }
-
-/** Switch a toolchain on or off for the next run. */
-export function toggleTarget(name: string): void {
-  const off = new Set(switchedOff.value);
-  if (!off.delete(name)) off.add(name);
-  switchedOff.value = off;
-}

@@ -1,29 +1,29 @@
 import { afterEach, expect, test } from "vitest";
 import { partition, runSnapshot } from "../../test/runs";
 import { againstRef, compare, givenAgainst, planRef, runName, swapSides } from "./compare";
-import { run } from "./run";
+import { keptRun } from "./run";
 
 const baseline = (name: string, totalS: number | null): { name: string; total_s: number | null; measured_s: null; reason: string } => ({ name, total_s: totalS, measured_s: null, reason: "" });
 
 afterEach(() => {
   compare("", null);
-  run.value = null;
+  keptRun.value = null;
 });
 
 test("without a choice a plan is compared with the best single target that it is not itself", () => {
   const baselines = [baseline("tvm", 2e-3), baseline("openvino", 5e-3), baseline("onnxruntime", null), baseline("greedy", 1e-3)];
-  run.value = runSnapshot({ state: "done", baselines });
+  keptRun.value = runSnapshot({ state: "done", baselines });
   expect(againstRef.value).toBe("baseline:tvm");
-  run.value = runSnapshot({ state: "done", baselines, plan: { total_s: 2e-3, partitions: [partition("tvm", [0, 1, 2]), partition("host", [3])], transitions: [] } });
+  keptRun.value = runSnapshot({ state: "done", baselines, plan: { total_s: 2e-3, partitions: [partition("tvm", [0, 1, 2]), partition("host", [3])], transitions: [] } });
   expect(againstRef.value).toBe("baseline:openvino");
-  run.value = runSnapshot({ state: "done", baselines: [baseline("tvm", 2e-3)], plan: { total_s: 2e-3, partitions: [partition("tvm", [0])], transitions: [] } });
+  keptRun.value = runSnapshot({ state: "done", baselines: [baseline("tvm", 2e-3)], plan: { total_s: 2e-3, partitions: [partition("tvm", [0])], transitions: [] } });
   expect(againstRef.value).toBe("baseline:tvm");
-  run.value = runSnapshot({ state: "done", baselines: [baseline("tvm", null)] });
+  keptRun.value = runSnapshot({ state: "done", baselines: [baseline("tvm", null)] });
   expect(againstRef.value).toBe("");
 });
 
 test("what was chosen stays, and the two can be exchanged", () => {
-  run.value = runSnapshot({ state: "done" });
+  keptRun.value = runSnapshot({ state: "done" });
   compare("", "r7");
   expect([planRef.value, againstRef.value, givenAgainst.value]).toEqual(["", "r7", "r7"]);
   swapSides();

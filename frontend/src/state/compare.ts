@@ -8,7 +8,7 @@ import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { runBefore } from "./decisions";
 import { model } from "./model";
-import { run } from "./run";
+import { keptRun, run, tried } from "./run";
 import { plannedRuns } from "./runs";
 import { drawerTab, isDrawerOpen, overlay } from "./selection";
 
@@ -30,9 +30,10 @@ const chosenAgainst = signal<string | null>(null);
 
 export const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
 
-/** With what it is compared: what was chosen, else the plan before, else the best single target. */
+/** With what it is compared: what was chosen, else what is kept while another plan is tried, the plan before, the best single target. */
 export const againstRef = computed(() => {
   if (chosenAgainst.value !== null) return chosenAgainst.value;
+  if (tried.value && run.value) return run.value.id;
   return runBefore.value?.plan ? runBefore.value.id : (bestAlone(run.value) ?? "");
 });
 
@@ -97,8 +98,10 @@ function watchSide(ref: string, into: Target): void {
     into.value = { kind: "none" };
     return;
   }
-  if (ref === "" || ref === current.id) {
-    into.value = current.plan ? { kind: "ready", side: sideOf(current, "this plan") } : { kind: "none" };
+  const own = ref === "" ? current : ref === current.id ? keptRun.value : null;
+  if (own) {
+    const name = own === keptRun.value ? (tried.value ? "the kept plan" : "this plan") : "what if";
+    into.value = own.plan ? { kind: "ready", side: sideOf(own, name) } : { kind: "none" };
     return;
   }
   const key = ref.startsWith(BASELINE) ? `${current.id} ${ref}` : ref;

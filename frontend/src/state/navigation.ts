@@ -7,7 +7,8 @@ import type { PlanPartition } from "../protocol";
 import { withoutStep } from "./address";
 import { groupOf, toggle, unfoldTo } from "./folding";
 import { model } from "./model";
-import { hovered, select, selection } from "./selection";
+import { addNodes } from "./selected";
+import { hovered, select, selection, selectionOf } from "./selection";
 import { reveal, revealWhole } from "./view";
 
 /** Select a box and show it, unfolded from what hides it; the keyboard goes on from there. */
@@ -43,16 +44,27 @@ export function showNodes(nodes: readonly number[]): void {
   revealWhole(boundsOf(boxes));
 }
 
-/** Walk from the selected box along an edge; from nothing, to the first box. */
-export function walk(direction: Direction): void {
+/** Select nodes and bring them all into view. */
+export function selectNodes(nodes: readonly number[]): void {
+  const boxes = placesOf(nodes);
+  if (boxes.length === 0) return;
+  select(selectionOf(nodes));
+  revealWhole(boundsOf(boxes));
+}
+
+/** Walk from the selected box along an edge; from nothing, to the first box. `isAdding` keeps what is selected. */
+export function walk(direction: Direction, isAdding = false): void {
   const scene = model.peek()?.scene;
   if (!scene) return;
   const chosen = selection.peek();
-  const next = scene.boxes[(chosen.kind === "box" ? neighbour(scene, chosen.box, direction) : scene.graph.order[0]) ?? -1];
+  const from = chosen.kind === "box" ? chosen.box : chosen.kind === "boxes" ? chosen.boxes[chosen.boxes.length - 1] : undefined;
+  const next = scene.boxes[(from === undefined ? scene.graph.order[0] : neighbour(scene, from, direction)) ?? -1];
   if (!next) return;
-  withoutStep(() => select({ kind: "box", box: scene.graph.groupAt.get(next.box.id)?.nodes[0] ?? next.box.id }));
+  const nodes = scene.graph.groupAt.get(next.box.id)?.nodes ?? [next.box.id];
+  const isNode = next.box.kind === "node" || next.box.kind === "group";
+  withoutStep(() => (isAdding && isNode ? addNodes(nodes) : select({ kind: "box", box: nodes[0] ?? 0 })));
   reveal(next);
-  focusBox(next.box.id);
+  focusBox(nodes[0] ?? 0);
 }
 
 /** Unfold the group that stands for the selection, or fold the innermost around it. */

@@ -2,20 +2,33 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
-import type { ApiError, PlanPartition, RunSnapshot } from "../protocol";
+import type { ApiError, PlanInfo, PlanPartition, RunSnapshot } from "../protocol";
 import { during } from "../idle";
 import { hasEnded } from "../run_reducer";
 import { follow } from "../stream";
 import { chosenTargets } from "./catalogue";
 
-/** The run that is shown, or null. */
-export const run = signal<RunSnapshot | null>(null);
+/** The run that was opened or started, as the server keeps it; null where there is none. */
+export const keptRun = signal<RunSnapshot | null>(null);
+/** A plan on its costs that is looked at and not kept (yet): what if. */
+export const tried = signal<PlanInfo | null>(null);
+/** The run that is shown: with the plan that is tried in place of its own, of which nothing is built or verified. */
+export const run = computed((): RunSnapshot | null => {
+  const [kept, plan] = [keptRun.value, tried.value];
+  return kept && plan ? { ...kept, plan, best_s: plan.total_s, verify: null, artifact: false } : kept;
+});
 /** A request that failed (start, cancel, export): shown until it is put away. */
 export const runError = signal<ApiError | null>(null);
 /** Largest relative error of the next run as the user typed it; empty for the model's default. */
 export const accuracyText = signal("");
 /** A run was asked for and the server has not answered yet. */
 export const isStarting = signal(false);
+
+/** The targets that a decision may name: those of which the run knows costs, else those of the next run. */
+export const deciders = computed((): readonly string[] => {
+  const known = keptRun.value?.counts.map((one) => one.name) ?? [];
+  return known.length > 0 ? known : chosenTargets.value;
+});
 
 export const isActive = computed(() => isStarting.value || (run.value !== null && !hasEnded(run.value)));
 
@@ -38,17 +51,19 @@ export function showRun(snapshot: RunSnapshot): void {
   unfollow?.();
   unfollow = undefined;
   batch(() => {
-    run.value = snapshot;
+    keptRun.value = snapshot;
+    tried.value = null;
     runError.value = null;
   });
-  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, (next) => (run.value = next), (error) => (runError.value = error));
+  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
 }
 
 export function clearRun(): void {
   unfollow?.();
   unfollow = undefined;
   batch(() => {
-    run.value = null;
+    keptRun.value = null;
+    tried.value = null;
     runError.value = null;
   });
 }

@@ -1,9 +1,14 @@
-// What the user points at and looks at: the selected box or partition, the candidate in focus, overlay, tabs, what was found.
+// What the user points at and looks at: the selected box, boxes or partition, the candidate in focus, overlay, tabs, what was found.
 
 import { batch, signal } from "@preact/signals";
 import type { NodeCandidate, RuleTree } from "../protocol";
 
-export type Selection = { kind: "none" } | { kind: "box"; box: number } | { kind: "partition"; id: string };
+export type Selection =
+  | { kind: "none" }
+  | { kind: "box"; box: number }
+  /** At least two nodes; the last one is the newest, from which arrow keys go on. */
+  | { kind: "boxes"; boxes: readonly number[] }
+  | { kind: "partition"; id: string };
 export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
 export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "compare" | "netron" | "log";
@@ -38,6 +43,13 @@ export function select(next: Selection): void {
     hovered.value = NOTHING;
     if (next.kind !== "none" && panelTab.value === "pins") panelTab.value = "why";
   });
+}
+
+/** Nodes as a selection: nothing, one, or several. */
+export function selectionOf(nodes: readonly number[]): Selection {
+  const [first] = nodes;
+  if (first === undefined) return { kind: "none" };
+  return nodes.length === 1 ? { kind: "box", box: first } : { kind: "boxes", boxes: nodes };
 }
 
 export function clearSelection(): void {

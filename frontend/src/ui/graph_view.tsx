@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { startGraph } from "../graph/controller";
+import { band, bandRect } from "../state/band";
 import { model } from "../state/model";
 import { fit, zoomStep } from "../state/view";
 import { FindBox } from "./find_box";
@@ -21,6 +22,7 @@ export function GraphView(): JSX.Element {
       <div class="stage" id="stage" ref={host} role="group" aria-label={`Graph of ${model.value?.info.name ?? ""}`}>
         <canvas ref={canvas} aria-hidden="true" />
         <svg ref={svg} />
+        <Band />
       </div>
       <div class="over top-row">
         <OverlayMenu />
@@ -36,6 +38,13 @@ export function GraphView(): JSX.Element {
       <NodeTip />
     </main>
   );
+}
+
+/** The rubber band. */
+function Band(): JSX.Element | null {
+  if (!band.value) return null;
+  const { x, y, width, height } = bandRect(...band.value);
+  return <span class="band" style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />;
 }
 
 function ZoomButtons(): JSX.Element {

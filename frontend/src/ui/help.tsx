@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { SHORTCUTS } from "../keys";
 import { isHelpOpen } from "../state/selection";
+import { areKeysOn } from "../state/settings";
 import { config } from "../config";
 import { Key } from "./parts";
 
@@ -27,7 +28,11 @@ export function Help(): JSX.Element {
           </div>
         ))}
       </dl>
-      <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom.</p>
+      <label class="switch">
+        <input type="checkbox" checked={areKeysOn.value} onChange={(event) => (areKeysOn.value = event.currentTarget.checked)} /> Single-key shortcuts
+        <span class="muted"> (off: arrows, Enter, Esc and Menu still work)</span>
+      </label>
+      <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom. Shift and drag selects what it touches; shift or ctrl and click adds or takes away; right-click decides.</p>
       <form method="dialog">
         <span class="muted">{config.version !== "" && `Collage Explorer ${config.version}`}</span>
         <button type="submit" class="primary">

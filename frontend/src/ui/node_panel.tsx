@@ -6,7 +6,7 @@ import { formalInput } from "../graph/categories";
 import type { NodeJson, TensorJson } from "../protocol";
 import { model, type OpenedModel } from "../state/model";
 import { goTo } from "../state/navigation";
-import { partitionOf, run } from "../state/run";
+import { partitionOf } from "../state/run";
 import { selection } from "../state/selection";
 import { SelectionTitle } from "./selection_title";
 
@@ -14,19 +14,15 @@ export function NodePanel(): JSX.Element {
   const opened = model.value;
   const chosen = selection.value;
   if (!opened || chosen.kind === "none") return <p class="muted">Select a node to see its attributes, inputs, outputs and weights.</p>;
-  const node = opened.graph.nodes[chosen.kind === "box" ? chosen.box : firstOf(chosen.id)];
+  const node = chosen.kind === "box" ? opened.graph.nodes[chosen.box] : undefined;
   return (
     <>
       <SelectionTitle />
       {chosen.kind === "box" && !node && <Terminal opened={opened} box={chosen.box} />}
       {chosen.kind === "box" && node && <Facts node={node} opened={opened} />}
-      {chosen.kind === "partition" && <p class="muted">Select one of its nodes for attributes and weights.</p>}
+      {chosen.kind !== "box" && <p class="muted">Select one node for attributes and weights.</p>}
     </>
   );
-}
-
-function firstOf(id: string): number {
-  return run.value?.plan?.partitions.find((one) => one.id === id)?.nodes[0] ?? -1;
 }
 
 /** An input or output of the model. */

@@ -1,17 +1,17 @@
-// The panel on the right: why, the node itself, the pins; under it what the last decision did.
+// The panel on the right: why, the node itself, the pins; under it what the last decision did, or would do.
 
 import type { JSX } from "preact";
 import { difference, plural } from "../format";
-import { canRedo, canUndo, constraints, isDeciding, lastChange, refusal, step } from "../state/decisions";
+import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, step, termCount, trial } from "../state/decisions";
 import { runError } from "../state/run";
 import { panelTab } from "../state/selection";
 import { NodePanel } from "./node_panel";
-import { ErrorCard, Tabs } from "./parts";
+import { ErrorCard, Key, Tabs } from "./parts";
 import { ConflictCard, PinsPanel } from "./pins_panel";
 import { WhyPanel } from "./why_panel";
 
 export function Panel(): JSX.Element {
-  const pins = constraints.value.length;
+  const pins = termCount.value;
   const tabs = [
     { id: "why", label: "Why" },
     { id: "node", label: "Node" },
@@ -38,16 +38,27 @@ export function Panel(): JSX.Element {
   );
 }
 
-/** What the last pin or veto did, with the way back. */
+/** What the last decision did, or would do if it were kept, with the way back. */
 function DecisionBar(): JSX.Element | null {
   const change = lastChange.value;
   if (!change && !canUndo.value && !canRedo.value && !isDeciding.value) return null;
   return (
-    <div class="decision" aria-live="polite">
+    <div class={trial.value ? "decision trying" : "decision"} aria-live="polite">
       {isDeciding.value && <span>Searching again…</span>}
       {!isDeciding.value && change && (
         <span class="change">
+          {trial.value && "What if: "}
           <b>{difference(change.differenceS)}</b>, {changeWords(change.changed.size)}
+        </span>
+      )}
+      {trial.value && (
+        <span class="pair">
+          <button type="button" class="primary" disabled={isDeciding.value} title="Keep this plan (k)" onClick={() => void keep()}>
+            Keep <Key>k</Key>
+          </button>
+          <button type="button" disabled={isDeciding.value} title="Back to the kept plan (Esc, when nothing is selected)" onClick={discard}>
+            Discard
+          </button>
         </span>
       )}
       <span class="spacer" />

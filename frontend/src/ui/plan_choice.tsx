@@ -2,40 +2,61 @@
 
 import type { JSX } from "preact";
 import { duration } from "../format";
+import type { RunSnapshot, RunSummary } from "../protocol";
 import { againstRef, BASELINE, baselineName, compare, givenAgainst, planRef, runName } from "../state/compare";
 import { runBefore } from "../state/decisions";
-import { run } from "../state/run";
+import { run, tried } from "../state/run";
 import { plannedRuns } from "../state/runs";
 
 export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element {
-  const ref = side === "plan" ? planRef.value : againstRef.value;
-  const chosen = ref === run.value?.id ? "" : ref;
-  const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
   const current = run.value;
-  const before = runBefore.value?.plan ? runBefore.value : null;
-  const others = plannedRuns.value.filter((one) => one.id !== current?.id && one.id !== before?.id);
-  const isListed = chosen === "" || chosen.startsWith(BASELINE) || chosen === before?.id || others.some((one) => one.id === chosen);
+  const ref = side === "plan" ? planRef.value : againstRef.value;
+  const chosen = ref === current?.id && !tried.value ? "" : ref;
+  const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
+  const near = nearPlans();
+  const others = plannedRuns.value.filter((one) => one.id !== current?.id && !near.some((plan) => plan.ref === one.id));
+  const isListed = chosen.startsWith(BASELINE) || [...near.map((plan) => plan.ref), ...others.map((one) => one.id)].includes(chosen);
   return (
     <select aria-label={side === "plan" ? "Plan" : "Compared with"} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-      <option value="">this plan</option>
-      {before && <option value={before.id}>the plan before</option>}
+      {near.map((plan) => (
+        <option key={plan.ref} value={plan.ref}>
+          {plan.name}
+        </option>
+      ))}
       {!isListed && <option value={chosen}>another run</option>}
-      <optgroup label="Baselines">
-        {(current?.baselines ?? []).map((one) => (
-          <option key={one.name} value={BASELINE + one.name} disabled={one.total_s === null}>
-            {one.total_s === null ? `${baselineName(one.name)}: ${one.reason || "no plan"}` : `${baselineName(one.name)}, ${duration(one.total_s)}`}
-          </option>
-        ))}
-      </optgroup>
-      {others.length > 0 && (
-        <optgroup label="Runs of this model">
-          {others.map((one) => (
-            <option key={one.id} value={one.id}>
-              {`${runName(one)}${one.total_s === null ? "" : `, ${duration(one.total_s)}`}`}
-            </option>
-          ))}
-        </optgroup>
-      )}
+      {current && <Baselines run={current} />}
+      {others.length > 0 && <OtherRuns runs={others} />}
     </select>
+  );
+}
+
+/** The shown plan, the kept one where another is tried, and the one before. */
+function nearPlans(): { ref: string; name: string }[] {
+  const before = runBefore.value?.plan ? [{ ref: runBefore.value.id, name: "the plan before" }] : [];
+  const kept = tried.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];
+  return [{ ref: "", name: kept.length > 0 ? "what if" : "this plan" }, ...kept, ...before];
+}
+
+function Baselines({ run: { baselines } }: { run: RunSnapshot }): JSX.Element {
+  return (
+    <optgroup label="Baselines">
+      {baselines.map((one) => (
+        <option key={one.name} value={BASELINE + one.name} disabled={one.total_s === null}>
+          {one.total_s === null ? `${baselineName(one.name)}: ${one.reason || "no plan"}` : `${baselineName(one.name)}, ${duration(one.total_s)}`}
+        </option>
+      ))}
+    </optgroup>
+  );
+}
+
+function OtherRuns({ runs }: { runs: readonly RunSummary[] }): JSX.Element {
+  return (
+    <optgroup label="Runs of this model">
+      {runs.map((one) => (
+        <option key={one.id} value={one.id}>
+          {`${runName(one)}${one.total_s === null ? "" : `, ${duration(one.total_s)}`}`}
+        </option>
+      ))}
+    </optgroup>
   );
 }

@@ -5,7 +5,8 @@ import { duration, plural, shape, spread } from "../format";
 import type { PlanPartition } from "../protocol";
 import { model } from "../state/model";
 import { goTo, goToPartition } from "../state/navigation";
-import { partitionOf, run } from "../state/run";
+import { partitionOf } from "../state/run";
+import { selectedNodes, selectedPartition } from "../state/selected";
 import { selection } from "../state/selection";
 import { Badge } from "./parts";
 
@@ -13,7 +14,8 @@ export function SelectionTitle(): JSX.Element | null {
   const chosen = selection.value;
   if (chosen.kind === "box") return <BoxTitle box={chosen.box} />;
   if (chosen.kind === "none") return null;
-  const partition = run.value?.plan?.partitions.find((one) => one.id === chosen.id);
+  if (chosen.kind === "boxes") return <NodesTitle />;
+  const partition = selectedPartition.value;
   return partition ? <PartitionTitle partition={partition} /> : <p class="muted">This partition is not in the plan that is shown.</p>;
 }
 
@@ -38,8 +40,46 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
   );
 }
 
+/** Several nodes: which, on which targets, in how many partitions. */
+function NodesTitle(): JSX.Element {
+  const nodes = selectedNodes.value;
+  const held = [...new Set(nodes.flatMap((node) => partitionOf.value.get(node) ?? []))];
+  const targets = [...new Set(held.map((partition) => partition.target))];
+  return (
+    <div class="title">
+      <h2>{plural(nodes.length, "node")} selected</h2>
+      {held.length > 0 && (
+        <p>
+          {targets.map((target) => (
+            <span key={target}>
+              <Badge target={target} /> {target}{" "}
+            </span>
+          ))}
+          <span class="muted">in {plural(held.length, "partition")}</span>
+        </p>
+      )}
+      <Members nodes={nodes} />
+    </div>
+  );
+}
+
+function Members({ nodes }: { nodes: readonly number[] }): JSX.Element {
+  const all = model.value?.graph.nodes;
+  return (
+    <p class="members">
+      {nodes.slice(0, MOST_MEMBERS).map((node) => (
+        <button key={node} type="button" class="link" onClick={() => goTo(node)} title={all?.[node]?.name}>
+          {all?.[node]?.op ?? node}
+        </button>
+      ))}
+      {nodes.length > MOST_MEMBERS && <span class="muted"> and {nodes.length - MOST_MEMBERS} more</span>}
+    </p>
+  );
+}
+
+const MOST_MEMBERS = 24;
+
 function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Element {
-  const nodes = model.value?.graph.nodes;
   const stability = partition.stability === null ? "" : ` · chosen in ${Math.round(partition.stability * 100)} % of resamplings`;
   return (
     <div class="title">
@@ -51,14 +91,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
           <b>{duration(partition.cost_s)}</b> <span class="muted">{`${spread(partition.cost_s, partition.spread_s)} ${sampleWords(partition)}${stability}`}</span>
         </p>
       )}
-      <p class="members">
-        {partition.nodes.slice(0, 24).map((node) => (
-          <button key={node} type="button" class="link" onClick={() => goTo(node)} title={nodes?.[node]?.name}>
-            {nodes?.[node]?.op ?? node}
-          </button>
-        ))}
-        {partition.nodes.length > 24 && <span class="muted"> and {partition.nodes.length - 24} more</span>}
-      </p>
+      <Members nodes={partition.nodes} />
     </div>
   );
 }

@@ -11,8 +11,8 @@ import type { GraphJson } from "../protocol";
 import { marked } from "../search_picture";
 import { model } from "../state/model";
 import { hatchedNodes, nodeColours, theme } from "../state/painting";
-import { partitionOf } from "../state/run";
-import { focused, hovered, selection } from "../state/selection";
+import { outlined, selectedNodes } from "../state/selected";
+import { hovered, selection } from "../state/selection";
 import { camera, look, pan, screenSize } from "../state/view";
 
 export function Strip(): JSX.Element {
@@ -84,7 +84,7 @@ function startStrip(canvas: HTMLCanvasElement): () => void {
     return false;
   };
   const stop = effect(() => {
-    void [model.value, screenSize.value, nodeColours.value, hatchedNodes.value, theme.value, selection.value, focused.value, marked.value, hovered.value];
+    void [model.value, screenSize.value, nodeColours.value, hatchedNodes.value, theme.value, selection.value, outlined.value, marked.value, hovered.value];
     requestFrame(draw);
   });
   return () => {
@@ -106,9 +106,8 @@ function fitPixels(canvas: HTMLCanvasElement, context: CanvasRenderingContext2D,
 function highlighted(): ReadonlySet<number> {
   const chosen = selection.peek();
   if (marked.peek().size > 0) return marked.peek();
-  if (chosen.kind === "box") return new Set(focused.peek()?.nodes ?? [chosen.box]);
   if (chosen.kind === "none") return hovered.peek();
-  return new Set([...partitionOf.peek()].filter(([, partition]) => partition.id === chosen.id).map(([node]) => node));
+  return chosen.kind === "partition" ? new Set(selectedNodes.peek()) : outlined.peek();
 }
 
 /** Centre the graph on the node at the pointer. */

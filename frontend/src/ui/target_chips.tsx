@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import type { ToolchainInfo } from "../protocol";
-import { switchedOff, toggleTarget, toolchains } from "../state/catalogue";
+import { switchedOff, toolchains } from "../state/catalogue";
+import { isDeciding, switchTarget } from "../state/decisions";
 import { Badge, Popover } from "./parts";
 
 export function TargetChips(): JSX.Element {
@@ -24,7 +25,7 @@ function Chip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
   const isOn = !switchedOff.value.has(toolchain.name);
   const { name, version, device, precision } = toolchain;
   return (
-    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={`${name} ${version} · ${device} · ${precision}`} onClick={() => toggleTarget(name)}>
+    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={`${name} ${version} · ${device} · ${precision}`} disabled={isDeciding.value} onClick={() => void switchTarget(name)}>
       <Badge target={name} isOff={!isOn} />
       {name}
     </button>

@@ -5,6 +5,7 @@ import { duration, count } from "../format";
 import { isRecorded, shares } from "../plan_diff";
 import { exporting, exportRun, runNow } from "../state/actions";
 import { chosenTargets, look } from "../state/catalogue";
+import { setAccuracy, trial } from "../state/decisions";
 import { closeModel, model } from "../state/model";
 import { accuracyText, cancelRun, isActive, parseAccuracy, run } from "../state/run";
 import { isHelpOpen } from "../state/selection";
@@ -38,7 +39,7 @@ function Accuracy(): JSX.Element {
   const isWrong = parseAccuracy(accuracyText.value) === undefined;
   const byDefault = model.value?.info.quantised ? "2e-2" : "1e-3";
   return (
-    <label class="accuracy" title="Largest relative error that a plan may have">
+    <label class="accuracy" title="Largest relative error that a plan may have; another one is tried at once on the costs that are known">
       <span class="word">accuracy </span>
       <input
         aria-label="accuracy"
@@ -49,6 +50,7 @@ function Accuracy(): JSX.Element {
         aria-invalid={isWrong}
         value={accuracyText.value}
         onInput={(event) => (accuracyText.value = event.currentTarget.value)}
+        onChange={(event) => void setAccuracy(event.currentTarget.value)}
       />
     </label>
   );
@@ -73,7 +75,7 @@ function RunButtons(): JSX.Element {
 function ExportButton(): JSX.Element {
   const phase = exporting.value;
   return (
-    <button type="button" disabled={phase !== null || isActive.value} onClick={() => void exportRun()} title="Download the plan and what runs it">
+    <button type="button" disabled={phase !== null || isActive.value || trial.value !== null} onClick={() => void exportRun()} title={trial.value ? "Keep the plan first" : "Download the plan and what runs it"}>
       {phase === null ? "Export" : `Export: ${phase}…`}
     </button>
   );

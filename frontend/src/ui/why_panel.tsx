@@ -2,16 +2,19 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { difference, duration, plural, spread } from "../format";
 import type { NodeCandidate } from "../protocol";
 import { hasEnded } from "../run_reducer";
-import { pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
+import { cut, pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
 import { candidates } from "../state/candidates";
 import { look } from "../state/catalogue";
-import { isDeciding } from "../state/decisions";
+import { openSelectionMenu } from "../state/decide_menu";
+import { isDeciding, trial } from "../state/decisions";
 import { model } from "../state/model";
 import { point } from "../state/navigation";
 import { partitionOf, run } from "../state/run";
+import { selectedPartition } from "../state/selected";
 import { focused, overlay, selection } from "../state/selection";
 import { overlayWords } from "../state/spoken";
 import { byTarget, sentence, type TargetGroup } from "../why";
@@ -43,7 +46,7 @@ function Advice(): JSX.Element {
     <div class="advice">
       {hasPlan ? (
         <p>
-          Select a node or a partition to see every way to run it, and why this one was chosen. <Key>/</Key> finds, arrows walk the edges, <Key>?</Key> lists all keys.
+          Select a node or a partition to see every way to run it, and why this one was chosen; shift and drag selects several, right-click decides. <Key>/</Key> finds, arrows walk the edges, <Key>?</Key> lists all keys.
         </p>
       ) : (
         <p>
@@ -56,17 +59,19 @@ function Advice(): JSX.Element {
 
 function Answer(): JSX.Element | null {
   const state = candidates.value;
+  if (selection.value.kind === "boxes") return <Several />;
   if (!run.value) return <p class="muted">No run yet: nobody has measured this node.</p>;
   if (!hasEnded(run.value)) return <p class="muted">The run goes on; the candidates are listed when it ends.</p>;
   if (state.kind === "loading") return <p class="muted">Looking up the candidates…</p>;
   if (state.kind === "failed") return <ErrorCard error={state.error} />;
   if (state.kind === "none") return null;
   const chosen = selection.value;
-  const partition = chosen.kind === "partition" ? run.value.plan?.partitions.find((one) => one.id === chosen.id) : undefined;
+  const partition = chosen.kind === "partition" ? selectedPartition.value : undefined;
   const groups = byTarget(state.data, partition?.nodes);
   const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
+      {trial.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
       {sentence(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
@@ -79,12 +84,29 @@ function Answer(): JSX.Element | null {
   );
 }
 
+/** Of several nodes: what can be done with them. */
+function Several(): JSX.Element {
+  return (
+    <>
+      <Buttons />
+      <p class="muted">
+        <Key>p</Key> pins each to the target that it is on, <Key>v</Key> vetoes that target there. Select one node to see its candidates.
+      </p>
+    </>
+  );
+}
+
 /** Pin and veto for what is selected, or for the candidate in focus. */
 function Buttons(): JSX.Element {
   const candidate = focused.value;
   const chosen = selection.value;
   const target = candidate?.target ?? (chosen.kind === "box" ? partitionOf.value.get(chosen.box)?.target : undefined);
-  const what = candidate ? `this ${candidate.label}` : chosen.kind === "partition" ? "this partition" : "this node";
+  const what = candidate ? `this ${candidate.label}` : WHAT[chosen.kind];
+  const place = useRef<HTMLButtonElement>(null);
+  const more = (): void => {
+    const rect = place.current?.getBoundingClientRect();
+    openSelectionMenu(rect && { x: rect.left, y: rect.bottom + 4 });
+  };
   return (
     <div class="buttons">
       <button type="button" disabled={isDeciding.value} onClick={pin} title={`Pin ${what}${target ? ` to ${target}` : ""}`}>
@@ -93,9 +115,17 @@ function Buttons(): JSX.Element {
       <button type="button" disabled={isDeciding.value} onClick={veto} title={`Veto ${target ?? "its target"} for ${what}`}>
         Veto <Key>v</Key>
       </button>
+      <button type="button" disabled={isDeciding.value} onClick={cut} title={chosen.kind === "boxes" ? "Cut between two neighbours, or all around these nodes" : `Cut ${what} from its neighbours`}>
+        Cut <Key>x</Key>
+      </button>
+      <button ref={place} type="button" aria-haspopup="menu" disabled={isDeciding.value} onClick={more} title="Everything that can be decided for it (right-click, or the Menu key)">
+        More…
+      </button>
     </div>
   );
 }
+
+const WHAT = { none: "nothing", box: "this node", boxes: "these nodes", partition: "this partition" };
 
 const FEW = 4;
 
