@@ -181,16 +181,22 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--node", help="A node, by name or index.")
 @click.option("--candidate", help="A candidate, by its id.")
+@click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
+@click.option("--accuracy", type=float, help="With --what-if: without what errs by more than this.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def explain(plan: Path, node: str | None, candidate: str | None, as_json: bool) -> None:
-    """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise."""
-    from .explaining import explain_run, show_explanation
+def explain(plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_json: bool) -> None:
+    """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise; or what if others had to hold."""
+    from .explaining import explain_run, explain_terms, show_explanation, show_terms
 
-    document = explain_run(plan, node, candidate)
+    if what_if is None:
+        document, show = explain_run(plan, node, candidate), show_explanation
+    else:
+        with _naming(what_if):
+            document, show = explain_terms(plan, _read_constraints(what_if), accuracy), show_terms
     if as_json:
         _print_json(document)
     else:
-        show_explanation(document)
+        show(document)
 
 
 @collage.command()

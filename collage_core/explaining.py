@@ -1,10 +1,14 @@
 """Why a plan is as it is, from the run that was saved beside it: the document of `collage explain`, and its words.
 
-Design, "Why": regret, the cost at which a candidate would enter, and for a target with no candidate the stage and reason.
+Design, "Why": regret, the cost at which a candidate would enter, and for a target with no candidate the stage and reason; and
+what if other constraints had to hold, on the costs that the run knows.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ import click
 from .errors import CollageError
 from .record import RunRecord
 from .terminal import milliseconds
+from .what_if import Term, Terms, effects, what_if
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
@@ -21,7 +26,7 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
     Args:
         path: A plan file or the folder of a run; the run must lie beside the plan.
     """
-    record = RunRecord.load(path if path.is_dir() else path.parent)
+    record = _record_at(path)
     if node is not None:
         nodes = [_node_index(record, node)]
     elif candidate is not None:
@@ -29,6 +34,50 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
     else:
         nodes = [partition.nodes[0] for partition in record.plan.partitions]
     return {"schema": 1, "total_s": record.plan.total_s, "nodes": [_explain_node(record, index, candidate) for index in nodes]}
+
+
+def _record_at(path: Path) -> RunRecord:
+    return RunRecord.load(path if path.is_dir() else path.parent)
+
+
+def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: float | None) -> dict[str, Any]:
+    """The best plan under other terms, its difference from the plan of the run, and what each constraint does.
+
+    Args:
+        path: As of `explain_run`.
+        accuracy: Largest error of a partition; None for that of the run.
+
+    Raises:
+        CollageError: a constraint is malformed.
+        InfeasibleError: no plan holds the terms.
+    """
+    record = _record_at(path)
+    found = what_if(record, Terms(constraints, accuracy))
+    terms = []
+    for place, constraint in enumerate(constraints):
+        others = [item for index, item in enumerate(constraints) if index != place]
+        terms.append(Term(Terms([constraint]), Terms(others, accuracy)))
+    told = [asdict(effect) for effect in effects(record, Terms(constraints, accuracy), terms)]
+    difference_s = found["plan"]["total_s"] - record.plan.total_s
+    return {"schema": 1, "total_s": record.plan.total_s, "difference_s": difference_s, **found, "constraints": constraints, "effects": told}
+
+
+def show_terms(document: dict[str, Any]) -> None:
+    """What `explain_terms` found, for people, on standard output."""
+    difference_s = document["difference_s"]
+    sign = "-" if difference_s < 0 else "+"
+    total = milliseconds(document["plan"]["total_s"])
+    click.echo(f"{total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
+    for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
+        alone, saves = effect["alone_s"], effect["saves_s"]
+        words = (
+            "cannot hold, even alone" if alone is None else f"costs {milliseconds(alone)} alone, taking it back saves {milliseconds(saves)}"
+        )
+        if not alone and not saves and alone is not None:
+            words = "has no effect"
+        click.echo(f"  {json.dumps(constraint)}: {words}")
+    if document["untimed"]:
+        click.echo(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
 
 
 def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, Any]:

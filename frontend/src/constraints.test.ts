@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describe as inWords, isSame, pinExactly, pinNodes, vetoCandidate, vetoNodes } from "./constraints";
+import { cutBetween, describe as inWords, describeGroup, everyNode, isSame, keepTogether, namesIn, pinExactly, pinNodes, regrouped, vetoCandidate, vetoNodes } from "./constraints";
 
 describe("constraints", () => {
   test("read as words", () => {
@@ -10,6 +10,23 @@ describe("constraints", () => {
     expect(inWords({ kind: "veto", op: "Softmax", target: "openvino" })).toBe("veto openvino for every Softmax");
     expect(inWords({ kind: "veto", target: "openvino" })).toBe("veto openvino for the whole model");
     expect(inWords({ kind: "cut", between: ["a", "b"] })).toBe("cut between a and b");
+  });
+  test("without a target, by operator, by name and together read as words", () => {
+    expect(inWords(keepTogether(["a", "b"]))).toBe("keep a + b together");
+    expect(inWords({ ...keepTogether(["a", "b"]), exact: true })).toBe("keep a + b together, with nothing else");
+    expect(inWords({ ...keepTogether(["a", "b"]), target: "tvm" })).toBe("pin a + b to tvm, together");
+    expect(inWords(everyNode("pin", "op", "Conv", "tvm"))).toBe("pin every Conv to tvm");
+    expect(inWords(everyNode("veto", "name", "enc/*", "tvm"))).toBe("veto tvm for every node named enc/*");
+  });
+  test("of one decision read as one", () => {
+    expect(describeGroup([cutBetween("a", "b")])).toBe("cut between a and b");
+    expect(describeGroup([cutBetween("a", "b"), cutBetween("b", "c")])).toBe("cut between a and b, and 1 more");
+    expect(describeGroup([pinExactly(["a"], "t"), pinExactly(["b"], "t"), pinExactly(["c"], "t")])).toBe("pin exactly a to t, and 2 more like it");
+    expect(namesIn(cutBetween("a", "b"))).toEqual(["a", "b"]);
+  });
+  test("of a run are grouped where they say the same of other places", () => {
+    const same = [pinExactly(["a", "b"], "t"), pinExactly(["c", "d"], "t")];
+    expect(regrouped([...same, pinExactly(["e"], "t"), vetoNodes(["a"], "t"), vetoNodes(["b"], "t")]).map((group) => group.length)).toEqual([2, 1, 1, 1]);
   });
   test("are the same whatever the order of their keys", () => {
     expect(isSame({ kind: "veto", target: "a" }, { target: "a", kind: "veto" })).toBe(true);

@@ -28,7 +28,7 @@ def pin_to_tvm(watched: Watched) -> None:
     watched.idle()
     watched.page.get_by_role("button", name=re.compile("^Pin exactly .* to tvm$")).first.click()
     expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
-    watched.idle()
+    watched.press("k")
 
 
 def colour_under(watched: Watched, node: str) -> list[int]:

@@ -31,7 +31,7 @@ def target_of(page: Watched, node: str) -> str:
 
 
 def pin_elsewhere(page: Watched, node: str) -> str:
-    """Select a node and pin it, exactly as one candidate of another target says; that target."""
+    """Select a node, pin it exactly as one candidate of another target says, and keep that; that target."""
     before = target_of(page, node)
     page.node(node).click()
     page.idle()
@@ -39,6 +39,7 @@ def pin_elsewhere(page: Watched, node: str) -> str:
     words = buttons.first.get_attribute("aria-label") or ""
     buttons.first.click()
     page.idle()
+    page.press("k")
     return words.rsplit(" ", 1)[1]
 
 

@@ -197,6 +197,7 @@ def test_a_pin_leaves_the_replay_and_offers_that_of_the_new_search(explorer: Exp
     page.get_by_role("button", name=re.compile(r"^Pin exactly ")).first.click()
     watched.idle()
     expect(page.get_by_role("radio", name="Target")).to_have_attribute("aria-checked", "true")
+    watched.press("k")
     page.get_by_role("button", name="Trace this search").click()
     watched.idle()
     scrub(watched, 1)

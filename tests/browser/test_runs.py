@@ -35,7 +35,7 @@ def listed(own: Explorer, open_page: OpenPage) -> Watched:
     watched = open_page(f"{own.address}?sample=squeezenet")
     watched.page.get_by_role("tab", name="Partitions").click()
     watched.page.locator(".partitions button.row").first.click()
-    watched.press("v")
+    watched.press("v", "k")
     expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
     show_runs(watched)
     return watched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from collage_core.errors import InfeasibleError
 from collage_core.options import Options
 from collage_core.pipeline import Term, Terms, effects, partition, search_again, what_if
 from collage_core.record import CostedCandidate, RunRecord
+
+from .test_cli import collage, document
 
 PIN = {"kind": "pin", "op": "Conv", "target": "tvm"}
 VETO = {"kind": "veto", "op": "Conv", "target": "onnxruntime"}
@@ -64,3 +67,26 @@ def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
 
 def _erring(item: CostedCandidate) -> CostedCandidate:
     return CostedCandidate(item.held, replace(item.cost, error=1e-2))
+
+
+def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.save(tmp_path)
+    (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, VETO, IDLE]}))
+    told = document(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert (told["difference_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
+    assert [effect["alone_s"] for effect in told["effects"]] == [2, 2, 0]
+    _, out, _ = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
+    assert out.splitlines()[0].startswith(f"{record.plan.total_s + 2:g} s, +2 s, ")
+    assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s alone, taking it back saves 0 µs"
+    assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: has no effect"
+
+
+def test_terms_that_cannot_hold_end_the_command(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.save(tmp_path)
+    (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, {"kind": "veto", "target": "tvm"}]}))
+    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert (status, err.splitlines()[0]) == (3, "error: the constraints 0, 1 cannot hold together")
+    (tmp_path / "terms.json").write_text('{"constraints": [{"kind": "veto"}]}')
+    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert status == 2
+    assert "terms.json" in err

@@ -1,4 +1,4 @@
-// Finds boxes by their name, operator or tensors, best first. Pure.
+// Finds boxes by their name, operator or tensors, best first; and operators by their name. Pure.
 
 import type { BuiltGraph } from "./build";
 
@@ -28,4 +28,17 @@ export function find(graph: BuiltGraph, tensorsOf: (box: number) => readonly str
   }
   found.sort((a, b) => a.rank - b.rank || a.item.box - b.item.box);
   return found.slice(0, MOST).map((one) => one.item);
+}
+
+export interface FoundOp {
+  op: string;
+  nodes: number[];
+}
+
+/** The operators with several nodes whose name holds `query`, in the order of the model. */
+export function findOps(nodes: readonly { id: number; op: string }[], query: string): FoundOp[] {
+  const wanted = query.trim().toLowerCase();
+  const found = new Map<string, number[]>();
+  for (const { id, op } of nodes) if (wanted !== "" && op.toLowerCase().includes(wanted)) found.set(op, [...(found.get(op) ?? []), id]);
+  return [...found].filter(([, all]) => all.length > 1).map(([op, all]) => ({ op, nodes: all }));
 }

@@ -7,6 +7,11 @@ test("an address holds what is selected, and gives it back", () => {
   expect(formatPlace(place)).toBe("?model=m1&run=r1&node=7&overlay=cost");
   expect(parsePlace(formatPlace(place))).toEqual({ ...place, sample: null });
   expect(parsePlace("?model=m1&part=p1&overlay=nonsense")).toMatchObject({ selection: { kind: "partition", id: "p1" }, overlay: "target" });
+  const several = { ...place, selection: { kind: "boxes", boxes: [2, 3, 9] } } as const;
+  expect(formatPlace(several)).toBe("?model=m1&run=r1&nodes=2-3.9&overlay=cost");
+  expect(parsePlace(formatPlace(several))).toEqual({ ...several, sample: null });
+  expect(parsePlace("?nodes=4").selection).toEqual({ kind: "box", box: 4 });
+  expect(parsePlace("?nodes=4-x").selection).toEqual({ kind: "none" });
   expect(parsePlace("?node=abc").selection).toEqual({ kind: "none" });
   expect(formatPlace({ model: null, run: null, selection: { kind: "none" }, overlay: "target", ...bare })).toBe("");
   const compared = { ...place, overlay: "difference", plan: "r2", against: "baseline:tvm" } as const;

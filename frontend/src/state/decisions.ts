@@ -9,6 +9,7 @@ import { planChange, type PlanChange } from "../plan_diff";
 import type { ApiError, RunSnapshot, WhatIf, WhatIfRequest } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { switchedOff } from "./catalogue";
+import { overlay } from "./selection";
 import { accuracyText, ended, keptRun, parseAccuracy, run, showRun, tried } from "./run";
 
 /** What a plan has to hold. */
@@ -213,6 +214,7 @@ function goToEntry(index: number): void {
     refusal.value = null;
     if (entry.run && entry.run.id !== keptRun.peek()?.id) showRun(entry.run);
     if (entry.run) tried.value = entry.tried?.plan ?? null;
+    if (entry.tried && overlay.peek() === "search") overlay.value = "target";
     mirror();
     const before = entry.tried ? entry.run?.plan : shown;
     const after = run.peek()?.plan;

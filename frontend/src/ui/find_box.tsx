@@ -1,10 +1,13 @@
-// Find: results as one types, by name, operator or tensor; Enter goes to the chosen one, Escape leaves.
+// Find: results as one types, by name, operator or tensor; Enter goes to the chosen one, Escape leaves. Above the nodes stand
+// the operators that fit: Enter selects all nodes of one, the Menu key or a right click decides for them.
 
 import { useComputed, useSignal } from "@preact/signals";
-import type { JSX } from "preact";
-import { find, type Found } from "../graph/find";
+import type { ComponentChildren, JSX } from "preact";
+import { find, findOps, type Found, type FoundOp } from "../graph/find";
+import { openMenuAt, openOpMenu } from "../state/decide_menu";
+import { menu } from "../state/menu";
 import { model } from "../state/model";
-import { goTo } from "../state/navigation";
+import { goTo, selectNodes } from "../state/navigation";
 import { hits } from "../state/selection";
 import { Key } from "./parts";
 
@@ -17,28 +20,30 @@ export function FindBox(): JSX.Element {
   const found = useComputed(() => search(query.value));
   const type = (text: string): void => {
     query.value = text;
-    at.value = 0;
+    at.value = search(text).ops.length;
     isOpen.value = text !== "";
-    hits.value = new Set(search(text).map((one) => one.box));
+    hits.value = new Set(search(text).nodes.map((one) => one.box));
   };
   const leave = (input: HTMLInputElement): void => {
     type("");
     input.blur();
   };
   const key = (event: KeyboardEvent & { currentTarget: HTMLInputElement }): void => {
-    const last = Math.min(found.value.length, SHOWN) - 1;
-    const chosen = found.value[at.value];
+    const { ops, nodes } = found.value;
+    const last = ops.length + Math.min(nodes.length, SHOWN) - 1;
     if (event.key === "ArrowDown") at.value = Math.min(last, at.value + 1);
     else if (event.key === "ArrowUp") at.value = Math.max(0, at.value - 1);
     else if (event.key === "Escape") leave(event.currentTarget);
-    else if (event.key === "Enter" && chosen) {
+    else if (event.key === "Enter" && at.value <= last) {
       isOpen.value = false;
-      goTo(chosen.box);
-    } else return;
+      go(found.value, at.value);
+    } else if (isMenuKey(event)) decideFor(found.value, at.value);
+    else return;
     event.preventDefault();
     event.stopPropagation();
   };
   const isListed = isOpen.value && query.value !== "";
+  const count = found.value.ops.length + found.value.nodes.length;
   return (
     <div class="find">
       <input
@@ -50,7 +55,7 @@ export function FindBox(): JSX.Element {
         aria-expanded={isListed}
         aria-controls="found"
         aria-autocomplete="list"
-        aria-activedescendant={isListed && found.value.length > 0 ? `found-${at.value}` : undefined}
+        aria-activedescendant={isListed && count > 0 ? `found-${at.value}` : undefined}
         placeholder="Find"
         autocomplete="off"
         spellcheck={false}
@@ -58,7 +63,7 @@ export function FindBox(): JSX.Element {
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={key}
         onFocus={() => (isOpen.value = true)}
-        onBlur={() => (isOpen.value = false)}
+        onBlur={() => (isOpen.value = menu.peek() !== null)}
       />
       {query.value === "" && <Key>/</Key>}
       {isListed && <Results found={found.value} at={at.value} />}
@@ -66,33 +71,81 @@ export function FindBox(): JSX.Element {
   );
 }
 
-function Results({ found, at }: { found: readonly Found[]; at: number }): JSX.Element {
+interface Results {
+  ops: readonly FoundOp[];
+  nodes: readonly Found[];
+}
+
+function isMenuKey(event: KeyboardEvent): boolean {
+  return event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
+}
+
+/** To the node at a place of the list; all nodes of the operator that stands there. */
+function go({ ops, nodes }: Results, at: number): void {
+  const op = ops[at];
+  const node = nodes[at - ops.length];
+  if (op) selectNodes(op.nodes);
+  else if (node) goTo(node.box);
+}
+
+/** Open the menu for what stands at a place of the list. */
+function decideFor({ ops, nodes }: Results, at: number): void {
+  const rect = document.getElementById(`found-${at}`)?.getBoundingClientRect();
+  const point = { x: rect?.left ?? 0, y: rect?.bottom ?? 0 };
+  const op = ops[at];
+  const node = nodes[at - ops.length];
+  if (op) openOpMenu(op.op, point);
+  else if (node) openMenuAt({ kind: "box", box: node.box }, point);
+}
+
+function Results({ found, at }: { found: Results; at: number }): JSX.Element {
+  const { ops, nodes } = found;
   return (
     <div class="results" id="found" role="listbox" aria-label="Found nodes">
-      {found.slice(0, SHOWN).map((one, i) => (
-        <div
-          key={one.box}
-          id={`found-${i}`}
-          role="option"
-          aria-selected={i === at}
-          class="result"
-          ref={(element) => {
-            if (i === at) element?.scrollIntoView({ block: "nearest" });
-          }}
-          onPointerDown={(event) => (event.preventDefault(), goTo(one.box))}
-        >
-          <b>{one.title}</b> <span class="muted">{one.detail === one.title ? "" : one.detail}</span>
-        </div>
+      {ops.map(({ op, nodes: all }, i) => (
+        <Row key={`op ${op}`} place={i} at={at} found={found}>
+          all <b>{op}</b> <span class="muted">{all.length}</span>
+        </Row>
       ))}
-      {found.length === 0 && <div class="result muted">nothing found</div>}
-      {found.length > SHOWN && <div class="result muted">{`and ${found.length - SHOWN}${found.length >= 200 ? " or more" : ""}`}</div>}
+      {nodes.slice(0, SHOWN).map((one, i) => (
+        <Row key={one.box} place={ops.length + i} at={at} found={found}>
+          <b>{one.title}</b> <span class="muted">{one.detail === one.title ? "" : one.detail}</span>
+        </Row>
+      ))}
+      {nodes.length === 0 && <div class="result muted">nothing found</div>}
+      {nodes.length > SHOWN && <div class="result muted">{`and ${nodes.length - SHOWN}${nodes.length >= 200 ? " or more" : ""}`}</div>}
     </div>
   );
 }
 
-function search(query: string): Found[] {
+/** A result; the one at `at` is what keys are about. */
+function Row({ place, at, found, children }: { place: number; at: number; found: Results; children: ComponentChildren }): JSX.Element {
+  return (
+    <div
+      id={`found-${place}`}
+      role="option"
+      aria-selected={place === at}
+      class="result"
+      ref={(element) => {
+        if (place === at) element?.scrollIntoView({ block: "nearest" });
+      }}
+      onPointerDown={(event) => {
+        event.preventDefault();
+        if (event.button === 0) go(found, place);
+      }}
+      onContextMenu={(event) => {
+        event.preventDefault();
+        decideFor(found, place);
+      }}
+    >
+      {children}
+    </div>
+  );
+}
+
+function search(query: string): Results {
   const opened = model.value;
-  if (!opened || query.trim() === "") return [];
+  if (!opened || query.trim() === "") return { ops: [], nodes: [] };
   const { nodes } = opened.graph;
-  return find(opened.built, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? [], query);
+  return { ops: findOps(nodes, query), nodes: find(opened.built, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? [], query) };
 }

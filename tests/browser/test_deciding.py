@@ -1,0 +1,278 @@
+"""Deciding on the page: what if before anything is kept, several nodes at once, the context menu, names, cuts; by mouse and by keys."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched
+from .test_page import target_of
+
+
+@pytest.fixture
+def sample(explorer: Explorer, open_page: OpenPage) -> Watched:
+    """mini-MNIST with its recorded run."""
+    return open_page(f"{explorer.address}?sample=mini_mnist")
+
+
+def pins(watched: Watched) -> Locator:
+    """The list of what was decided."""
+    watched.page.get_by_role("tab", name=re.compile("^Pins")).click()
+    watched.idle()
+    return watched.page.locator(".pins li")
+
+
+def elsewhere(watched: Watched, node: str) -> str:
+    """A target on which the node is not."""
+    return "tvm" if target_of(watched, node) != "tvm" else "openvino"
+
+
+def choose(watched: Watched, *labels: str) -> None:
+    """Items of the open menu, one inside the other."""
+    for label in labels:
+        watched.page.get_by_role("menuitem", name=label, exact=True).last.click()
+        watched.idle()
+
+
+def open_menu(watched: Watched, node: str) -> Locator:
+    watched.node(node).click(button="right")
+    watched.idle()
+    menu = watched.page.get_by_role("menu").first
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    return menu
+
+
+def test_a_plan_is_tried_before_it_is_kept(sample: Watched) -> None:
+    page, target, before = sample.page, elsewhere(sample, "relu1"), target_of(sample, "relu1")
+    count = "async () => (await (await fetch('api/v1/runs')).json()).runs.length"
+    runs, recorded = page.evaluate(count), page.url
+    open_menu(sample, "relu1")
+    choose(sample, "Pin to", target)
+    assert target_of(sample, "relu1") == target
+    expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: [+±−].*, \d+ partitions? changes?"))
+    expect(page.get_by_role("button", name="Export")).to_be_disabled()
+    assert page.evaluate(count) == runs
+    page.get_by_role("button", name="Discard").click()
+    sample.idle()
+    assert target_of(sample, "relu1") == before
+    sample.press("U")
+    assert target_of(sample, "relu1") == target, "what was discarded can be had again"
+    page.get_by_role("button", name="Keep").click()
+    sample.idle()
+    assert target_of(sample, "relu1") == target
+    assert "run=" in page.url
+    assert page.url != recorded
+    expect(page.get_by_role("button", name="Keep")).to_have_count(0)
+    sample.press("u")
+    assert target_of(sample, "relu1") == before
+
+
+def test_each_decision_says_what_it_costs_or_that_it_does_nothing(sample: Watched) -> None:
+    target, other = elsewhere(sample, "relu1"), target_of(sample, "relu1")
+    open_menu(sample, "relu1")
+    choose(sample, "Pin to", target)
+    expect(pins(sample)).to_contain_text(re.compile(r"costs [\d.]+ (µs|ms)$"))
+    sample.node("relu1").click()
+    sample.press("v")
+    open_menu(sample, "relu1")
+    choose(sample, "Veto", "onnxruntime" if "onnxruntime" not in (target, other) else other)
+    listed = pins(sample)
+    expect(listed.first).to_contain_text(re.compile("costs|no effect"))
+    sample.page.get_by_role("button", name="Discard").click()
+    sample.idle()
+    open_menu(sample, "relu1")
+    choose(sample, "Pin to", other)
+    expect(pins(sample)).to_contain_text("no effect: the best plan holds it anyway")
+
+
+def test_what_cannot_hold_says_with_what_it_collides(sample: Watched) -> None:
+    target = elsewhere(sample, "relu1")
+    open_menu(sample, "relu1")
+    choose(sample, "Pin to", target)
+    open_menu(sample, "relu1")
+    choose(sample, "Veto", target)
+    alert = sample.page.get_by_role("alert")
+    expect(alert).to_contain_text("These cannot hold together:")
+    for words in (f"pin relu1 to {target}", f"veto {target} for relu1"):
+        expect(alert).to_contain_text(words)
+    assert target_of(sample, "relu1") == target
+
+
+def test_a_target_is_switched_off_and_the_accuracy_changed_on_trial(sample: Watched) -> None:
+    page, target = sample.page, target_of(sample, "relu1")
+    chip = page.get_by_role("group", name="Targets").get_by_role("button", name=target)
+    chip.click()
+    sample.idle()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    assert target_of(sample, "relu1") != target
+    expect(pins(sample)).to_contain_text(re.compile(rf"{target} switched off.*costs", re.DOTALL))
+    sample.press("k")
+    page.reload()
+    sample.idle()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    chip.click()
+    sample.idle()
+    assert target_of(sample, "relu1") == target
+    page.get_by_role("textbox", name="accuracy").fill("1e-9")
+    sample.press("Tab")
+    expect(page.get_by_role("alert")).to_contain_text("no target can take")
+    expect(page.get_by_role("textbox", name="accuracy")).to_have_value("")
+    page.get_by_role("textbox", name="accuracy").fill("1e-5")
+    sample.press("Tab")
+    expect(pins(sample)).to_contain_text(re.compile(r"accuracy 1e-5.*no effect", re.DOTALL))
+
+
+def test_several_nodes_are_selected_and_pinned_by_mouse(sample: Watched, open_page: OpenPage) -> None:
+    page = sample.page
+    sample.node("relu1").click()
+    sample.node("pool1").click(modifiers=["Control"])
+    sample.node("add1").click(modifiers=["Shift"])
+    sample.idle()
+    chosen = page.locator('.stage [aria-pressed="true"]')
+    expect(chosen).to_have_count(3)
+    expect(page.get_by_role("heading", name="3 nodes selected")).to_be_visible()
+    other = open_page(page.url)
+    expect(other.page.locator('.stage [aria-pressed="true"]')).to_have_count(3)
+    sample.node("pool1").click(modifiers=["Control"])
+    expect(chosen).to_have_count(2)
+    open_menu(sample, "relu1")
+    expect(chosen).to_have_count(2)
+    target = elsewhere(sample, "relu1")
+    choose(sample, "Exactly these as one, on", target)
+    assert {target_of(sample, "relu1"), target_of(sample, "add1")} == {target}
+    expect(pins(sample)).to_contain_text(f"pin exactly relu1 + add1 to {target}")
+    sample.press("Escape")
+    expect(chosen).to_have_count(0)
+
+
+def test_a_rubber_band_adds_what_it_touches_and_a_plain_drag_pans(sample: Watched) -> None:
+    page = sample.page
+    first, last = sample.node("relu1").bounding_box(), sample.node("pool1").bounding_box()
+    assert first
+    assert last
+    page.keyboard.down("Shift")
+    page.mouse.move(first["x"] - 30, first["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(last["x"], last["y"] + 4)
+    expect(page.locator(".band")).to_be_visible()
+    page.mouse.move(last["x"] + 8, last["y"] + 8)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    sample.idle()
+    expect(page.locator(".band")).to_have_count(0)
+    expect(page.locator('.stage [aria-pressed="true"]')).to_have_count(2)
+    assert sample.node("relu1").bounding_box() == first
+    page.mouse.move(first["x"] - 60, first["y"])
+    page.mouse.down()
+    page.mouse.move(first["x"] - 40, first["y"] + 30)
+    page.mouse.up()
+    sample.idle()
+    moved = sample.node("relu1").bounding_box()
+    assert moved
+    assert moved["y"] > first["y"] + 20
+
+
+def test_an_edge_is_cut_by_mouse_and_a_hull_has_a_menu(sample: Watched) -> None:
+    page = sample.page
+    upper, lower = sample.node("relu1").bounding_box(), sample.node("pool1").bounding_box()
+    assert upper
+    assert lower
+    middle = upper["x"] + upper["width"] / 2
+    page.mouse.click(middle, (upper["y"] + upper["height"] + lower["y"]) / 2, button="right")
+    sample.idle()
+    expect(page.get_by_role("menu", name=re.compile("relu1 → .*pool1"))).to_be_visible()
+    choose(sample, "Cut here")
+    expect(pins(sample)).to_contain_text("cut between relu1 and pool1")
+    page.mouse.click(lower["x"] - 5, lower["y"] + 5, button="right")
+    sample.idle()
+    expect(page.get_by_role("menu", name=re.compile(r"^\d+ nodes? on|^\w+ pool1"))).to_be_visible()
+
+
+def test_everything_by_keyboard(sample: Watched) -> None:
+    page = sample.page
+    sample.press("/")
+    page.keyboard.type("relu1")
+    sample.press("Enter", "Shift+ArrowDown")
+    expect(page.get_by_role("heading", name="2 nodes selected")).to_be_visible()
+    sample.press("x")
+    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    sample.press("u", "Shift+F10")
+    menu = page.get_by_role("menu", name="2 nodes")
+    expect(menu.get_by_role("menuitem", name="Pin to")).to_be_focused()
+    sample.press("End")
+    expect(menu.get_by_role("menuitem", name="By name…")).to_be_focused()
+    sample.press("Home", "c")
+    expect(menu.get_by_role("menuitem", name="Cut")).to_be_focused()
+    sample.press("ArrowRight", "ArrowLeft")
+    expect(menu.get_by_role("menuitem", name="Cut")).to_be_focused()
+    sample.press("Home", "ArrowRight")
+    expect(page.get_by_role("menu", name="Pin to").get_by_role("menuitem").first).to_be_focused()
+    sample.press("Escape", "Escape")
+    expect(page.get_by_role("menu")).to_have_count(0)
+    expect(page.locator(".stage :focus")).to_have_attribute("data-name", "pool1")
+    sample.press("ContextMenu", "k", "Enter")
+    sample.press("k")
+    expect(page.get_by_role("button", name="Keep")).to_have_count(0)
+    expect(pins(sample)).to_contain_text("keep relu1 + pool1 together")
+
+
+def test_an_operator_is_found_and_decided_for_all_its_nodes(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=squeezenet")
+    page = watched.page
+    watched.press("/")
+    page.keyboard.type("conv")
+    every = page.get_by_role("option", name=re.compile(r"^all Conv"))
+    expect(every).to_contain_text("26")
+    watched.press("ArrowUp")
+    expect(every).to_have_attribute("aria-selected", "true")
+    watched.press("Shift+F10")
+    choose(watched, "Veto openvino")
+    expect(pins(watched)).to_contain_text("veto openvino for every Conv")
+    page.get_by_role("combobox", name="Find nodes").click()
+    every.click(button="right")
+    watched.idle()
+    choose(watched, "Select them")
+    expect(page.get_by_role("heading", name="26 nodes selected")).to_be_visible()
+
+
+def test_what_repeats_is_decided_everywhere_and_a_pattern_counts_as_one_types(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=bert")
+    page = watched.page
+    watched.press("/")
+    page.keyboard.type("softmax")
+    watched.press("Enter", "Shift+F10")
+    like = page.get_by_role("menuitem", name=re.compile(r"^All like this \(\d+\)$"))
+    count = int(re.sub(r"\D", "", like.inner_text()))
+    assert count > 1
+    watched.press("Escape", "Shift+F10", "End", "Enter")
+    dialog = page.get_by_role("dialog", name="Decide by name")
+    expect(dialog.get_by_role("status")).to_contain_text(f"{count} nodes")
+    dialog.get_by_role("textbox", name="Pattern").fill("no such*")
+    expect(dialog.get_by_role("status")).to_contain_text("no node")
+    expect(dialog.get_by_role("button", name="Try it")).to_be_disabled()
+    dialog.get_by_role("textbox", name="Pattern").fill("*oftmax*")
+    dialog.get_by_role("radio", name="Veto").click()
+    watched.press("Tab")
+    dialog.get_by_role("button", name="Try it").click()
+    watched.idle()
+    expect(page.get_by_role("tab", name="Pins 1")).to_be_visible()
+
+
+def test_single_keys_can_be_switched_off_for_good(sample: Watched) -> None:
+    page = sample.page
+    sample.press("?")
+    page.get_by_role("checkbox", name=re.compile("Single-key shortcuts")).uncheck()
+    sample.press("Escape")
+    page.reload()
+    sample.idle()
+    sample.node("relu1").click()
+    sample.press("v", "x", "?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("tab", name="Pins", exact=True)).to_be_visible()
+    sample.press("ArrowDown")
+    expect(page.locator('.stage [aria-pressed="true"]')).to_have_attribute("data-name", "pool1")
+    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_role("checkbox", name=re.compile("Single-key shortcuts")).check()
