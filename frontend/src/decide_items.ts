@@ -41,8 +41,8 @@ function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu
   const first = opened.graph.nodes[nodes[0] ?? 0];
   const only = (target: string): string => target;
   const items: MenuItem[] = [
-    { label: "Pin to", note: "p", items: byTarget(only, (target) => [pinNodes(names, target)]) },
-    { label: "Veto", note: "v", items: byTarget(only, (target) => [vetoNodes(names, target)]) },
+    { label: "Pin to", key: "p", items: byTarget(only, (target) => [pinNodes(names, target)]) },
+    { label: "Veto", key: "v", items: byTarget(only, (target) => [vetoNodes(names, target)]) },
     { label: nodes.length === 1 ? "Alone, exactly this, on" : "Exactly these as one, on", items: byTarget(only, (target) => [pinExactly(names, target)]) },
     ...(nodes.length > 1 ? [deciding("Keep together", () => [keepTogether(names)])] : []),
     ...cutItems(nodes),
@@ -66,7 +66,7 @@ function cutItems(nodes: readonly number[]): MenuItem[] {
     ...(out.length > 0 ? [deciding("After", () => out, { note: plural(out.length, "edge") })] : []),
     ...(into.length > 0 && out.length > 0 ? [deciding("All around", () => [...into, ...out], { note: plural(into.length + out.length, "edge") })] : []),
   ];
-  return sides.length > 0 ? [{ label: "Cut", note: "x", items: sides }] : [];
+  return sides.length > 0 ? [{ label: "Cut", key: "x", items: sides }] : [];
 }
 
 /** The same for all of the operator, and for everything that is alike. */

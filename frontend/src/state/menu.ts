@@ -4,8 +4,10 @@ import { signal } from "@preact/signals";
 
 export interface MenuItem {
   label: string;
-  /** Beside the label, such as a key. */
+  /** Beside the label, such as how many there are. */
   note?: string;
+  /** The key that does much the same. */
+  key?: string;
   /** A target whose badge stands before the label. */
   target?: string;
   /** A line is drawn above it. */

@@ -101,10 +101,11 @@ function Item({ item, isOpen, open, pointed, shut }: ItemProps): JSX.Element {
   return (
     <>
       {item.isApart && <div role="separator" />}
-      <button ref={button} type="button" role="menuitem" tabIndex={-1} aria-haspopup={item.items ? "menu" : undefined} aria-expanded={item.items ? isOpen : undefined} onClick={choose} onPointerEnter={pointed}>
+      <button ref={button} type="button" role="menuitem" tabIndex={-1} aria-keyshortcuts={item.key} aria-haspopup={item.items ? "menu" : undefined} aria-expanded={item.items ? isOpen : undefined} onClick={choose} onPointerEnter={pointed}>
         {item.target !== undefined && <Badge target={item.target} />}
         <span class="menu-label">{item.label}</span>
-        {item.note !== undefined && <kbd>{item.note}</kbd>}
+        {item.note !== undefined && <span class="muted">{item.note}</span>}
+        {item.key !== undefined && <kbd aria-hidden="true">{item.key}</kbd>}
         {item.items && <span aria-hidden="true">▸</span>}
       </button>
       {rect && item.items && <List label={item.label} items={item.items} place={{ left: rect.left, right: rect.right, top: rect.top - 5 }} back={back} />}
