@@ -116,13 +116,19 @@ def test_a_target_is_switched_off_and_the_accuracy_changed_on_trial(sample: Watc
     chip.click()
     sample.idle()
     assert target_of(sample, "relu1") == target
-    page.get_by_role("textbox", name="accuracy").fill("1e-9")
+    accuracy = page.get_by_role("textbox", name="accuracy")
+    accuracy.fill("1e-5")
     sample.press("Tab")
-    expect(page.get_by_role("alert")).to_contain_text("no target can take")
-    expect(page.get_by_role("textbox", name="accuracy")).to_have_value("")
-    page.get_by_role("textbox", name="accuracy").fill("1e-5")
+    expect(pins(sample)).to_contain_text(re.compile(r"accuracy 1e-5.*no effect: it forbids nothing", re.DOTALL))
+    accuracy.fill("1e-9")
     sample.press("Tab")
-    expect(pins(sample)).to_contain_text(re.compile(r"accuracy 1e-5.*no effect", re.DOTALL))
+    expect(pins(sample)).to_contain_text(re.compile(r"accuracy 1e-9.*costs", re.DOTALL))
+    accuracy.fill("little")
+    sample.press("Tab")
+    expect(accuracy).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("button", name="Remove: accuracy 1e-9").click()
+    sample.idle()
+    expect(accuracy).to_have_value("")
 
 
 def test_several_nodes_are_selected_and_pinned_by_mouse(sample: Watched, open_page: OpenPage) -> None:

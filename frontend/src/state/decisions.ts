@@ -213,7 +213,7 @@ function goToEntry(index: number): void {
     place.value = index;
     refusal.value = null;
     if (entry.run && entry.run.id !== keptRun.peek()?.id) showRun(entry.run);
-    if (entry.run) tried.value = entry.tried?.plan ?? null;
+    if (entry.run) tried.value = entry.tried;
     if (entry.tried && overlay.peek() === "search") overlay.value = "target";
     mirror();
     const before = entry.tried ? entry.run?.plan : shown;

@@ -2,7 +2,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
-import type { ApiError, PlanInfo, PlanPartition, RunSnapshot } from "../protocol";
+import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../protocol";
 import { during } from "../idle";
 import { hasEnded } from "../run_reducer";
 import { follow } from "../stream";
@@ -11,11 +11,13 @@ import { chosenTargets } from "./catalogue";
 /** The run that was opened or started, as the server keeps it; null where there is none. */
 export const keptRun = signal<RunSnapshot | null>(null);
 /** A plan on its costs that is looked at and not kept (yet): what if. */
-export const tried = signal<PlanInfo | null>(null);
+export const tried = signal<WhatIf | null>(null);
 /** The run that is shown: with the plan that is tried in place of its own, of which nothing is built or verified. */
 export const run = computed((): RunSnapshot | null => {
-  const [kept, plan] = [keptRun.value, tried.value];
-  return kept && plan ? { ...kept, plan, best_s: plan.total_s, verify: null, artifact: false } : kept;
+  const [kept, answer] = [keptRun.value, tried.value];
+  if (!kept || !answer?.plan) return kept;
+  const { plan, optimal } = answer;
+  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, artifact: false };
 });
 /** A request that failed (start, cancel, export): shown until it is put away. */
 export const runError = signal<ApiError | null>(null);

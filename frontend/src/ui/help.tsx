@@ -18,6 +18,10 @@ export function Help(): JSX.Element {
   return (
     <dialog ref={dialog} aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
       <h2 id="help-title">Keyboard</h2>
+      <label class="switch">
+        <input type="checkbox" checked={areKeysOn.value} onChange={(event) => (areKeysOn.value = event.currentTarget.checked)} /> Single-key shortcuts
+        <span class="muted"> (off: arrows, Enter, Esc and Menu still work)</span>
+      </label>
       <dl class="keys">
         {SHORTCUTS.map((one) => (
           <div key={one.shown}>
@@ -28,10 +32,6 @@ export function Help(): JSX.Element {
           </div>
         ))}
       </dl>
-      <label class="switch">
-        <input type="checkbox" checked={areKeysOn.value} onChange={(event) => (areKeysOn.value = event.currentTarget.checked)} /> Single-key shortcuts
-        <span class="muted"> (off: arrows, Enter, Esc and Menu still work)</span>
-      </label>
       <p class="muted">Drag or scroll to pan; ctrl and scroll, or pinch, to zoom. Shift and drag selects what it touches; shift or ctrl and click adds or takes away; right-click decides.</p>
       <form method="dialog">
         <span class="muted">{config.version !== "" && `Collage Explorer ${config.version}`}</span>
