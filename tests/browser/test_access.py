@@ -29,6 +29,12 @@ def test_axe_finds_no_fault(explorer: Explorer, open_page: OpenPage, scheme: str
     assert faults(watched) == [], "graph"
     watched.node("relu1").click()
     assert faults(watched) == [], "why"
+    watched.press("Shift+F10", "ArrowRight")
+    assert faults(watched) == [], "menu"
+    watched.press("Escape", "End", "Enter")
+    assert faults(watched) == [], "decide by name"
+    watched.press("Escape", "Shift+ArrowDown")
+    assert faults(watched) == [], "several nodes"
     watched.press("v")
     page.get_by_role("radio", name="Cost").click()
     for tab in ("Node", "Pins", "Partitions", "Costs", "Totals", "Compare", "Log"):
