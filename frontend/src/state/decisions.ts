@@ -55,6 +55,8 @@ export const isOtherAccuracy = computed(() => {
 export const termCount = computed(() => terms.value.groups.length + terms.value.off.length + (isOtherAccuracy.value ? 1 : 0));
 export const canUndo = computed(() => place.value > 0);
 export const canRedo = computed(() => place.value < entries.value.length - 1);
+/** The terms wait for the next run: there was no plan on known costs when they were decided. */
+export const isWaiting = computed(() => present.value?.run === null && termCount.value > 0);
 /** The answer to what is tried and neither kept nor discarded; null where nothing is. */
 export const trial = computed(() => present.value?.tried ?? null);
 /** The run of the decision before the present one that was kept; null where there is none. */

@@ -6,7 +6,6 @@ import { Drawer } from "./drawer";
 import { DropZone } from "./drop_zone";
 import { GraphView } from "./graph_view";
 import { Help } from "./help";
-import { MenuHost } from "./lazily";
 import { Panel } from "./panel";
 import { Strip } from "./strip";
 import { TopBar } from "./top_bar";
@@ -28,7 +27,6 @@ export function App(): JSX.Element {
         <Welcome />
       )}
       <Help />
-      <MenuHost />
       <DropZone />
     </div>
   );

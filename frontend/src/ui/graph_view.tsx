@@ -7,6 +7,7 @@ import { band, bandRect } from "../state/band";
 import { model } from "../state/model";
 import { fit, zoomStep } from "../state/view";
 import { FindBox } from "./find_box";
+import { MenuHost } from "./lazily";
 import { GroupMenu } from "./group_menu";
 import { Legend } from "./legend";
 import { NodeTip } from "./node_tip";
@@ -36,6 +37,7 @@ export function GraphView(): JSX.Element {
         <ZoomButtons />
       </div>
       <NodeTip />
+      <MenuHost />
     </main>
   );
 }

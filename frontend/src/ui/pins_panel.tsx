@@ -7,7 +7,7 @@ import { effectWords } from "../effect_words";
 import { plural } from "../format";
 import type { Effect } from "../protocol";
 import { candidateLabel } from "../state/candidates";
-import { isDeciding, isOtherAccuracy, refusal, setAccuracy, switchTarget, termCount, terms, trial, withdraw, type Refusal } from "../state/decisions";
+import { isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, trial, withdraw, type Refusal } from "../state/decisions";
 import { effects } from "../state/effects";
 import { model } from "../state/model";
 import { point, selectNodes } from "../state/navigation";
@@ -20,7 +20,7 @@ export function PinsPanel(): JSX.Element {
   const known = effects.value;
   return (
     <>
-      {!run.value?.plan && <p class="muted">They take effect with the next run.</p>}
+      {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
       <ul class="pins">
         {groups.map((group, i) => (
           <Item key={JSON.stringify(group)} words={groupWords(group)} effect={known?.groups[i]} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
