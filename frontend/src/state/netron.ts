@@ -6,10 +6,13 @@ import { config } from "../config";
 import type { Picked } from "../netron/inside";
 import { goTo } from "./navigation";
 import { model } from "./model";
-import { partitions, run } from "./run";
-import { selection } from "./selection";
+import { keptRun } from "./run";
+import { selectedNodes } from "./selected";
 
 export type NetronChoice = { kind: "original" } | { kind: "partitioned" } | { kind: "partition"; id: string };
+
+/** Those of the kept plan: a plan that is only tried has no files. */
+export const keptPartitions = computed(() => keptRun.value?.plan?.partitions ?? []);
 
 /** What was asked for; null for the partitioned model where there is one. */
 const asked = signal<NetronChoice | null>(null);
@@ -17,8 +20,8 @@ const asked = signal<NetronChoice | null>(null);
 /** What is shown: what was asked for, as long as the plan has it. */
 export const netronChoice = computed((): NetronChoice => {
   const wanted = asked.value;
-  if (wanted?.kind === "original" || partitions.value.length === 0) return { kind: "original" };
-  return wanted?.kind === "partition" && partitions.value.some((one) => one.id === wanted.id) ? wanted : { kind: "partitioned" };
+  if (wanted?.kind === "original" || keptPartitions.value.length === 0) return { kind: "original" };
+  return wanted?.kind === "partition" && keptPartitions.value.some((one) => one.id === wanted.id) ? wanted : { kind: "partitioned" };
 });
 
 export function showInNetron(choice: NetronChoice): void {
@@ -40,15 +43,15 @@ export interface NetronModel {
 
 /** The file that is meant; null before a model is open. */
 export const netronModel = computed((): NetronModel | null => {
-  const [opened, current, choice] = [model.value, run.value, netronChoice.value];
+  const [opened, current, choice] = [model.value, keptRun.value, netronChoice.value];
   if (!opened) return null;
   const { id, name, nodes, folded } = opened.info;
   if (choice.kind === "original" || !current) {
     return made(`models/${id}`, `${name}.onnx`, nodes + folded, () => api.originalOnnx(id));
   }
   if (choice.kind === "partitioned") return made(`runs/${current.id}`, `${name}-partitioned.onnx`, nodes, () => api.partitionedOnnx(current.id));
-  const place = partitions.value.findIndex((one) => one.id === choice.id);
-  const size = partitions.value[place]?.nodes.length ?? 0;
+  const place = keptPartitions.value.findIndex((one) => one.id === choice.id);
+  const size = keptPartitions.value[place]?.nodes.length ?? 0;
   return made(`runs/${current.id}/partitions/${choice.id}`, `${name}-partition-${place + 1}.onnx`, size, () => api.partitionOnnx(current.id, choice.id));
 });
 
@@ -66,9 +69,7 @@ export function netronLink({ address, name }: NetronModel): string {
 /** The tensors that the selected nodes make: by these a node is known in every form of the model. */
 export const selectedTensors = computed((): ReadonlySet<string> => {
   const nodes = model.value?.graph.nodes ?? [];
-  const chosen = selection.value;
-  const ids = chosen.kind === "box" ? [chosen.box] : chosen.kind === "partition" ? (partitions.value.find((one) => one.id === chosen.id)?.nodes ?? []) : [];
-  return new Set(ids.flatMap((id) => nodes[id]?.outputs.map((output) => output.name) ?? []));
+  return new Set(selectedNodes.value.flatMap((id) => nodes[id]?.outputs.map((output) => output.name) ?? []));
 });
 
 /** The node that was selected in Netron; one that folding took away is found in the node that absorbed it. */

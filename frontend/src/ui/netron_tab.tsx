@@ -8,8 +8,7 @@ import { plural } from "../format";
 import { begin } from "../idle";
 import { openInside, type Inside } from "../netron/inside";
 import type { ApiError } from "../protocol";
-import { follow, netronAddress, netronChoice, netronLink, netronModel, NETRON_NODES, selectedTensors, showInNetron, type NetronModel } from "../state/netron";
-import { partitions } from "../state/run";
+import { keptPartitions, follow, netronAddress, netronChoice, netronLink, netronModel, NETRON_NODES, selectedTensors, showInNetron, type NetronModel } from "../state/netron";
 import { ErrorCard } from "./parts";
 
 export function NetronTab(): JSX.Element {
@@ -40,10 +39,10 @@ function ModelChoice(): JSX.Element {
   return (
     <select aria-label="Model in Netron" value={value} onChange={(event) => choose(event.currentTarget.value)}>
       <option value="original">Original</option>
-      {partitions.value.length > 0 && <option value="partitioned">Partitioned</option>}
-      {partitions.value.length > 0 && (
+      {keptPartitions.value.length > 0 && <option value="partitioned">Partitioned</option>}
+      {keptPartitions.value.length > 0 && (
         <optgroup label="Partitions">
-          {partitions.value.map((one, i) => (
+          {keptPartitions.value.map((one, i) => (
             <option key={one.id} value={one.id}>
               {`${i + 1}: ${one.target}, ${plural(one.nodes.length, "node")}`}
             </option>
