@@ -9,6 +9,7 @@ import gzip
 import json
 import time
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -110,6 +111,13 @@ class Reader:
         except zlib.error:
             self._is_damaged = True
         return plain
+
+
+def newest_decisions(folder: Path, most: int) -> tuple[list[Numbered], bool]:
+    """The newest `most` decisions in the journal in `folder`, and whether there were more."""
+    with closing(Reader(folder)) as reader:
+        kept = deque((item for item in reader.items() if not is_thinnable(item.event["type"])), maxlen=most + 1)
+    return list(kept)[-most:], len(kept) > most
 
 
 def lines(folder: Path) -> Iterator[bytes]:

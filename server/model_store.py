@@ -75,6 +75,17 @@ class ModelStore:
             error.message = error.message.replace(f"{path.parent}/", "")
             raise
 
+    def open_again(self, model: str) -> tuple[ModelInfo, bool]:
+        """Open what lies where the file of `model` lay, with the shapes that were fixed.
+
+        Raises:
+            CollageError: there is no such model (404), or what lies there cannot be opened.
+        """
+        meta = _meta(_folder(model))
+        if meta["sample"]:
+            return self.open_sample(meta["sample"], meta["shapes"])
+        return self.open_path(Path(meta["files"][0]["path"]), meta["shapes"])
+
     @contextmanager
     def incoming(self) -> Iterator[Path]:
         """A folder for a model that is being opened; gone afterwards."""

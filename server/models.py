@@ -81,8 +81,10 @@ def get_groups(model: str) -> Response:
 
 
 def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
-    if (body.sample is None) == (body.path is None):
-        raise Problem(400, "invalid", "exactly one of 'sample' and 'path' is expected", "docs/api.md shows what is expected")
+    if sum(given is not None for given in (body.sample, body.path, body.again)) != 1:
+        raise Problem(400, "invalid", "exactly one of 'sample', 'path' and 'again' is expected", "docs/api.md shows what is expected")
+    if body.again is not None:
+        return services().models.open_again(body.again)
     if body.sample is not None:
         sample = samples.find_sample(body.sample)
         if sample is None:

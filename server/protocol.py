@@ -285,18 +285,20 @@ class FoldedNodeJson:
 
 @dataclass(frozen=True)
 class OpenModel:
-    """JSON body of ``POST /api/v1/models``: exactly one of `sample` and `path`; answered with a `ModelInfo`.
+    """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
 
     An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
     ``shapes`` as JSON text.
 
     Attributes:
         path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+        again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
         shapes: Input name to shape, such as ``{"x": [1, 3, 224, 224]}``.
     """
 
     sample: str | None = None
     path: str | None = None
+    again: str | None = None
     shapes: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -693,6 +695,15 @@ class RunConvergence:
 
     run: str
     points: list[ConvergencePoint]
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """``GET /api/v1/runs/<id>/log``: the newest decisions of a run, in order; `is_cut` says that there were more."""
+
+    run: str
+    items: list[Numbered]
+    is_cut: bool
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,21 @@ from .config import ServerConfig
 from .errors import Problem, not_found, refused
 from .follower import follow
 from .jobs import JobPool
+from .journal import newest_decisions
 from .model_store import ModelStore
-from .protocol import BaselinePlan, RunConvergence, RunMarks, RunRequest, RunRules, RunSnapshot, RunSpec, RunState, RunSummary, TargetCounts
+from .protocol import (
+    BaselinePlan,
+    RunConvergence,
+    RunLog,
+    RunMarks,
+    RunRequest,
+    RunRules,
+    RunSnapshot,
+    RunSpec,
+    RunState,
+    RunSummary,
+    TargetCounts,
+)
 from .recorded import Recorded
 from .run_marks import change_marks
 from .run_state import ACTIVE, Nodes, plan_info
@@ -37,6 +50,7 @@ SEARCH_WAIT_S = 0.5
 """How long an answer waits for a run that only searches."""
 
 CANCEL_WAIT_S = 2.0
+LOG_ITEMS = 5000
 SESSIONS_KEPT = 8
 """Ended runs whose newest events stay in memory."""
 
@@ -235,6 +249,20 @@ class RunService:
         folder = run_store.run_folder(run)
         change_marks(folder, change)
         return run_store.with_marks(folder, run_store.summary(snapshot))
+
+    def log(self, run: str) -> RunLog:
+        """What the run has told so far.
+
+        Raises:
+            Problem: there is no such run (404).
+        """
+        self.get(run)
+        with self._lock:
+            session = self._sessions.get(run)
+        if session is not None:
+            session.write()
+        items, is_cut = newest_decisions(run_store.run_folder(run), LOG_ITEMS)
+        return RunLog(run, items, is_cut)
 
     def convergence(self, run: str) -> RunConvergence:
         """How the run came to its total.

@@ -102,6 +102,11 @@ def get_events(run: str) -> Response:
     return Response(journal.lines(run_store.run_folder(run)), mimetype="application/x-ndjson")
 
 
+@blueprint.get("/runs/<run>/log")
+def get_log(run: str) -> Response:
+    return answer(services().runs.log(run))
+
+
 @blueprint.post("/runs/<run>/artifact")
 def build_artifact(run: str) -> Response:
     snapshot, is_needed = services().runs.build(run)

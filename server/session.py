@@ -79,6 +79,11 @@ class Session:
                 self._ended.set()
         self._wake()
 
+    def write(self) -> None:
+        """Have everything in the journal that was told so far."""
+        with self._lock:
+            self._journal.flush(late=True)
+
     def _take(self, item: Numbered, size: int) -> None:
         self._snapshot = apply(self._snapshot, item, self._nodes)
         self._ring.add(item, size)

@@ -217,18 +217,20 @@ export interface FoldedNodeJson {
 }
 
 /**
- * JSON body of `POST /api/v1/models`: exactly one of `sample` and `path`; answered with a `ModelInfo`.
+ * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
  *
  * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
  * `shapes` as JSON text.
  *
  * Attributes:
  *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+ *     again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
  *     shapes: Input name to shape, such as `{"x": [1, 3, 224, 224]}`.
  */
 export interface OpenModel {
   sample?: string | null;
   path?: string | null;
+  again?: string | null;
   shapes?: Record<string, number[]>;
 }
 
@@ -586,6 +588,13 @@ export interface RunList {
 export interface RunConvergence {
   run: string;
   points: ConvergencePoint[];
+}
+
+/** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */
+export interface RunLog {
+  run: string;
+  items: Numbered[];
+  is_cut: boolean;
 }
 
 /**

@@ -65,6 +65,18 @@ async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
   await advance(id, entry);
 }
 
+const listeners = new Map<string, Set<(batch: Batch) => void>>();
+
+/** Hear every batch of a run that is followed, as it comes, until what is returned is called. */
+export function listen(id: string, heard: (batch: Batch) => void): () => void {
+  const all = listeners.get(id) ?? new Set();
+  listeners.set(id, all.add(heard));
+  return () => {
+    all.delete(heard);
+    if (all.size === 0) listeners.delete(id);
+  };
+}
+
 const subscribed = new Set<string>();
 
 async function subscribe(id: string, entry: Followed): Promise<void> {
@@ -119,5 +131,6 @@ function received(batch: Batch): void {
   entry.feed = withBatch(entry.feed, batch);
   const after = entry.feed.snapshot;
   if (after && after !== before) entry.changed(after);
+  for (const heard of listeners.get(batch.run) ?? []) heard(batch);
   if (needsSnapshot(entry.feed)) void advance(batch.run, entry);
 }

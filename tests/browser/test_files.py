@@ -14,10 +14,12 @@ from .conftest import OpenPage
 from .explorer import Explorer, Watched
 
 
-def write_model(folder: Path, width: int | str = 64, external: bool = False) -> list[Path]:
-    """MatMul and Relu on an input of (1, `width`); its files."""
+def write_model(folder: Path, width: int | str = 64, external: bool = False, *, bias: bool = False) -> list[Path]:
+    """MatMul and Relu on an input of (1, `width`), with a node more in between where it has a `bias`; its files."""
     weight = numpy_helper.from_array(np.random.default_rng(0).standard_normal((64, 32), dtype=np.float32), "weight")
-    nodes = [helper.make_node("MatMul", ["x", "weight"], ["y"], "dense"), helper.make_node("Relu", ["y"], ["z"], "act")]
+    nodes = [helper.make_node("MatMul", ["x", "weight"], ["y"], "dense"), helper.make_node("Relu", ["b" if bias else "y"], ["z"], "act")]
+    if bias:
+        nodes.insert(1, helper.make_node("Sigmoid", ["y"], ["b"], "bias"))
     tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [1, width]), ("z", [1, 32]))]
     graph = helper.make_graph(nodes, "tiny", tensors[:1], tensors[1:], [weight])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

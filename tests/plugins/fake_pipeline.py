@@ -28,6 +28,7 @@ from collage_core.events import (
     Note,
     PhaseEnded,
     PhaseStarted,
+    PlanConsidered,
     PlanImproved,
     SearchProgress,
     Verified,
@@ -194,6 +195,45 @@ def _wait(options: Options, emit: Emit) -> RunRecord:
     return _fast(options, emit)
 
 
+def _stages(options: Options, emit: Emit) -> RunRecord:
+    """A run over a model of six nodes that goes on, stage by stage, when somebody puts a file there."""
+    first, cost = options.targets[0], {"seconds": 4e-4, "source": "measured", "stage": "", "reason": ""}
+
+    def until(name: str) -> None:
+        while not (options.out.parent / name).exists():
+            time.sleep(0.01)
+
+    emit(PhaseStarted("candidates"))
+    emit(CandidatesFound(first, 9, 7, 2))
+    emit(PhaseEnded("candidates", 0.25))
+    emit(PhaseStarted("costs"))
+    emit(PlanConsidered(5e-4, None, ((first, (0, 2), False), (first, (3, 5), False))))
+    emit(CandidateBuilding(first, "c0", "Conv+Add+Relu", (0, 2), 0, 4))
+    until("go1")
+    emit(CandidateCosted(first, ("c0",), "Conv+Add+Relu", cost, False, 1, 4, 1.9, 400.0))
+    emit(PlanConsidered(6e-4, 9e-4, ((first, (0, 2), True), (first, (3, 5), False))))
+    emit(CandidateBuilding(first, "c1", "MaxPool+Flatten+MatMul", (3, 5), 1, 4, 400.0))
+    until("go2")
+    emit(
+        CandidateCosted(
+            first,
+            ("c1",),
+            "MaxPool",
+            {**cost, "seconds": None, "source": "invalid", "stage": "build", "reason": "no linker"},
+            False,
+            2,
+            4,
+            0.5,
+        )
+    )
+    emit(PhaseEnded("costs", 3.5))
+    emit(PhaseStarted("search"))
+    emit(SearchProgress(1200, 5000, 70, 2, 6, 7e-4, 9e-4))
+    until("go3")
+    emit(PhaseEnded("search", 1.0))
+    return _fast(options, emit)
+
+
 def _hang(options: Options, emit: Emit) -> RunRecord:
     child = subprocess.Popen(["sleep", "600"], start_new_session=True)
     _write(options.out, _record(options))
@@ -244,6 +284,7 @@ def _flood(options: Options, emit: Emit) -> RunRecord:
 BEHAVIOURS: dict[str, Callable[[Options, Emit], RunRecord]] = {
     "fast": _fast,
     "wait": _wait,
+    "stages": _stages,
     "hang": _hang,
     "crash": _crash,
     "exit": _exit,

@@ -53,6 +53,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("DELETE", "/api/v1/runs/nothing", None, 404, "unknown_run"),
     ("PATCH", "/api/v1/runs/nothing", {"is_starred": True}, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/convergence", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/log", None, 404, "unknown_run"),
     ("POST", "/api/v1/runs/nothing/cancel", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/candidates?node=0", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/candidates", None, 404, "unknown_run"),

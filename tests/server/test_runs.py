@@ -59,6 +59,26 @@ def test_events_are_kept_and_numbered(live: Live, done: dict[str, Any]) -> None:
     assert progress["best_s"] is None, "infinity is no JSON"
 
 
+def test_the_log_has_the_decisions(live: Live, model: str, done: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    log = live.get(f"runs/{done['id']}/log")
+    types = [item["event"]["type"] for item in log["items"]]
+    assert (types[0], types[-1], log["is_cut"]) == ("RunStateChanged", "RunStateChanged", False)
+    assert {"CandidateCosted", "Note", "Verified"} <= set(types)
+    assert not {"CandidateBuilding", "SearchProgress"} & set(types)
+    clocks = [item["at_s"] for item in log["items"]]
+    assert clocks == sorted(clocks)
+    monkeypatch.setattr("collage_server.run_service.LOG_ITEMS", 3)
+    cut = live.get(f"runs/{done['id']}/log")
+    assert (cut["items"], cut["is_cut"]) == (log["items"][-3:], True)
+
+
+def test_the_log_of_a_run_that_goes_on_is_up_to_date(live: Live, model: str) -> None:
+    run = live.start(model, "hang")["id"]
+    until(lambda: len(live.get(f"runs/{run}")["notes"]) == 2)
+    assert live.get(f"runs/{run}/log")["items"][-1]["event"]["text"].startswith("child")
+    live.post(f"runs/{run}/cancel")
+
+
 def test_candidates(live: Live, done: dict[str, Any]) -> None:
     got = live.get(f"runs/{done['id']}/candidates?node=1")
     assert (got["node"], got["candidates"][0]["id"], got["candidates"][0]["cost"]["seconds"]) == (1, "c0", None)

@@ -1,4 +1,4 @@
-// Files that leave the page: an address to fetch, or text that the page made itself.
+// What leaves the page: a file at an address, or a text of its own, as a file or by the clipboard.
 
 /** Let the browser save what lies at an address; `name` only where the server gives none. */
 export function save(address: string, name = ""): void {
@@ -15,4 +15,22 @@ export function saveText(name: string, type: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   save(address, name.replace(/[^\w.-]+/g, "_"));
   setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+/** Copy a text; whether that went well. Where the page did not come over a secure connection, there is only the old way. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    const focused = document.activeElement;
+    document.body.append(field);
+    field.select();
+    const isCopied = document.execCommand("copy");
+    field.remove();
+    if (focused instanceof HTMLElement) focused.focus();
+    return isCopied;
+  }
 }

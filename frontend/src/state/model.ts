@@ -27,7 +27,7 @@ export interface OpenedModel {
 const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
 
 /** What was asked to be opened: kept so that it can be tried again with shapes. */
-export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string };
+export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string };
 
 export type ModelState =
   | { kind: "empty" }
@@ -88,6 +88,8 @@ function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
       return api.upload(source.files, shapes);
     case "id":
       return api.model(source.id);
+    case "again":
+      return api.openModel({ again: source.id });
   }
 }
 
@@ -107,6 +109,7 @@ function nameOf(source: Source): string {
     case "files":
       return source.files.map((file) => file.name).join(", ");
     case "id":
+    case "again":
       return "the model";
   }
 }

@@ -26,7 +26,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
 };
 
 /** Tabs with a long table of their own: higher, and it is the table that scrolls. */
-const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "compare", "netron"]);
+const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "compare", "netron", "log"]);
 
 function tabItems(): TabItem<DrawerTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;

@@ -11,6 +11,7 @@ import { MenuHost } from "./lazily";
 import { GroupMenu } from "./group_menu";
 import { Legend } from "./legend";
 import { NodeTip } from "./node_tip";
+import { Notices } from "./notices";
 import { OverlayMenu } from "./overlay_menu";
 
 export function GraphView(): JSX.Element {
@@ -29,6 +30,7 @@ export function GraphView(): JSX.Element {
         <OverlayMenu />
         <FindBox />
       </div>
+      <Notices />
       <div class="over bottom-left">
         <Legend />
         <GroupMenu />

@@ -36,7 +36,7 @@ export function Now({ run }: { run: RunSnapshot }): JSX.Element {
   const left = leftS(run, nowS.value);
   const [pace, isMeasuring] = [paceWords(run), phaseOf(run) === "costs"];
   return (
-    <div class="now">
+    <div class="doing">
       <p>
         <span class="now-words">{doingWords(run)}</span>
         {left !== null && left >= 1 && <span class="muted">{` · about ${elapsed(left)} of measuring left`}</span>}

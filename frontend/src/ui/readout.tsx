@@ -13,7 +13,7 @@ export function Readout(): JSX.Element | null {
   const current = run.value;
   return (
     <span class="readout" aria-live="polite">
-      {connection.value === "disconnected" && <span class="warn">disconnected; the run goes on</span>}
+      {connection.value === "disconnected" && <span class="warn">disconnected</span>}
       {isDeciding.value && <span class="muted">searching again…</span>}
       {current && <RunWords run={current} />}
     </span>

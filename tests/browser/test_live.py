@@ -1,0 +1,233 @@
+"""A run as it happens, on a real server with a pipeline that does what its target's name says: stages, floods, a server that dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from collage_server import run_store
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from playwright.sync_api import Locator, Page, expect
+
+from tests.server.live import Live, serve
+
+from .conftest import OpenPage
+from .explorer import Watched
+from .test_files import write_model
+
+ROOT = Path(__file__).resolve().parents[2]
+NODES = ["add1", "relu1", "pool1"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("live")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLLAGE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def live(home: Path) -> Iterator[Live]:
+    app, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    yield from serve(app)
+    app.extensions["collage"].close()
+
+
+@pytest.fixture(scope="module")
+def model(live: Live) -> str:
+    return str(live.post("models", {"sample": "mini_mnist"})["id"])
+
+
+def go(run: str, stage: str) -> None:
+    (run_store.run_folder(run) / stage).touch()
+
+
+def phases(page: Page) -> Locator:
+    return page.get_by_role("list", name="Phases")
+
+
+def row(page: Page) -> list[str]:
+    """The counts of the one target: found, distinct, built, measured, failed, from cache, spared, rejected."""
+    return page.get_by_role("table", name="Counts").locator("tbody td").all_inner_texts()
+
+
+def spoken(watched: Watched) -> list[str]:
+    return [watched.node(node).get_attribute("aria-label") or "" for node in NODES]
+
+
+def test_a_run_as_it_happens(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.start(model, "stages")["id"]
+    watched = open_page(f"{live.address}?model={model}&run={run}&overlay=search")
+    page, now = watched.page, watched.page.locator(".doing")
+    expect(now).to_contain_text("Building and timing Conv + Add + Relu for stages, 0 of 4 known")
+    expect(phases(page).locator('[aria-current="step"]')).to_contain_text("costs")
+    expect(phases(page)).to_contain_text(re.compile(r"candidates\s+done\s*0.3 s|candidates\s+done\s*0.2 s"))
+    watched.idle()
+    conv, relu, pool = spoken(watched)
+    assert "stages is being built and timed" in conv
+    assert "stages is being built and timed" in relu
+    assert "stages in the plan that is considered, not measured yet" in pool
+    assert row(page) == ["9", "7", "0", "0", "0", "0", "0", "2"]
+    expect(page.get_by_text("estimated bound")).to_be_visible()
+
+    go(run, "go1")
+    expect(now).to_contain_text(re.compile(r"1 of 4 known · about 6 min \d\d s of measuring left · a trial takes 1.9 s with stages"))
+    expect(page.locator(".best")).to_contain_text(re.compile(r"0.90 ms\s*estimated bound\s*0.60 ms"))
+    page.reload()
+    late = open_page(page.url)
+    for one in (watched, late):
+        one.idle()
+        expect(one.page.locator(".doing")).to_contain_text("1 of 4 known · about 6 min")
+        assert row(one.page) == ["9", "7", "1", "1", "0", "0", "0", "2"]
+        assert "stages in the plan that is considered" in spoken(one)[0]
+        assert "stages is being built and timed" in spoken(one)[2]
+        expect(one.page.locator("svg.convergence")).to_have_attribute("aria-label", re.compile(r"Best total 0.90 ms"))
+
+    go(run, "go2")
+    for one in (watched, late):
+        expect(one.page.locator(".doing")).to_contain_text("Searching: 1,200 states taken, 2 of 6 nodes covered by the newest")
+        one.idle()
+        assert row(one.page) == ["9", "7", "1", "1", "1", "0", "5", "2"]
+        expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+done\s*3.5 s"))
+        assert "; covered" in spoken(one)[0]
+    go(run, "go3")
+    for one in (watched, late):
+        expect(one.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+        one.idle()
+        expect(phases(one.page).locator('[aria-current="step"]')).to_have_count(0)
+        expect(one.page.locator(".doing")).to_have_count(0)
+
+
+def test_cancelling_keeps_what_was_measured(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.start(model, "stages")["id"]
+    go(run, "go1")
+    watched = open_page(f"{live.address}?model={model}&run={run}")
+    expect(watched.page.locator(".doing")).to_contain_text("1 of 4 known")
+    watched.page.get_by_role("button", name="Cancel").click()
+    expect(watched.page.get_by_text("Cancelled. 1 measured cost is kept: the next run goes on from there.")).to_be_visible()
+    expect(watched.page.get_by_role("button", name="Run again")).to_be_visible()
+    expect(phases(watched.page)).to_contain_text(re.compile(r"costs\s+was stopped"))
+
+
+def test_the_log_is_filtered_and_copied(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.start(model, "stages")["id"]
+    watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
+    page = watched.page
+    page.get_by_role("tab", name="Log").click()
+    lines = page.get_by_role("list", name="Log").get_by_role("listitem")
+    expect(lines.first).to_contain_text("the run is queued")
+    expect(lines.last).to_contain_text("building and measuring candidates")
+    for stage in ("go1", "go2", "go3"):
+        go(run, stage)
+    expect(lines.last).to_contain_text("the run is done")
+    said = lines.all_inner_texts()
+    assert next(text for text in said if "Add+Relu" in text).endswith("stages Conv+Add+Relu: 0.40 ms measured, trial of 1.9 s (1 of 4)")
+    page.get_by_label("Level").select_option("warnings and errors")
+    page.get_by_label("Phase").select_option("costs")
+    page.get_by_label("Text").fill("linker")
+    expect(lines).to_have_count(1)
+    expect(lines).to_contain_text("warning: stages MaxPool: build, no linker")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("status").filter(has_text="1 copied")).to_be_visible()
+    copied = page.evaluate("() => navigator.clipboard.readText()").split("\t")
+    assert copied[1:] == ["costs", "warning", "stages MaxPool: build, no linker, trial of 0.5 s (2 of 4)"]
+    page.reload()
+    watched.idle()
+    page.get_by_role("tab", name="Log").click()
+    watched.idle()
+    assert lines.all_inner_texts() == said, "in the same order, from the server"
+
+
+GO_TO = """(run) => {
+    history.pushState(null, '', location.search.replace(/run=[^&]*/, `run=${run}`));
+    dispatchEvent(new PopStateEvent('popstate'));
+}"""
+HEAP = "HeapProfiler.collectGarbage"
+WATCH = """() => { window.__longest = 0;
+    new PerformanceObserver((list) => { for (const one of list.getEntries()) window.__longest = Math.max(window.__longest, one.duration); })
+        .observe({ type: 'longtask' }); }"""
+
+
+def test_a_hundred_thousand_states_leave_the_memory_as_it_was(
+    live: Live, model: str, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def heap_bytes() -> int:
+        session.send(HEAP)
+        return int(page.evaluate("() => performance.memory.usedJSHeapSize"))
+
+    first = live.ended(live.start(model, "flood")["id"])["id"]
+    watched = open_page(f"{live.address}?model={model}&run={first}&overlay=search")
+    page = watched.page
+    session = page.context.new_cdp_session(page)
+    before = heap_bytes()
+    run = live.start(model, "flood")["id"]
+    page.evaluate(WATCH)
+    page.evaluate(GO_TO, run)
+    end = live.ended(run)
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    watched.idle()
+    assert f"run={run}" in page.url
+    expect(page.locator(".best")).to_contain_text("10.0 ms")
+    assert end["seq"] > 1000
+    assert heap_bytes() - before < 8 << 20
+    with capsys.disabled():
+        print(f"\nlongest task while 100,000 states went by: {page.evaluate('() => window.__longest'):.0f} ms", end=" ")
+
+
+def server(home: Path, port: int = 0) -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, str(ROOT / "tests" / "plugins" / "fake_server.py"), str(port)]
+    environment = {**os.environ, "COLLAGE_HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Path, open_page: OpenPage) -> None:
+    process, address = server(home)
+    answer = requests.post(f"{address}api/v1/runs", json={"model": model, "targets": ["stages"]}, timeout=30)
+    run = answer.json()["id"]
+    go(run, "go1")
+    pages = [open_page(f"{address}?model={model}&run={run}") for _ in range(2)]
+    for one in pages:
+        expect(one.page.locator(".doing")).to_contain_text("1 of 4 known")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    for one in pages:
+        expect(one.page.get_by_text("Disconnected.", exact=True)).to_be_visible()
+        expect(one.page.locator(".doing")).to_contain_text("1 of 4 known")
+    process, again = server(home, int(address.rsplit(":", 1)[1].strip("/")))
+    assert again == address
+    for one in pages:
+        expect(one.page.get_by_role("alert")).to_contain_text("the server was stopped while the run was under way")
+        expect(one.page.get_by_role("alert")).to_contain_text("1 measured cost is kept")
+        expect(one.page.get_by_text("Disconnected.", exact=True)).to_have_count(0)
+        expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+was stopped"))
+    process.kill()
+    process.communicate()
+
+
+def test_a_model_whose_file_has_changed_is_opened_anew(live: Live, tmp_path: Path, open_page: OpenPage) -> None:
+    (path,) = write_model(tmp_path)
+    model = live.post("models", {"path": str(path)})["id"]
+    watched = open_page(f"{live.address}?model={model}")
+    page = watched.page
+    changed = page.get_by_text("The model's file has changed")
+    page.evaluate("() => dispatchEvent(new Event('focus'))")
+    watched.idle()
+    expect(changed).to_have_count(0)
+    write_model(tmp_path, width=64, external=False, bias=True)
+    page.evaluate("() => dispatchEvent(new Event('focus'))")
+    expect(changed).to_be_visible()
+    page.get_by_role("button", name="Open it anew").click()
+    expect(watched.node("bias")).to_be_visible()
+    expect(changed).to_have_count(0)
+    assert f"model={model}" not in page.url
