@@ -47,9 +47,11 @@ const looked = computed((): RunSnapshot | null => {
 /** Keep the replay in step with the run and the step. */
 export function watchReplay(): void {
   effect(() => {
-    const id = run.value?.id;
+    const current = run.value;
+    const id = current?.id;
     if (id === shownRun) return;
-    if (shownRun !== undefined && overlay.peek() === "search") overlay.value = "target";
+    const isGoing = current !== null && !hasEnded(current);
+    if (shownRun !== undefined && overlay.peek() === "search" && !isGoing) overlay.value = "target";
     shownRun = id;
     reset(null);
   });

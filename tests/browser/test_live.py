@@ -47,6 +47,14 @@ def model(live: Live) -> str:
     return str(live.post("models", {"sample": "mini_mnist"})["id"])
 
 
+@pytest.fixture
+def run(live: Live, model: str) -> Iterator[str]:
+    """A run that waits, stage by stage."""
+    started = live.start(model, "stages")["id"]
+    yield started
+    live.post(f"runs/{started}/cancel")
+
+
 def go(run: str, stage: str) -> None:
     (run_store.run_folder(run) / stage).touch()
 
@@ -64,11 +72,10 @@ def spoken(watched: Watched) -> list[str]:
     return [watched.node(node).get_attribute("aria-label") or "" for node in NODES]
 
 
-def test_a_run_as_it_happens(live: Live, model: str, open_page: OpenPage) -> None:
-    run = live.start(model, "stages")["id"]
+def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}&overlay=search")
     page, now = watched.page, watched.page.locator(".doing")
-    expect(now).to_contain_text("Building and timing Conv + Add + Relu for stages, 0 of 4 known")
+    expect(now).to_contain_text("Building and timing Conv + Relu for stages, 0 of 4 known")
     expect(phases(page).locator('[aria-current="step"]')).to_contain_text("costs")
     expect(phases(page)).to_contain_text(re.compile(r"candidates\s+done\s*0.3 s|candidates\s+done\s*0.2 s"))
     watched.idle()
@@ -98,7 +105,9 @@ def test_a_run_as_it_happens(live: Live, model: str, open_page: OpenPage) -> Non
         one.idle()
         assert row(one.page) == ["9", "7", "1", "1", "1", "0", "5", "2"]
         expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+done\s*3.5 s"))
-        assert "; covered" in spoken(one)[0]
+        conv, _, pool = spoken(one)
+        assert "; covered" in conv
+        assert "the first node that is not covered" in pool
     go(run, "go3")
     for one in (watched, late):
         expect(one.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
@@ -107,8 +116,7 @@ def test_a_run_as_it_happens(live: Live, model: str, open_page: OpenPage) -> Non
         expect(one.page.locator(".doing")).to_have_count(0)
 
 
-def test_cancelling_keeps_what_was_measured(live: Live, model: str, open_page: OpenPage) -> None:
-    run = live.start(model, "stages")["id"]
+def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     go(run, "go1")
     watched = open_page(f"{live.address}?model={model}&run={run}")
     expect(watched.page.locator(".doing")).to_contain_text("1 of 4 known")
@@ -118,8 +126,7 @@ def test_cancelling_keeps_what_was_measured(live: Live, model: str, open_page: O
     expect(phases(watched.page)).to_contain_text(re.compile(r"costs\s+was stopped"))
 
 
-def test_the_log_is_filtered_and_copied(live: Live, model: str, open_page: OpenPage) -> None:
-    run = live.start(model, "stages")["id"]
+def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page
     page.get_by_role("tab", name="Log").click()
@@ -130,7 +137,7 @@ def test_the_log_is_filtered_and_copied(live: Live, model: str, open_page: OpenP
         go(run, stage)
     expect(lines.last).to_contain_text("the run is done")
     said = lines.all_inner_texts()
-    assert next(text for text in said if "Add+Relu" in text).endswith("stages Conv+Add+Relu: 0.40 ms measured, trial of 1.9 s (1 of 4)")
+    assert next(text for text in said if "Conv+Relu" in text).endswith("stages Conv+Relu: 0.40 ms measured, trial of 1.9 s (1 of 4)")
     page.get_by_label("Level").select_option("warnings and errors")
     page.get_by_label("Phase").select_option("costs")
     page.get_by_label("Text").fill("linker")

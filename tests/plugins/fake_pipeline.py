@@ -207,12 +207,12 @@ def _stages(options: Options, emit: Emit) -> RunRecord:
     emit(CandidatesFound(first, 9, 7, 2))
     emit(PhaseEnded("candidates", 0.25))
     emit(PhaseStarted("costs"))
-    emit(PlanConsidered(5e-4, None, ((first, (0, 2), False), (first, (3, 5), False))))
-    emit(CandidateBuilding(first, "c0", "Conv+Add+Relu", (0, 2), 0, 4))
+    emit(PlanConsidered(5e-4, None, ((first, (0, 1), False), (first, (2, 5), False))))
+    emit(CandidateBuilding(first, "c0", "Conv+Relu", (0, 1), 0, 4))
     until("go1")
-    emit(CandidateCosted(first, ("c0",), "Conv+Add+Relu", cost, False, 1, 4, 1.9, 400.0))
-    emit(PlanConsidered(6e-4, 9e-4, ((first, (0, 2), True), (first, (3, 5), False))))
-    emit(CandidateBuilding(first, "c1", "MaxPool+Flatten+MatMul", (3, 5), 1, 4, 400.0))
+    emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 4, 1.9, 400.0))
+    emit(PlanConsidered(6e-4, 9e-4, ((first, (0, 1), True), (first, (2, 5), False))))
+    emit(CandidateBuilding(first, "c1", "MaxPool+Reshape+MatMul+Add", (2, 5), 1, 4, 400.0))
     until("go2")
     emit(
         CandidateCosted(

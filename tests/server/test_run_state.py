@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from collage_server.plain import plain
 from collage_server.protocol import (
+    EVENTS,
     ApiError,
     Baseline,
     ConsideredPart,
@@ -17,6 +21,7 @@ from collage_server.protocol import (
     PhaseTime,
     PlanTransition,
     RunSnapshot,
+    RunStateChanged,
     SearchStand,
     TargetCounts,
     VerifyInfo,
@@ -39,6 +44,7 @@ from collage_core.events import (
 )
 from collage_core.rules.candidate import candidate_id
 
+ROOT = Path(__file__).resolve().parents[2]
 START = RunSnapshot(
     id="r",
     state="running",
@@ -252,3 +258,14 @@ def test_finish_with_parts_that_were_not_done(missing: str) -> None:
 
 def test_finish_without_a_plan() -> None:
     assert finish(START, {**DOCUMENT, "plan": None}).plan is None
+
+
+def test_the_page_does_with_events_what_the_server_does() -> None:
+    """The page's own test reads the same file; where this one fails, `apply` has changed, and the page's `reduce` has to follow."""
+    known = json.loads((ROOT / "frontend" / "test" / "run_events.json").read_text())
+    snapshot = START
+    for item in known["items"]:
+        snapshot = apply(snapshot, Numbered(**item), NODES)
+    assert plain(asdict(snapshot)) == known["end"]
+    assert plain(asdict(START)) == known["start"]
+    assert {item["event"]["type"] for item in known["items"]} == {kind.__name__ for kind in (*EVENTS, RunStateChanged)}

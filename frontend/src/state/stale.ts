@@ -1,10 +1,10 @@
-// Whether the file of the open model is another one by now: asked when somebody comes back to the page, and when a run ends.
+// Whether the file of the open model is another one by now: asked when somebody comes back to the page, and when a run ends or is refused.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../api";
 import { hasEnded } from "../run_reducer";
 import { model } from "./model";
-import { run } from "./run";
+import { run, runError } from "./run";
 
 /** Id of the model that was found to be stale. */
 const stale = signal<string | null>(null);
@@ -16,7 +16,7 @@ export function watchStale(): void {
   effect(() => void (stale.value = model.value?.info.stale ? model.value.info.id : null));
   const ended = computed(() => (run.value && hasEnded(run.value) ? `${run.value.id} ${run.value.state}` : null));
   effect(() => {
-    if (ended.value !== null) void look();
+    if (ended.value !== null || runError.value?.code === "stale_model") void look();
   });
   window.addEventListener("focus", () => void look());
   document.addEventListener("visibilitychange", () => {
