@@ -1,7 +1,7 @@
 // What the search overlay shows on the graph: while a run goes on, what it is at; afterwards, the step of the replay.
 
 import { computed } from "@preact/signals";
-import type { ConsideredPlan, Doing, PlanPartition, SearchStand } from "./protocol";
+import type { ConsideredPart, ConsideredPlan, Doing, PlanPartition, SearchStand } from "./protocol";
 import { replayed, type Picture } from "./replay_picture";
 import { nodesIn } from "./spans";
 import { run } from "./state/run";
@@ -22,7 +22,9 @@ export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stan
   }
   if (!plan && !now) return null;
   const tried = now ? part("live:now", now.target, now.spans, false) : null;
-  const partitions = (plan?.partitions ?? []).map((one, i) => part(`live:${i}`, one.target, one.spans, one.is_known));
+  const isTried = ({ target, spans }: ConsideredPart): boolean => now?.target === target && now.spans.join() === spans.join();
+  const parts = (plan?.partitions ?? []).filter((one) => !isTried(one));
+  const partitions = parts.map((one, i) => part(`live:${i}`, one.target, one.spans, one.is_known));
   return { partitions: tried ? [...partitions, tried] : partitions, tried, isRefused: false, frontier: null, covered: 0, isLive: true };
 }
 

@@ -47,7 +47,7 @@ export function Now({ run }: { run: RunSnapshot }): JSX.Element {
           </button>
         )}
       </p>
-      <progress aria-label="Candidates that are known" max={Math.max(1, run.total)} value={isMeasuring ? run.done : run.plan ? run.total : 0} />
+      {isMeasuring && <progress aria-label="Candidates that are known" max={Math.max(1, run.total)} value={run.done} />}
     </div>
   );
 }

@@ -12,13 +12,15 @@ export function Notices(): JSX.Element {
     <div class="over notices" role="status">
       {connection.value === "disconnected" && (
         <p class="notice">
-          <b>Disconnected.</b> The server does not answer. What is shown is the last that was heard; a run goes on as long as its server lives, and the page catches up by itself.
+          <span>
+            <b>Disconnected.</b> The server does not answer; shown is the last that was heard. A run goes on as long as its server does, and the page catches up by itself.
+          </span>
         </p>
       )}
       {known && isStale.value && (
         <p class="notice">
           <span>
-            <b>The model's file has changed</b> since it was opened, or is gone. What is shown is the model as it was.
+            <b>The model's file has changed</b> or is gone since it was opened; shown is what it was.
           </span>
           <button type="button" disabled={isActive.value} onClick={() => void openSource({ kind: "again", id: known.info.id })}>
             Open it anew
