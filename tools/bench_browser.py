@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import netron
-from bench_trace import CATEGORIES, Trace, read_trace
+from bench_trace import CATEGORIES, OWN, Trace, read_trace
 from collage_server.netron import shell
 from playwright.sync_api import Browser, CDPSession, Error, Page, Response
 
 PAINT_LIMIT_MS = 120_000
 WIDTH, HEIGHT = 1280, 800
 STEPS = 24
-PAINTED = "bench: painted"
+PAINTED = f"{OWN}painted"
+BEGUN, DONE = f"{OWN}begun", f"{OWN}done"
 
 WATCH = """(() => {
   const seen = () => %s;
@@ -166,6 +167,7 @@ def move(browser: Browser, page: Page, site: Site) -> Figures:
 
 def _wheel(page: Page, session: CDPSession, steps: list[int]) -> None:
     """One turn of the wheel a frame."""
+    session.send("Runtime.evaluate", {"expression": f"performance.mark('{OWN}moving')"})
     for by in steps:
         page.mouse.wheel(0, by)
         session.send("Runtime.evaluate", {"expression": NEXT_FRAME, "awaitPromise": True})
@@ -179,25 +181,18 @@ def settle(page: Page, site: Site) -> None:
         page.wait_for_timeout(SETTLE_MS)
 
 
-def key(browser: Browser, page: Page, name: str) -> Figures:
-    """Press a key, and wait until all that follows from it is on the page."""
-    return acted(browser, page, lambda: page.keyboard.press(name))
-
-
 def acted(browser: Browser, page: Page, act: Callable[[], None]) -> Figures:
     """Do something, and wait until all that follows from it is on the page: CPU of the main thread, and wall time."""
 
     def whole() -> None:
-        page.evaluate("performance.mark('bench: begun')")
+        page.evaluate(f"performance.mark('{BEGUN}')")
         act()
-        page.evaluate("window.__collage.idle().then(() => requestAnimationFrame(() => performance.mark('bench: done')))")
-        page.wait_for_function("performance.getEntriesByName('bench: done').length > 0")
+        page.evaluate(f"() => window.__collage.idle().then(() => {NEXT_FRAME}).then(() => {{ performance.mark('{DONE}'); }})")
 
     page.evaluate("performance.clearMarks()")
     trace = traced(browser, page, whole)
-    marks = ("bench: begun", "bench: done")
-    wall = (trace.marks[marks[1]] - trace.marks[marks[0]]) / 1000
-    return {"cpu": trace.cpu_ms(*marks), "frame": trace.longest_frame_ms(*marks), "wall": wall}
+    wall = (trace.marks[DONE] - trace.marks[BEGUN]) / 1000
+    return {"cpu": trace.cpu_ms(BEGUN, DONE), "frame": trace.longest_frame_ms(BEGUN, DONE), "wall": wall}
 
 
 def heap_bytes(session: CDPSession) -> int:

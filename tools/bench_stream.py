@@ -18,6 +18,8 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from playwright.sync_api import Page, Route
 
+from collage_core.samples import resolve
+
 ROOT = Path(__file__).resolve().parent.parent
 for place in (ROOT, ROOT / "tests" / "plugins"):
     sys.path.insert(0, str(place))
@@ -31,12 +33,13 @@ RUN_LIMIT_MS = 300_000
 
 @contextmanager
 def flooding(folder: Path) -> Iterator[str]:
-    """The address of the server."""
+    """The address at which the page shows a small model without a run."""
     with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
         app, _ = create_app(ServerConfig(pipeline=PIPELINE))
         try:
             for live in serve(app):
-                yield live.address
+                model = live.post("models", {"path": str(resolve("mnist"))})
+                yield f"{live.address}?model={model['id']}"
         finally:
             app.extensions["collage"].close()
 

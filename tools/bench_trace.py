@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 CATEGORIES = ("toplevel", "devtools.timeline", "blink.user_timing")
+OWN = "bench: "
+"""How the marks begin that the bench itself sets."""
+
 TASK = "ThreadControllerImpl::RunTask"
 FRAME = "AnimationFrame::Render"
 MAIN_THREAD = "CrRendererMain"
@@ -30,7 +33,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Trace:
-    """The main thread of the page that did most.
+    """The main thread of the page that was measured.
 
     Attributes:
         tasks: By time.
@@ -71,19 +74,20 @@ class Trace:
 
 
 def read_trace(data: bytes) -> Trace:
-    """The trace of the renderer whose main thread worked most.
+    """The trace of the page in which the bench set marks of its own; of several the one that worked most.
 
     Raises:
-        ValueError: no main thread, or no CPU times, are in it.
+        ValueError: no such page, or no CPU times, are in it.
     """
     events = json.loads(data)["traceEvents"]
     mains = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name" and event["args"]["name"] == MAIN_THREAD}
+    ours = {_thread(event) for event in events if event["name"].startswith(OWN)} & mains
     work: dict[tuple[int, int], float] = defaultdict(float)
     for event in events:
-        if event["name"] == TASK and _thread(event) in mains:
+        if event["name"] == TASK and _thread(event) in ours:
             work[_thread(event)] += event.get("tdur", 0)
     if not work or not max(work.values()):
-        raise ValueError("the trace has no CPU time of any page's main thread")
+        raise ValueError("the trace has no CPU time of the page's main thread")
     chosen = max(work, key=lambda thread: work[thread])
     own = [event for event in events if _thread(event) == chosen]
     tasks = sorted((Task(event["ts"], event.get("tdur", 0)) for event in own if event["name"] == TASK), key=lambda task: task.start_us)

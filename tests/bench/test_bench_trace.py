@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from bench_trace import FRAME, MAIN_THREAD, TASK, read_trace
+from bench_trace import FRAME, MAIN_THREAD, OWN, TASK, read_trace
 
-PAGE, OTHER = (7, 70), (8, 80)
+PAGE, OTHER, BESIDE = (7, 70), (8, 80), (9, 90)
 
 
 def thread(which: tuple[int, int], name: str = MAIN_THREAD) -> dict[str, Any]:
@@ -29,11 +29,13 @@ def mark(name: str, at_us: float, which: tuple[int, int] = PAGE) -> dict[str, An
 
 
 def trace_of(*events: dict[str, Any]) -> bytes:
-    return json.dumps({"traceEvents": [thread(PAGE), thread(OTHER), thread((7, 71), "Compositor"), *events]}).encode()
+    own = [mark(OWN, -1), mark(OWN, -1, BESIDE)]
+    return json.dumps({"traceEvents": [thread(PAGE), thread(BESIDE), thread(OTHER), thread((7, 71), "Compositor"), *own, *events]}).encode()
 
 
-def test_only_the_main_thread_that_worked_most_counts() -> None:
-    trace = read_trace(trace_of(task(0, 5_000), task(1, 1_000), task(2, 4_000, OTHER), task(3, 90_000, (7, 71))))
+def test_only_the_marked_main_thread_that_worked_most_counts() -> None:
+    others = [task(2, 80_000, OTHER), task(3, 90_000, (7, 71)), task(4, 4_000, BESIDE)]
+    trace = read_trace(trace_of(task(0, 5_000), task(1, 1_000), *others))
     assert trace.cpu_ms() == 6.0
     assert trace.longest_task_ms() == 5.0
 
@@ -74,6 +76,6 @@ def test_of_a_mark_that_is_set_twice_the_last_counts() -> None:
 
 
 def test_a_trace_without_cpu_times_is_refused() -> None:
-    for events in ([], [task(0, None)], [task(0, 5_000, (9, 90))]):
+    for events in ([], [task(0, None)], [task(0, 5_000, OTHER)]):
         with pytest.raises(ValueError, match="no CPU time"):
             read_trace(trace_of(*events))
