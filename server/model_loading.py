@@ -10,11 +10,16 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .plain import plain, write_json
 
+if TYPE_CHECKING:
+    from collage_core.graph import DataflowGraph
+
 GRAPH = "graph.json.gz"
+GROUPS = "groups-1.json.gz"
+"""Its number rises with what `collage_core.graph` finds."""
 
 
 def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], folder: str) -> dict[str, Any]:
@@ -33,6 +38,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
     write_json(
         Path(folder) / GRAPH, {"id": model.hash, "graph": plain(graph.to_json()), "folded": plain([asdict(node) for node in model.folded])}
     )
+    write_groups(graph, Path(folder))
     files = _files(path.resolve())
     return {
         "id": model.hash,
@@ -46,6 +52,16 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
         "files": files,
         "graph_digest": hashlib.sha256((Path(folder) / GRAPH).read_bytes()).hexdigest()[:32],
     }
+
+
+def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
+    """Find what of the model can be shown as one, and leave it in `folder`, so that no page waits for it."""
+    from collage_core.graph import repeats, scope_groups, sections
+
+    found = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
+    kept = {kind: [asdict(group) for group in groups] for kind, groups in found.items()}
+    write_json(folder / GROUPS, kept)
+    return kept
 
 
 def stamp(path: Path) -> dict[str, Any]:

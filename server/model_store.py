@@ -11,26 +11,23 @@ import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from collage_core.errors import CollageError
-from collage_core.graph import DataflowGraph, repeats, scope_groups, sections
+from collage_core.graph import DataflowGraph
 from collage_core.home import home
 from collage_core.isolation import Worker, WorkerDied, WorkerError, WorkerTimeout
 
 from . import model_loading
 from .config import ServerConfig
 from .errors import Problem, not_found, refused
-from .model_loading import GRAPH
+from .model_loading import GRAPH, GROUPS, write_groups
 from .plain import is_id, read_json, write_json
 from .protocol import ModelGroups, ModelInfo, NodeGroupJson, TensorJson
 from .run_state import Nodes
 
 META = "meta.json"
-GROUPS = "groups-1.json.gz"
-"""Its number rises with what `collage_core.graph` finds."""
 FILES = "files"
 _INCOMING = ".incoming-"
 
@@ -116,16 +113,12 @@ class ModelStore:
         return folder / GRAPH, _meta(folder)["graph_digest"]
 
     def groups(self, model: str) -> ModelGroups:
-        """What of the model can be shown as one; worked out when it is first asked for, and kept."""
+        """What of the model can be shown as one; worked out again for a model that another version opened."""
         folder = _folder(model)
-        file = folder / GROUPS
         try:
-            kept = read_json(file)
+            kept = read_json(folder / GROUPS)
         except (OSError, ValueError):
-            graph = DataflowGraph.from_json(read_json(folder / GRAPH)["graph"])
-            found = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
-            kept = {kind: [asdict(group) for group in groups] for kind, groups in found.items()}
-            write_json(file, kept)
+            kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
         return ModelGroups(model, **{kind: [NodeGroupJson(**group) for group in groups] for kind, groups in kept.items()})
 
     def nodes(self, model: str) -> Nodes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collage_server import layouts, model_store
+from collage_server import layouts, model_loading
 from flask import Flask
 
 KEY = "0123456789abcdef"
@@ -26,7 +26,7 @@ def test_groups_are_worked_out_once_and_kept(app: Flask, home: Path) -> None:
     assert answer.status_code == 200
     sections = [{"first": 0, "count": 6, "name": "nodes 0 to 5", "times": 1, "is_alike": False}]
     assert answer.json == {"id": model, "repeats": [], "scopes": [], "sections": sections}
-    file = home / "models" / model / model_store.GROUPS
+    file = home / "models" / model / model_loading.GROUPS
     before = file.stat().st_mtime_ns
     assert app.test_client().get(f"/api/v1/models/{model}/groups").json == answer.json
     assert file.stat().st_mtime_ns == before

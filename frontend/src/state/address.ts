@@ -99,8 +99,7 @@ export async function startAddress(): Promise<void> {
   window.addEventListener("popstate", () => void applyPlace(parsePlace(location.search)));
   const place = parsePlace(location.search);
   if (place.model ?? place.run ?? place.sample ?? config.model) modelState.value = { kind: "loading", what: place.sample ?? "the model" };
-  await loadModels();
-  await applyPlace(place, true);
+  await Promise.all([loadModels(), applyPlace(place, true)]);
   void loadToolchains();
   effect(write);
   end();

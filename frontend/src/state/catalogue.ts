@@ -26,6 +26,8 @@ export function look(target: string): TargetLook {
   return targetLook(target, letters.value.get(target));
 }
 
+let loadingSamples: Promise<void> | undefined;
+
 /** Fetch the lists, each shown when it is there. */
 export async function loadCatalogue(): Promise<void> {
   catalogueError.value = null;
@@ -34,7 +36,14 @@ export async function loadCatalogue(): Promise<void> {
 
 /** Fetch the samples and the models that were opened before. */
 export async function loadModels(): Promise<void> {
-  await Promise.all([shown(api.samples(), (answer) => (samples.value = answer.samples)), shown(api.models(), (answer) => (models.value = answer.models))]);
+  loadingSamples = shown(api.samples(), (answer) => (samples.value = answer.samples));
+  await Promise.all([loadingSamples, shown(api.models(), (answer) => (models.value = answer.models))]);
+}
+
+/** The recorded run that comes with a sample, as soon as the list says so. */
+export async function recordedRun(name: string): Promise<string | undefined> {
+  await loadingSamples;
+  return samples.value.find((sample) => sample.name === name)?.recorded ?? undefined;
 }
 
 /** Ask which toolchains there are. They are imported for that, which takes a second or more: nothing should wait for it. */

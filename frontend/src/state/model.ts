@@ -8,7 +8,7 @@ import { makeScene } from "../graph/make_scene";
 import { Superseded } from "../graph/layout";
 import type { Scene } from "../graph/scene";
 import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
-import { refreshModels, samples } from "./catalogue";
+import { recordedRun, refreshModels } from "./catalogue";
 import { adoptRun } from "./decisions";
 import { clearRun, showRun } from "./run";
 import { clearSelection, isDrawerOpen } from "./selection";
@@ -46,7 +46,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
   modelState.value = { kind: "loading", what: nameOf(source) };
   try {
     const info = await infoOf(source, shapes);
-    const recorded = run ?? samples.value.find((sample) => sample.name === info.sample)?.recorded ?? undefined;
+    const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
     const built = build(graph.graph);
     const fold = foldOf(groups, graph.graph.nodes.length, shown?.plan?.partitions ?? [], wanted);
