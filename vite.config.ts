@@ -13,6 +13,7 @@ export default defineConfig({
     manifest: true,
     target: "es2022",
     modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1200, // Plotly, which is loaded when a chart is opened
     rolldownOptions: { input: "frontend/src/main.tsx" },
   },
   worker: { format: "es" },

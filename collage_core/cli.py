@@ -183,11 +183,17 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--candidate", help="A candidate, by its id.")
 @click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
 @click.option("--accuracy", type=float, help="With --what-if: without what errs by more than this.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def explain(plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_json: bool) -> None:
+def explain(
+    plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_dot: bool, as_json: bool
+) -> None:
     """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise; or what if others had to hold."""
-    from .explaining import explain_run, explain_terms, show_explanation, show_terms
+    from .explaining import draw_run, explain_run, explain_terms, show_explanation, show_terms
 
+    if as_dot:
+        click.echo(draw_run(plan), nl=False)
+        return
     if what_if is None:
         document, show = explain_run(plan, node, candidate), show_explanation
     else:

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from .errors import CollageError
+from .export.dot import dot_text, plan_drawing
 from .record import RunRecord
 from .terminal import milliseconds
 from .what_if import Term, Terms, effects, what_if
@@ -78,6 +79,12 @@ def show_terms(document: dict[str, Any]) -> None:
         click.echo(f"  {json.dumps(constraint)}: {words}")
     if document["untimed"]:
         click.echo(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
+
+
+def draw_run(path: Path) -> str:
+    """The graph of a run with the partitions of its plan, as DOT; `path` as `explain_run` takes it."""
+    record = _record_at(path)
+    return dot_text(record.graph, plan_drawing(record.plan))
 
 
 def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from .costing import Costing
 from .errors import AccuracyError, CollageError, InfeasibleError
 from .events import Emit, Note, ignore
 from .finding import Found, Phases, model_document
+from .measuring_again import measured_again
 from .model import OnnxModel, load_model
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
@@ -61,6 +62,7 @@ __all__ = [
     "apply",
     "effects",
     "find",
+    "measure_again",
     "partition",
     "search_again",
     "trace",
@@ -332,6 +334,29 @@ def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit:
         "verify": not_verified(plan.accuracy),
     }
     return replace(found.record, document=document, plan=plan, regret_s=regret_seconds(found.planned, found.constraints), created=_now())
+
+
+def measure_again(
+    record: RunRecord,
+    source: str | Path,
+    candidate: str,
+    emit: Emit = ignore,
+    constraints: Sequence[dict[str, Any]] | None = None,
+    accuracy: float | None = None,
+) -> RunRecord:
+    """Measure one candidate of a run afresh, and search again on the costs that are known then.
+
+    Args:
+        constraints: None for those of the run.
+        accuracy: As of `search_again`.
+
+    Raises:
+        CollageError: it cannot be measured here.
+        InfeasibleError: it is no candidate any more, and there is no plan without it.
+    """
+    renewed = measured_again(record, source, candidate, emit)
+    same = [dict(item) for item in record.plan.constraints]
+    return search_again(renewed, same if constraints is None else constraints, emit, accuracy)
 
 
 def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:

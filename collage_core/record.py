@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -151,9 +151,23 @@ class RunRecord:
         total = plan_total(self.problem, chosen)
         return Regrets(self.problem, constraints, chosen, total, total)
 
-    def _learn_regrets(self, node: int) -> dict[str, float]:
-        """Have the regret of every usable candidate that holds `node`; gives lower bounds of those that would take too long."""
-        missing = [index for index, item in enumerate(self.problem.candidates) if node in item.inside and item.id not in self.regret_s]
+    def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
+        """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
+        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if item.id in wanted])
+        usable_ids = [item.id for item in self.problem.candidates if item.id in wanted]
+        return [
+            {
+                "id": name,
+                "regret_s": self.regret_s.get(name),
+                "regret_at_least_s": at_least.get(name, self.regret_s.get(name)),
+                "in_no_plan": name in self.regret_s and self.regret_s[name] is None,
+            }
+            for name in usable_ids
+        ]
+
+    def _learn_regrets(self, indices: Iterable[int]) -> dict[str, float]:
+        """Have the regrets of these candidates of the problem; gives lower bounds of those that would take too long."""
+        missing = [index for index in indices if self.problem.candidates[index].id not in self.regret_s]
         if not missing:
             return {}
         at_least: dict[str, float] = {}
@@ -170,7 +184,7 @@ class RunRecord:
         """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
         chosen = {partition.id for partition in self.plan.partitions}
         rows, rejections = [], []
-        at_least = self._learn_regrets(node)
+        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if node in item.inside])
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:

@@ -75,6 +75,17 @@ def search(pipeline: str, base: str, constraints: Iterable[Mapping[str, Any]], a
     return _outcome(record, Path(folder))
 
 
+def measure_again(
+    pipeline: str, base: str, model: str, candidate: str, constraints: Iterable[Mapping[str, Any]], accuracy: float | None, folder: str
+) -> Outcome:
+    """One candidate of the run in `base` measured afresh, and the search again on the costs that are known then."""
+    module = importlib.import_module(pipeline)
+    with _Reporter() as emit:
+        record = module.measure_again(load_record(pipeline, Path(base)), Path(model), candidate, emit, list(constraints), accuracy)
+    record.save(Path(folder))
+    return _outcome(record, Path(folder))
+
+
 def build(pipeline: str, model: str, folder: str) -> Outcome:
     """Phase 4 and verification of the plan in `folder`; the record says afterwards how that went."""
     module = importlib.import_module(pipeline)
@@ -101,6 +112,11 @@ def node_candidates(pipeline: str, folder: str, node: int) -> dict[str, Any]:
     if not 0 <= node < len(record.graph):
         raise CollageError(f"there is no node {node}: the model has {len(record.graph)}", "nodes are numbered from 0", "unknown_node")
     return plain(record.node_candidates(node))
+
+
+def regrets(pipeline: str, folder: str, candidates: list[str]) -> list[dict[str, Any]]:
+    """What insisting on each of these candidates costs."""
+    return plain(load_record(pipeline, Path(folder)).regrets_of(set(candidates)))
 
 
 def load_record(pipeline: str, folder: Path) -> Any:

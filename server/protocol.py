@@ -395,6 +395,29 @@ class LayoutJson:
 
 
 @dataclass(frozen=True)
+class DotCluster:
+    """Nodes that are drawn together, with a border of a colour, ``#rrggbb``."""
+
+    label: str
+    colour: str
+    nodes: list[int]
+
+
+@dataclass(frozen=True)
+class DotRequest:
+    """Body of ``POST /api/v1/models/<id>/dot``; answered with the graph as DOT, for Graphviz.
+
+    Attributes:
+        fills: The colour of each node, in order, ``#rrggbb`` or None; empty for none.
+        clusters: `DotCluster`s.
+    """
+
+    title: str
+    fills: list[str | None] = field(default_factory=list)
+    clusters: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
 
@@ -403,6 +426,7 @@ class RunRequest:
         targets: Names of toolchains, in order of priority.
         constraints: As in a constraints file (design, "Constraints file").
         base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
+        measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         accuracy: Largest relative error; None for the default of the model, or that of the base.
         time_limit_s: None for none.
     """
@@ -411,6 +435,7 @@ class RunRequest:
     targets: list[str]
     constraints: list[dict[str, Any]] = field(default_factory=list)
     base: str | None = None
+    measure: str | None = None
     accuracy: float | None = None
     time_limit_s: float | None = None
 
@@ -597,6 +622,7 @@ class RunSnapshot:
         artifact: The runnable artifact is built and verified: the export holds it.
         recorded: Its costs come with the product and were not measured by this installation.
         accuracy: The largest relative error that was asked for; None where none was.
+        remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
     """
 
     id: str
@@ -633,6 +659,7 @@ class RunSnapshot:
     considered: ConsideredPlan | None = None
     convergence: list[ConvergencePoint] = field(default_factory=list)
     accuracy: float | None = None
+    remeasured: str | None = None
 
 
 @dataclass(frozen=True)
@@ -657,7 +684,7 @@ class RunSummary:
         by_target: Target → what its partitions take together, in seconds.
         moves_s: What handing over takes, of the total.
         constraints: How many there are.
-        artifact, recorded: As in `RunSnapshot`.
+        artifact, recorded, remeasured: As in `RunSnapshot`.
         name, note, is_starred: As in `RunMarks`.
     """
 
@@ -677,6 +704,7 @@ class RunSummary:
     optimal: bool | None = None
     verify: VerifyInfo | None = None
     recorded: bool = False
+    remeasured: str | None = None
     name: str = ""
     note: str = ""
     is_starred: bool = False
@@ -687,14 +715,6 @@ class RunList:
     """``GET /api/v1/runs``: recorded runs too; newest first."""
 
     runs: list[RunSummary]
-
-
-@dataclass(frozen=True)
-class RunConvergence:
-    """``GET /api/v1/runs/<id>/convergence``: how a run came to its total. Empty for a run of which no history was kept."""
-
-    run: str
-    points: list[ConvergencePoint]
 
 
 @dataclass(frozen=True)
@@ -772,6 +792,31 @@ class CostedRow:
     chosen: bool
     regret_s: float | None
     in_no_plan: bool
+
+
+@dataclass(frozen=True)
+class CandidateRegret:
+    """What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`."""
+
+    id: str
+    regret_s: float | None
+    regret_at_least_s: float | None
+    in_no_plan: bool
+
+
+@dataclass(frozen=True)
+class RegretRequest:
+    """Body of ``POST /api/v1/runs/<id>/regrets``: ids of candidates, at most 200."""
+
+    candidates: list[str]
+
+
+@dataclass(frozen=True)
+class RunRegrets:
+    """Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out."""
+
+    run: str
+    regrets: list[CandidateRegret]
 
 
 @dataclass(frozen=True)

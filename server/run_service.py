@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,10 @@ from .journal import newest_decisions
 from .model_store import ModelStore
 from .protocol import (
     BaselinePlan,
-    RunConvergence,
+    CandidateRegret,
     RunLog,
     RunMarks,
+    RunRegrets,
     RunRequest,
     RunRules,
     RunSnapshot,
@@ -51,6 +53,7 @@ SEARCH_WAIT_S = 0.5
 
 CANCEL_WAIT_S = 2.0
 LOG_ITEMS = 5000
+MOST_REGRETS = 200
 SESSIONS_KEPT = 8
 """Ended runs whose newest events stay in memory."""
 
@@ -86,7 +89,7 @@ class RunService:
         check_targets(request.targets)
         check_positive("accuracy", request.accuracy)
         check_positive("time_limit_s", request.time_limit_s)
-        work = self._search(request) if request.base is not None else self._measurement(request)
+        work = self._work_of(request)
         self._remember(work.session)
         work.session.change("queued")
         self._submit(work)
@@ -162,7 +165,7 @@ class RunService:
         Raises:
             Problem: it has no plan (409).
         """
-        while run.base is not None:
+        while run.base is not None and run.remeasured is None:
             try:
                 base = self.get(run.base)
                 self.folder(base.id)
@@ -178,6 +181,17 @@ class RunService:
             CollageError: there is no such run or node, or it has no plan.
         """
         return self._pool.look_up(job.node_candidates, str(self.folder(run)), node)
+
+    def regrets(self, run: str, candidates: list[str]) -> RunRegrets:
+        """What insisting on each of these candidates costs.
+
+        Raises:
+            CollageError: there is no such run, it has no plan, or too many are asked for.
+        """
+        if len(candidates) > MOST_REGRETS:
+            raise Problem(400, "invalid", f"{len(candidates)} candidates were named, {MOST_REGRETS} are accepted", "ask for some at a time")
+        found = self._pool.look_up(job.regrets, str(self.folder(run)), candidates)
+        return RunRegrets(run, [CandidateRegret(**item) for item in found])
 
     def candidate_table(self, run: str) -> Path:
         """The file that holds the run's `RunCandidates`.
@@ -264,14 +278,6 @@ class RunService:
         items, is_cut = newest_decisions(run_store.run_folder(run), LOG_ITEMS)
         return RunLog(run, items, is_cut)
 
-    def convergence(self, run: str) -> RunConvergence:
-        """How the run came to its total.
-
-        Raises:
-            Problem: there is no such run (404).
-        """
-        return RunConvergence(run, self.get(run).convergence)
-
     def delete(self, run: str) -> None:
         """Remove the run and its files.
 
@@ -330,6 +336,11 @@ class RunService:
         for thread in threads:
             thread.join()
 
+    def _work_of(self, request: RunRequest) -> Work:
+        if request.measure is not None:
+            return self._measure_again(request)
+        return self._search(request) if request.base is not None else self._measurement(request)
+
     def _search(self, request: RunRequest) -> Work:
         assert request.base is not None
         base = self.get(request.base)
@@ -345,9 +356,7 @@ class RunService:
 
     def _measurement(self, request: RunRequest) -> Work:
         path, shapes = self._model_file(request.model, request.model)
-        with self._lock:
-            if len(self._waiting) >= self._config.waiting_runs:
-                raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
+        self._check_waiting()
         session = self._new_session(request, self._models.get(request.model).name, machine_id(), self._models.nodes(request.model))
         options = {
             "targets": tuple(request.targets),
@@ -358,6 +367,23 @@ class RunService:
             "time_limit_s": request.time_limit_s,
         }
         return Work(session, job.partition, (str(path), options, str(session.folder)))
+
+    def _measure_again(self, request: RunRequest) -> Work:
+        if request.base is None or request.measure is None:
+            raise Problem(400, "invalid", "'measure' names a candidate of a base, and there is none", "give the 'base' that it is of")
+        base = self.get(request.base)
+        costs, (path, _) = self.costs_of(base), self._model_file(base.model, base.model_name)
+        self._check_waiting()
+        same = replace(request, model=base.model, targets=base.targets, constraints=base.constraints, accuracy=base.accuracy)
+        session = self._new_session(same, base.model_name, base.machine, self._models.nodes(base.model), recorded=base.recorded)
+        constraints = [*base.constraints, *vetoes(base, base.targets)]
+        args = (str(costs), str(path), request.measure, constraints, base.accuracy, str(session.folder))
+        return Work(session, job.measure_again, args)
+
+    def _check_waiting(self) -> None:
+        with self._lock:
+            if len(self._waiting) >= self._config.waiting_runs:
+                raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
 
     def _model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
         try:
@@ -391,6 +417,7 @@ class RunService:
             verify=None,
             notes=[],
             recorded=recorded,
+            remeasured=request.measure,
             accuracy=request.accuracy,
         )
         folder = run_store.runs_folder() / snapshot.id
@@ -454,7 +481,7 @@ class RunService:
         except (CollageError, WorkerError) as error:
             self._failed(work, error)
         else:
-            session.change(work.rest, document=outcome["document"], machine=outcome["machine"], artifact=not work.is_search)
+            session.change(work.rest, document=outcome["document"], machine=outcome["machine"], artifact=work.builds)
             self._pool.warm(str(session.folder))
 
     def _stopped(self, work: Work) -> None:

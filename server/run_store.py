@@ -174,6 +174,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         optimal=snapshot.optimal,
         verify=snapshot.verify,
         recorded=snapshot.recorded,
+        remeasured=snapshot.remeasured,
     )
 
 

@@ -11,7 +11,7 @@ from .answers import accepts_gzip, answer, compressed_json, json_body
 from .errors import Problem
 from .export import archive
 from .plain import read_json
-from .protocol import RunList, RunMarks, RunRequest, WhatIfRequest
+from .protocol import RegretRequest, RunList, RunMarks, RunRequest, WhatIfRequest
 from .services import services
 
 blueprint = Blueprint("runs", __name__)
@@ -49,11 +49,6 @@ def cancel_run(run: str) -> Response:
     return answer(services().runs.cancel(run))
 
 
-@blueprint.get("/runs/<run>/convergence")
-def get_convergence(run: str) -> Response:
-    return answer(services().runs.convergence(run))
-
-
 @blueprint.get("/runs/<run>/candidates")
 def get_candidates(run: str) -> Response:
     node = request.args.get("node")
@@ -67,6 +62,11 @@ def get_candidates(run: str) -> Response:
 @blueprint.get("/runs/<run>/rules")
 def get_rules(run: str) -> Response:
     return answer(services().runs.rules(run))
+
+
+@blueprint.post("/runs/<run>/regrets")
+def get_regrets(run: str) -> Response:
+    return answer(services().runs.regrets(run, json_body(RegretRequest).candidates))
 
 
 @blueprint.get("/runs/<run>/baselines/<name>/plan")

@@ -10,6 +10,7 @@ from typing import Any
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.isolation import WorkerDied, WorkerError, WorkerFailed
 
+from . import job
 from .errors import api_error
 from .protocol import ApiError, RunState
 from .session import Session
@@ -33,6 +34,11 @@ class Work:
     is_search: bool = False
     rest: RunState = "done"
     before: RunState | None = None
+
+    @property
+    def builds(self) -> bool:
+        """It leaves an artifact."""
+        return self.function in (job.partition, job.build)
 
 
 def failure(error: Exception, folder: Path) -> dict[str, Any]:

@@ -42,6 +42,7 @@ PARTS = {
         "dry_run",
         "finding",
         "lazy",
+        "measuring_again",
         "options",
         "pace",
         "planning",
@@ -81,6 +82,7 @@ TABLE = {
 }
 
 IN_A_WORKER = {
+    "server/dot_job.py": room("graph export"),
     "server/model_loading.py": room("model", "onnx"),
     "server/onnx_files.py": room("export graph model plan", "onnx"),
     "server/toolchains.py": room("toolchains"),

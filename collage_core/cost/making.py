@@ -30,12 +30,14 @@ class Measuring:
         database: Path or URL; None for the user's own.
         place: Where trials run; None for here.
         call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
+        is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
     """
 
     percentile: float = 50.0
     database: str | None = None
     place: Place | None = None
     call_rounds: CallRounds | None = None
+    is_afresh: bool = False
 
 
 def make_estimator(
@@ -118,4 +120,5 @@ def _measure(
     return MeasureEstimator(
         model, inputs, threads, database, accuracy,
         percentile=how.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=how.call_rounds, place=how.place,
+        is_afresh=how.is_afresh,
     )  # fmt: skip

@@ -81,6 +81,7 @@ class MeasureEstimator:
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
         swept: Bytes that are read between two timed runs; as many as the model moves (`swept_bytes`) unless given.
         place: Where trials run; worker processes of this machine unless given. It is closed with this.
+        is_afresh: `estimate` measures what the database knows, too.
     """
 
     name = "measure"
@@ -102,6 +103,7 @@ class MeasureEstimator:
         call_rounds: CallRounds | None = None,
         swept: int | None = None,
         place: Place | None = None,
+        is_afresh: bool = False,
     ):
         self._model = model
         self._threads = threads
@@ -111,6 +113,7 @@ class MeasureEstimator:
         self._get_toolchain = get_toolchain
         self._emit = emit
         self._on_trial = on_trial
+        self._is_afresh = is_afresh
         self._should_stop = should_stop
         self._ends: dict[str, None] = {}
         self._told = 0
@@ -144,7 +147,7 @@ class MeasureEstimator:
         """
         yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
         computations = self._computations(candidates)
-        records = self._database.get(computation.key for computation in computations)
+        records = {} if self._is_afresh else self._database.get(computation.key for computation in computations)
         trials, done = [], 0
         for computation in sorted(computations, key=_order):
             record = records.get(computation.key)

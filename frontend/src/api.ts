@@ -5,6 +5,7 @@ import { during } from "./idle";
 import type {
   ApiError,
   BaselinePlan,
+  DotRequest,
   Effects,
   ErrorBody,
   LayoutJson,
@@ -15,10 +16,10 @@ import type {
   NodeCandidates,
   OpenModel,
   RunCandidates,
-  RunConvergence,
   RunList,
   RunLog,
   RunMarks,
+  RunRegrets,
   RunRequest,
   RunRules,
   RunSnapshot,
@@ -62,18 +63,19 @@ export const api = {
   keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
   openModel: (body: OpenModel) => post<ModelInfo>("models", body),
   upload: (files: readonly File[], shapes: Shapes) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes) }),
+  dot: (id: string, body: DotRequest) => during("dot", text(`models/${encodeURIComponent(id)}/dot`, withBody("POST", body))),
   runs: () => get<RunList>("runs"),
   run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
   startRun: (body: RunRequest) => post<RunSnapshot>("runs", body),
   markRun: (id: string, change: Partial<RunMarks>) => request<RunSummary>(`runs/${encodeURIComponent(id)}`, withBody("PATCH", change)),
   deleteRun: (id: string) => request<undefined>(`runs/${encodeURIComponent(id)}`, { method: "DELETE" }),
-  convergence: (id: string) => get<RunConvergence>(`runs/${encodeURIComponent(id)}/convergence`),
   log: (id: string) => get<RunLog>(`runs/${encodeURIComponent(id)}/log`),
   cancelRun: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/cancel`, {}),
   makeArtifact: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/artifact`, {}),
   candidates: (run: string, node: number) => get<NodeCandidates>(`runs/${encodeURIComponent(run)}/candidates?node=${node}`),
   candidateTable: (run: string) => get<RunCandidates>(`runs/${encodeURIComponent(run)}/candidates`),
   runRules: (run: string) => get<RunRules>(`runs/${encodeURIComponent(run)}/rules`),
+  regrets: (run: string, candidates: string[]) => post<RunRegrets>(`runs/${encodeURIComponent(run)}/regrets`, { candidates }),
   baselinePlan: (run: string, name: string) => get<BaselinePlan>(`runs/${encodeURIComponent(run)}/baselines/${encodeURIComponent(name)}/plan`),
   whatIf: (run: string, body: WhatIfRequest) => post<WhatIf>(`runs/${encodeURIComponent(run)}/what-if`, body),
   effects: (run: string, body: WhatIfRequest) => post<Effects>(`runs/${encodeURIComponent(run)}/effects`, body),
@@ -144,11 +146,15 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
 }
 
 async function answer<T>(path: string, init: RequestInit): Promise<T> {
+  const body = await text(path, init);
+  return (body === "" ? undefined : JSON.parse(body)) as T;
+}
+
+async function text(path: string, init: RequestInit): Promise<string> {
   const response = await reach(path, init);
-  const text = await response.text();
-  if (response.status === 204) return undefined as T;
-  if (response.ok) return JSON.parse(text) as T;
-  throw failure(response.status, text);
+  const body = await response.text();
+  if (response.ok) return body;
+  throw failure(response.status, body);
 }
 
 function failure(status: number, text: string): ApiFailure {

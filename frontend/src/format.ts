@@ -29,13 +29,28 @@ export function change(from: number, to: number): string {
   return `${scaled(from, unit)[0]} → ${value} ${unit}`;
 }
 
-type Unit = "s" | "ms" | "µs";
+export type Unit = "s" | "ms" | "µs";
 const FACTOR: Record<Unit, number> = { s: 1, ms: 1e3, µs: 1e6 };
 
-function scaled(seconds: number, forced?: Unit): [string, Unit] {
+/** The unit in which so many seconds are written. */
+export function unitFor(seconds: number): Unit {
   const size = Math.abs(seconds);
-  const unit = forced ?? (size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs");
-  return [significant(seconds * FACTOR[unit]), unit];
+  return size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs";
+}
+
+/** Seconds as a number of another unit. */
+export function inUnit(seconds: number, unit: Unit): number {
+  return seconds * FACTOR[unit];
+}
+
+function scaled(seconds: number, forced?: Unit): [string, Unit] {
+  const unit = forced ?? unitFor(seconds);
+  return [significant(inUnit(seconds, unit)), unit];
+}
+
+/** A share: "4.1 %". */
+export function percent(share: number): string {
+  return `${significant(100 * share)} %`;
 }
 
 /** Three significant digits, two decimals at most, thousands apart. */

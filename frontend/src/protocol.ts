@@ -318,6 +318,26 @@ export interface LayoutJson {
   labels: (number | null)[];
 }
 
+/** Nodes that are drawn together, with a border of a colour, `#rrggbb`. */
+export interface DotCluster {
+  label: string;
+  colour: string;
+  nodes: number[];
+}
+
+/**
+ * Body of `POST /api/v1/models/<id>/dot`; answered with the graph as DOT, for Graphviz.
+ *
+ * Attributes:
+ *     fills: The colour of each node, in order, `#rrggbb` or None; empty for none.
+ *     clusters: `DotCluster`s.
+ */
+export interface DotRequest {
+  title: string;
+  fills: (string | null)[];
+  clusters: Record<string, unknown>[];
+}
+
 /**
  * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
  *
@@ -326,6 +346,7 @@ export interface LayoutJson {
  *     targets: Names of toolchains, in order of priority.
  *     constraints: As in a constraints file (design, "Constraints file").
  *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
+ *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
  *     time_limit_s: None for none.
  */
@@ -334,6 +355,7 @@ export interface RunRequest {
   targets: string[];
   constraints?: Record<string, unknown>[];
   base?: string | null;
+  measure?: string | null;
   accuracy?: number | null;
   time_limit_s?: number | null;
 }
@@ -496,6 +518,7 @@ export interface VerifyInfo {
  *     artifact: The runnable artifact is built and verified: the export holds it.
  *     recorded: Its costs come with the product and were not measured by this installation.
  *     accuracy: The largest relative error that was asked for; None where none was.
+ *     remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
  */
 export interface RunSnapshot {
   id: string;
@@ -532,6 +555,7 @@ export interface RunSnapshot {
   considered: ConsideredPlan | null;
   convergence: ConvergencePoint[];
   accuracy: number | null;
+  remeasured: string | null;
 }
 
 /**
@@ -554,7 +578,7 @@ export interface RunMarks {
  *     by_target: Target → what its partitions take together, in seconds.
  *     moves_s: What handing over takes, of the total.
  *     constraints: How many there are.
- *     artifact, recorded: As in `RunSnapshot`.
+ *     artifact, recorded, remeasured: As in `RunSnapshot`.
  *     name, note, is_starred: As in `RunMarks`.
  */
 export interface RunSummary {
@@ -574,6 +598,7 @@ export interface RunSummary {
   optimal: boolean | null;
   verify: VerifyInfo | null;
   recorded: boolean;
+  remeasured: string | null;
   name: string;
   note: string;
   is_starred: boolean;
@@ -582,12 +607,6 @@ export interface RunSummary {
 /** `GET /api/v1/runs`: recorded runs too; newest first. */
 export interface RunList {
   runs: RunSummary[];
-}
-
-/** `GET /api/v1/runs/<id>/convergence`: how a run came to its total. Empty for a run of which no history was kept. */
-export interface RunConvergence {
-  run: string;
-  points: ConvergencePoint[];
 }
 
 /** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */
@@ -657,6 +676,25 @@ export interface CostedRow {
   chosen: boolean;
   regret_s: number | null;
   in_no_plan: boolean;
+}
+
+/** What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`. */
+export interface CandidateRegret {
+  id: string;
+  regret_s: number | null;
+  regret_at_least_s: number | null;
+  in_no_plan: boolean;
+}
+
+/** Body of `POST /api/v1/runs/<id>/regrets`: ids of candidates, at most 200. */
+export interface RegretRequest {
+  candidates: string[];
+}
+
+/** Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out. */
+export interface RunRegrets {
+  run: string;
+  regrets: CandidateRegret[];
 }
 
 /**

@@ -37,7 +37,7 @@ def test_axe_finds_no_fault(explorer: Explorer, open_page: OpenPage, scheme: str
     assert faults(watched) == [], "several nodes"
     watched.press("v")
     page.get_by_role("radio", name="Cost").click()
-    for tab in ("Node", "Pins", "Partitions", "Costs", "Totals", "Compare", "Log"):
+    for tab in ("Node", "Pins", "Partitions", "Costs", "Totals", "Runs", "Compare", "Charts", "Log"):
         page.get_by_role("tab", name=tab).click()
         assert faults(watched) == [], tab
     for key, overlay in (("s", "certainty"), ("3", "coverage"), ("d", "difference")):

@@ -101,7 +101,7 @@ def test_it_is_walked_by_keys(costs: Watched) -> None:
 def test_what_is_shown_is_saved_as_csv(costs: Watched, tmp_path: Path) -> None:
     choose(costs, validity="invalid")
     with costs.page.expect_download() as download:
-        costs.page.get_by_role("button", name="CSV").click()
+        costs.page.get_by_role("button", name="Save as CSV").click()
     assert download.value.suggested_filename == "quantised-costs.csv"
     with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -128,4 +128,25 @@ def many(route: Route) -> None:
     body: dict[str, Any] = route.fetch().json()
     rows = body["candidates"]
     body["candidates"] = [{**rows[at % len(rows)], "id": f"{at}"} for at in range(MANY)]
+    route.fulfill(body=json.dumps(body), content_type="application/json")
+
+
+def test_regrets_of_a_large_model_are_asked_for_the_rows_in_view(explorer: Explorer, open_page: OpenPage) -> None:
+    """As if the run were of a model so large that no regret came with its plan."""
+    watched = open_page(f"{explorer.address}?sample=squeezenet")
+    watched.page.route(re.compile(r"/candidates$"), without_regrets)
+    asked: list[int] = []
+    watched.page.on(
+        "request", lambda request: asked.append(len(request.post_data_json["candidates"])) if "/regrets" in request.url else None
+    )
+    watched.page.get_by_role("tab", name="Costs").click()
+    regrets = table(watched).locator("tbody tr[data-row] td:nth-child(9)")
+    expect(regrets.filter(has_text=re.compile(r"^\+|^±|–|in no plan")).nth(4)).to_be_visible()
+    expect(regrets.filter(has_text="…")).to_have_count(0)
+    assert 0 < sum(asked) < 80
+
+
+def without_regrets(route: Route) -> None:
+    body: dict[str, Any] = route.fetch().json()
+    body["candidates"] = [{**row, "regret_s": None, "in_no_plan": False} for row in body["candidates"]]
     route.fulfill(body=json.dumps(body), content_type="application/json")

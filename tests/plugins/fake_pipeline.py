@@ -83,6 +83,9 @@ class RunRecord:
             data = json.load(file)
         return cls(data["document"], _plan(data["targets"], data["constraints"], data["hash"]))
 
+    def regrets_of(self, wanted: set[str]) -> list[dict[str, Any]]:
+        return [{"id": name, "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False} for name in wanted & {"c0"}]
+
     def node_candidates(self, node: int) -> dict[str, Any]:
         cost = {"seconds": float("nan"), "source": "measured"}
         row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
@@ -140,6 +143,18 @@ def search_again(record: RunRecord, constraints: list[dict[str, Any]], emit: Emi
     emit(PlanImproved(0.007, (("fast", (0, 1)),), 0))
     document = {**record.document, "verify": None, "plan": _document_plan(0.007)}
     return RunRecord(document, _plan([target.name for target in record.plan.targets], constraints, record.plan.model.hash))
+
+
+def measure_again(
+    record: RunRecord, source: Path, candidate: str, emit: Emit, constraints: list[dict[str, Any]], accuracy: float | None
+) -> RunRecord:
+    emit(PhaseStarted("costs"))
+    if candidate == "slow":
+        time.sleep(600)
+    if candidate == "nothing":
+        raise CollageError(f"the run has no candidate {candidate!r}", "look again", "unknown_candidate")
+    emit(CandidateCosted("fast", (candidate,), "Conv+Relu", {"seconds": 0.004, "source": "measured"}, False, 1, 1))
+    return search_again(record, constraints, emit, accuracy)
 
 
 def apply(plan: SimpleNamespace, source: Path, out: Path, emit: Emit) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run's name, note and star; how it came to its total. All of it outlives the server, and old runs have neither."""
+"""A run's name, note and star. All of it outlives the server, and old runs have none."""
 
 from __future__ import annotations
 
@@ -86,13 +86,3 @@ def test_a_row_of_an_earlier_version_is_made_anew(app: Flask, home: Path) -> Non
     first_version = ("id", "state", "model", "model_name", "targets", "constraints", "created", "base", "machine", "total_s", "artifact")
     file.write_text(json.dumps({name: now[name] for name in first_version}))
     assert next(one for one in run_store.summaries() if one.id == "old") == run_store.summary(snapshot)
-
-
-def test_how_a_run_came_to_its_total(live: Live, done: str) -> None:
-    points = live.get(f"runs/{done}/convergence")["points"]
-    ends = [(point["best_s"], point["bound_s"]) for point in (points[0], points[-1])]
-    assert ends == [(None, 0.009), (0.01, 0.01)]
-    assert points == sorted(points, key=lambda point: point["seconds"])
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
-    assert made.test_client().get(f"/api/v1/runs/{done}/convergence").json["points"] == points
-    made.extensions["collage"].close()

@@ -6,7 +6,7 @@ import { isThrough } from "../rules/tree";
 import { reorderedBy, sorted, type Order as OrderBy, type SortKey } from "../sorting";
 import { eachSpan, sizeOf } from "../spans";
 
-export type ColumnId = "target" | "operators" | "nodes" | "times" | "cost" | "spread" | "samples" | "source" | "regret" | "reason";
+export type ColumnId = "target" | "operators" | "nodes" | "times" | "cost" | "spread" | "samples" | "source" | "regret" | "again" | "reason";
 
 export type Order = OrderBy<ColumnId>;
 
@@ -97,6 +97,7 @@ const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Sor
   samples: (row) => row.cost.samples,
   source: (row) => row.cost.source,
   regret: (row) => (row.in_no_plan ? Infinity : row.regret_s),
+  again: () => null,
   reason: (row) => (row.cost.stage === "" && row.cost.reason === "" ? null : `${row.cost.stage} ${row.cost.reason}`),
 };
 

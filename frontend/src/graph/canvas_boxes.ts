@@ -1,6 +1,7 @@
 // Boxes on the canvas: a coloured header with the operator's name, then rows of weights and attributes; and the outlines around them.
 
 import type { Box } from "./build";
+import type { Brush } from "./brush";
 import type { Pen } from "./canvas_renderer";
 import { CATEGORY_COLOUR, GROUP_COLOUR } from "./categories";
 import type { Detail } from "./lod";
@@ -55,7 +56,7 @@ function isTerminal({ kind }: Box): boolean {
   return kind === "input" || kind === "output";
 }
 
-function round(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, radius: number | number[]): void {
+function round(context: Brush, x: number, y: number, width: number, height: number, radius: number | number[]): void {
   context.beginPath();
   context.roundRect(x, y, width, height, radius);
 }
@@ -97,7 +98,7 @@ function drawRows(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void {
 const nameWidths = new Map<string, number>();
 
 /** The width of a row's bold name; few names occur, and often. */
-function nameWidth(context: CanvasRenderingContext2D, name: string): number {
+function nameWidth(context: Brush, name: string): number {
   let width = nameWidths.get(name);
   if (width === undefined) {
     width = context.measureText(name).width;

@@ -1,5 +1,6 @@
 // Edges on the canvas: curves with arrowheads and the shape of the tensor beside them; the short ends of edges that were cut.
 
+import type { Brush, PathPen } from "./brush";
 import type { Pen } from "./canvas_renderer";
 import type { Detail } from "./lod";
 import { LABEL_FONT } from "./measure";
@@ -26,7 +27,7 @@ export function drawEdges(pen: Pen, edges: readonly PlacedEdge[], detail: Detail
   context.globalAlpha = 1;
 }
 
-function strokeAll(context: CanvasRenderingContext2D, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {
+function strokeAll(context: Brush, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {
   if (edges.length === 0) return;
   context.strokeStyle = colour;
   context.fillStyle = colour;
@@ -41,7 +42,7 @@ function strokeAll(context: CanvasRenderingContext2D, edges: readonly PlacedEdge
 }
 
 /** The path through an edge's points: it leaves and enters every point vertically. `short` pixels are left for the arrowhead. */
-export function course(context: CanvasRenderingContext2D | Path2D, points: Float64Array, short: number): void {
+export function course(context: PathPen, points: Float64Array, short: number): void {
   let [x, y] = [points[0] ?? 0, points[1] ?? 0];
   context.moveTo(x, y);
   for (let i = 2; i < points.length; i += 2) {
@@ -58,7 +59,7 @@ export function course(context: CanvasRenderingContext2D | Path2D, points: Float
   }
 }
 
-function arrow(context: CanvasRenderingContext2D, x: number, y: number): void {
+function arrow(context: Brush, x: number, y: number): void {
   context.moveTo(x, y);
   context.lineTo(x - ARROW * 0.7, y - ARROW * 1.3);
   context.lineTo(x + ARROW * 0.7, y - ARROW * 1.3);

@@ -1,5 +1,6 @@
 // Groups on the canvas: the frames of unfolded ones, and on the box of a folded one its triangle and the bar of its parts.
 
+import type { Brush } from "./brush";
 import type { Pen } from "./canvas_renderer";
 import type { Handle } from "./handles";
 import type { Detail } from "./lod";
@@ -92,7 +93,7 @@ function drawTab(pen: Pen, { rect, title }: Handle): void {
   context.fillText(title, rect.x + SIDE_PAD + HANDLE_WIDTH, rect.y + TITLE_HEIGHT / 2 + 0.5);
 }
 
-function triangle(context: CanvasRenderingContext2D, x: number, y: number, isFolded: boolean): void {
+function triangle(context: Brush, x: number, y: number, isFolded: boolean): void {
   const [a, b] = [TRIANGLE, TRIANGLE * 0.75];
   context.beginPath();
   const corners: [number, number][] = isFolded ? [[-b, -a], [b, 0], [-b, a]] : [[-a, -b], [a, -b], [0, b]];
@@ -101,7 +102,7 @@ function triangle(context: CanvasRenderingContext2D, x: number, y: number, isFol
   context.fill();
 }
 
-function fillParts(context: CanvasRenderingContext2D, rect: Rect, parts: readonly BarPart[], stylesOf: (part: BarPart) => (string | CanvasPattern)[]): void {
+function fillParts(context: Brush, rect: Rect, parts: readonly BarPart[], stylesOf: (part: BarPart) => (string | CanvasPattern)[]): void {
   let left = rect.x;
   for (const part of parts) {
     const width = part.share * rect.width;

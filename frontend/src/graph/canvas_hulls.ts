@@ -1,5 +1,6 @@
 // Partitions on the canvas: a tinted hull with a badge (letter and cost); from afar one box of the target's colour.
 
+import { outline, type Brush } from "./brush";
 import type { Pen } from "./canvas_renderer";
 import { course } from "./canvas_edges";
 import { HULL_PAD, type Hull } from "./hulls";
@@ -40,7 +41,7 @@ export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): voi
 }
 
 /** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
-function fillHull(context: CanvasRenderingContext2D, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
+function fillHull(context: Brush, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
   const path = pathOf(hull);
   context.lineJoin = "round";
   context.lineCap = "round";
@@ -71,8 +72,7 @@ function fillHull(context: CanvasRenderingContext2D, hull: Hull, fill: string, b
 function pathOf(hull: Hull): Path2D {
   let path = paths.get(hull);
   if (!path) {
-    path = new Path2D();
-    for (const { x, y, width, height } of hull.rects) path.roundRect(x, y, width, height, RADIUS);
+    path = outline((pen) => hull.rects.forEach(({ x, y, width, height }) => pen.roundRect(x, y, width, height, RADIUS)));
     paths.set(hull, path);
   }
   return path;
@@ -83,8 +83,7 @@ const ways = new WeakMap<Hull, Path2D>();
 function waysOf(hull: Hull): Path2D {
   let path = ways.get(hull);
   if (!path) {
-    path = new Path2D();
-    for (const points of hull.courses) course(path, points, 0);
+    path = outline((pen) => hull.courses.forEach((points) => course(pen, points, 0)));
     ways.set(hull, path);
   }
   return path;
@@ -112,7 +111,7 @@ export function drawBadges(pen: Pen, hulls: readonly Hull[], detail: Detail): vo
 }
 
 /** A badge like a tab on the upper edge; the letter alone where the hull is narrow, none where it is tiny. */
-function drawOnHull(context: CanvasRenderingContext2D, box: Rect, paint: HullPaint, scale: number): void {
+function drawOnHull(context: Brush, box: Rect, paint: HullPaint, scale: number): void {
   const height = BADGE_HEIGHT * scale;
   const width = context.measureText(paint.badgeText).width + 10 * scale;
   if (box.height < height * 1.6 || box.width < 18) return;

@@ -1,5 +1,6 @@
 // Draws the graph on a canvas: hulls, pads of single nodes, edges, boxes, badges, outlines, from back to front. Only what is in view is touched.
 
+import type { Brush } from "./brush";
 import { seen, type Size } from "./camera";
 import { drawBoxes, drawOutlines } from "./canvas_boxes";
 import { drawEdgeLabels, drawEdges } from "./canvas_edges";
@@ -12,7 +13,7 @@ import { touches, type Rect } from "./scene";
 
 /** What the parts of the drawing share. */
 export interface Pen {
-  context: CanvasRenderingContext2D;
+  context: Brush;
   frame: Frame;
   area: Rect;
   screen: Size;
@@ -41,39 +42,43 @@ export class CanvasRenderer implements Renderer {
   }
 
   draw(frame: Frame): void {
-    const { context, ratio } = this;
-    const { k, x, y } = frame.camera;
-    const pen: Pen = {
-      context,
-      frame,
-      area: seen(frame.camera, this.size),
-      screen: this.size,
-      toGraph: () => context.setTransform(k * ratio, 0, 0, k * ratio, -x * k * ratio, -y * k * ratio),
-      toScreen: () => context.setTransform(ratio, 0, 0, ratio, 0, 0),
-    };
-    pen.toScreen();
-    context.globalAlpha = 1;
-    context.fillStyle = frame.theme.background;
-    context.fillRect(0, 0, this.size.width, this.size.height);
-    const detail = detailAt(k);
-    const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
-    pen.toGraph();
-    drawFrames(pen, detail);
-    drawHulls(pen, hulls, detail);
-    drawPads(pen, detail);
-    drawGroupPads(pen, detail);
-    if (detail.edges > 0) {
-      const edges = frame.scene.edgesIn(pen.area);
-      drawEdges(pen, edges, detail);
-      drawEdgeLabels(pen, edges, detail);
-    }
-    if (detail.boxes > 0) {
-      const boxes = frame.scene.boxesIn(pen.area);
-      drawBoxes(pen, boxes, detail);
-      drawGroupMarks(pen, boxes, detail);
-    }
-    drawTabs(pen, detail);
-    drawOutlines(pen);
-    drawBadges(pen, hulls, detail);
+    drawFrame(this.context, frame, this.size, this.ratio);
   }
+}
+
+/** Draw a frame of this size with a brush, of which `ratio` pixels are one of the screen. */
+export function drawFrame(context: Brush, frame: Frame, size: Size, ratio: number): void {
+  const { k, x, y } = frame.camera;
+  const pen: Pen = {
+    context,
+    frame,
+    area: seen(frame.camera, size),
+    screen: size,
+    toGraph: () => context.setTransform(k * ratio, 0, 0, k * ratio, -x * k * ratio, -y * k * ratio),
+    toScreen: () => context.setTransform(ratio, 0, 0, ratio, 0, 0),
+  };
+  pen.toScreen();
+  context.globalAlpha = 1;
+  context.fillStyle = frame.theme.background;
+  context.fillRect(0, 0, size.width, size.height);
+  const detail = detailAt(k);
+  const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
+  pen.toGraph();
+  drawFrames(pen, detail);
+  drawHulls(pen, hulls, detail);
+  drawPads(pen, detail);
+  drawGroupPads(pen, detail);
+  if (detail.edges > 0) {
+    const edges = frame.scene.edgesIn(pen.area);
+    drawEdges(pen, edges, detail);
+    drawEdgeLabels(pen, edges, detail);
+  }
+  if (detail.boxes > 0) {
+    const boxes = frame.scene.boxesIn(pen.area);
+    drawBoxes(pen, boxes, detail);
+    drawGroupMarks(pen, boxes, detail);
+  }
+  drawTabs(pen, detail);
+  drawOutlines(pen);
+  drawBadges(pen, hulls, detail);
 }

@@ -9,6 +9,7 @@ export interface Theme {
   ioText: string;
   text: string;
   muted: string;
+  line: string;
   edge: string;
   accent: string;
   select: string;
@@ -30,6 +31,7 @@ export function readTheme(): Theme {
     ioText: value("io-text"),
     text: value("text"),
     muted: value("muted"),
+    line: value("line"),
     edge: value("edge"),
     accent: value("accent"),
     select: value("select"),

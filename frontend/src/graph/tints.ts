@@ -1,5 +1,6 @@
 // How strong a paint is at a level of detail, and the lines across what is hatched.
 
+import type { Brush } from "./brush";
 import type { NodePaint } from "../overlays/colours";
 import type { Detail } from "./lod";
 import { mix, type Theme } from "./theme";
@@ -25,7 +26,7 @@ const TILE_PX = 8;
 const patterns = new Map<string, CanvasPattern>();
 
 /** Lines across, as far apart on the screen at every scale `k`. */
-export function hatch(context: CanvasRenderingContext2D, theme: Theme, k: number): CanvasPattern | string {
+export function hatch(context: Brush, theme: Theme, k: number): CanvasPattern | string {
   let pattern = patterns.get(theme.text);
   if (!pattern) {
     const made = makePattern(context, theme.text);
@@ -37,7 +38,7 @@ export function hatch(context: CanvasRenderingContext2D, theme: Theme, k: number
   return pattern;
 }
 
-function makePattern(context: CanvasRenderingContext2D, colour: string): CanvasPattern | null {
+function makePattern(context: Brush, colour: string): CanvasPattern | null {
   const tile = document.createElement("canvas");
   tile.width = TILE_PX;
   tile.height = TILE_PX;

@@ -26,9 +26,16 @@ export function filteredRuns(rows: readonly RunSummary[], filter: RunFilter, mod
 }
 
 /** What a run without a name is. */
-export function kindOf(row: Pick<RunSummary, "state" | "base">): string {
+export function kindOf(row: Pick<RunSummary, "state" | "base" | "remeasured">): string {
   if (row.state === "recorded") return "recorded run";
+  if (row.remeasured !== null) return "measured again";
   return row.base === null ? "run" : "searched again";
+}
+
+/** When a run was, in the reader's own time. */
+export function whenOf(row: Pick<RunSummary, "created">): string {
+  const when = new Date(row.created);
+  return Number.isNaN(when.getTime()) ? row.created : when.toLocaleString("en-GB", { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" });
 }
 
 /** What was asked of a run beside its targets. */

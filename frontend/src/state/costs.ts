@@ -2,7 +2,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { EVERYTHING, filtered, ordered, reordered, type ColumnId, type Filter, type Order } from "../costs/rows";
-import { costsCsv } from "../costs/csv";
+import { costsCsv } from "../csv";
 import type { CostedRow, NodeCandidate } from "../protocol";
 import { nodesIn } from "../spans";
 import { saveText } from "./download";

@@ -199,6 +199,11 @@ function refuse(next: Terms, why: Omit<Refusal, "tried">): void {
   });
 }
 
+/** Go on from a run on other costs: a step that can be undone. */
+export function adoptCosts(result: RunSnapshot): void {
+  push({ terms: termsOf(result), run: result, tried: null });
+}
+
 function push(entry: Entry): void {
   batch(() => {
     entries.value = [...entries.value.slice(0, place.value + 1), entry];

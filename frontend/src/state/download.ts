@@ -1,4 +1,4 @@
-// What leaves the page: a file at an address, or a text of its own, as a file or by the clipboard.
+// What leaves the page: a file at an address, or what the page made itself, as a file or by the clipboard.
 
 /** Let the browser save what lies at an address; `name` only where the server gives none. */
 export function save(address: string, name = ""): void {
@@ -12,9 +12,18 @@ export function save(address: string, name = ""): void {
 
 /** Save a text as a file. */
 export function saveText(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  save(address, name.replace(/[^\w.-]+/g, "_"));
+  saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+/** Save what the page made as a file; of its name only what every file system takes. */
+export function saveBlob(name: string, blob: Blob): void {
+  const address = URL.createObjectURL(blob);
+  save(address, fileName(name));
   setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export function fileName(name: string): string {
+  return name.replace(/[^\w.-]+/g, "_");
 }
 
 /** Copy a text; whether that went well. Where the page did not come over a secure connection, there is only the old way. */

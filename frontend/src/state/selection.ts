@@ -11,7 +11,7 @@ export type Selection =
   | { kind: "partition"; id: string };
 export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
-export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "compare" | "netron" | "log";
+export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "charts" | "compare" | "netron" | "log";
 
 export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 

@@ -18,7 +18,7 @@ export const table = signal<TableState>({ kind: "none" });
 export const tableData = computed(() => (table.value.kind === "ready" ? table.value.data : null));
 
 const isWanted = computed(
-  () => overlay.value === "coverage" || (isDrawerOpen.value && (drawerTab.value === "costs" || (drawerTab.value === "rules" && listedRule.value !== null))),
+  () => overlay.value === "coverage" || (isDrawerOpen.value && (drawerTab.value === "costs" || drawerTab.value === "charts" || (drawerTab.value === "rules" && listedRule.value !== null))),
 );
 
 /** The run whose table is to be shown, if any: one that goes on has none yet. */

@@ -2,15 +2,19 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { comparedCsv } from "../csv_tables";
 import { difference as signed, duration, plural } from "../format";
 import type { Difference } from "../overlays/difference";
 import { hasEnded } from "../run_reducer";
 import { againstRef, againstSide, difference, planRef, planSide, sideName, swapSides, type Side } from "../state/compare";
+import { saveText } from "../state/download";
+import { model } from "../state/model";
 import { run } from "../state/run";
 import { isAllCompared, overlay } from "../state/selection";
 import { ComparedNodes, ComparedParts } from "./compared_rows";
 import { Choice, ErrorCard } from "./parts";
 import { PlanChoice } from "./plan_choice";
+import { SaveMenu } from "./save_menu";
 
 const grain = signal<"parts" | "nodes">("parts");
 
@@ -42,10 +46,16 @@ export function CompareTab(): JSX.Element {
         <label>
           <input type="checkbox" checked={isAllCompared.value} onChange={(event) => (isAllCompared.value = event.currentTarget.checked)} /> the same too
         </label>
+        {difference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every part of the two plans", save: saveCompared }]} />}
       </div>
       <Body />
     </div>
   );
+}
+
+function saveCompared(): void {
+  const [opened, found] = [model.peek(), difference.peek()];
+  if (opened && found) saveText(`${opened.info.name}-compared.csv`, "text/csv", comparedCsv(found, opened.graph.nodes));
 }
 
 function Body(): JSX.Element {

@@ -1,6 +1,7 @@
 // Every candidate that was costed, in one table: filtered, sorted, saved as CSV; a row shows its nodes on the graph.
 
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { operatorsOf, type ColumnId } from "../costs/rows";
 import { count, difference, duration, spread } from "../format";
 import { relativeSpread } from "../overlays/certainty";
@@ -10,13 +11,17 @@ import { nodesIn, sizeOf } from "../spans";
 import { look } from "../state/catalogue";
 import { allRows, order, pickRow, rows, saveCosts, sortBy } from "../state/costs";
 import { model } from "../state/model";
+import { cannotMeasure, measureAgain, remeasured, remeasuring, stopMeasuring } from "../state/remeasuring";
 import { point } from "../state/navigation";
+import { isRegretOpen, regrets, wantRegret } from "../state/regrets";
 import { run } from "../state/run";
 import { focused } from "../state/selection";
 import { table } from "../state/table";
 import { CostsFilter } from "./costs_filter";
 import { LongTable, type Column } from "./long_table";
 import { Badge, ErrorCard } from "./parts";
+import { RowButton } from "./row_button";
+import { SaveMenu } from "./save_menu";
 
 export function CostsTab(): JSX.Element {
   const current = run.value;
@@ -32,16 +37,15 @@ export function CostsTab(): JSX.Element {
         <CostsFilter />
         <span class="spacer" />
         <span class="muted" role="status">{`${count(rows.value.length)} of ${count(allRows.value.length)}`}</span>
-        <button type="button" onClick={saveCosts} title="Save these rows, in this order">
-          CSV
-        </button>
+        <SaveMenu what="the costs" formats={[{ name: "CSV", says: "Save these rows, in this order", save: saveCosts }]} />
       </div>
+      <Remeasuring />
       {rows.value.length === 0 ? (
         <p class="muted">No candidate is like this.</p>
       ) : (
         <LongTable
           label="Candidates"
-          columns={rows.value.some(hasReason) ? [...COLUMNS, REASON] : COLUMNS}
+          columns={[...COLUMNS, ...(cannotMeasure.value === null ? [AGAIN] : []), ...(rows.value.some(hasReason) ? [REASON] : [])]}
           rows={rows.value}
           keyOf={(row) => row.id}
           isChosen={(row) => focused.value?.id === row.id}
@@ -66,6 +70,9 @@ const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
   { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
   { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan that holds it is", cell: (row) => <Regret row={row} /> },
 ];
+
+/** Only where it can be done at all. */
+const AGAIN: Column<CostedRow, ColumnId> = { id: "again", title: "", widthPx: 44, cell: (row, isReached) => <Again row={row} isReached={isReached} /> };
 
 /** Only where something is to be said in it. */
 const REASON: Column<CostedRow, ColumnId> = { id: "reason", title: "why not", widthPx: 300, cell: (row) => <Reason row={row} /> };
@@ -124,10 +131,18 @@ function Source({ row }: { row: CostedRow }): JSX.Element {
   return isKnown ? <span title={isEarly ? "ended early, since it was sure to lose: the cost rests on the few runs there were" : undefined}>{isEarly ? `${source}, cut` : source}</span> : <i title={row.cost.reason}>{source}</i>;
 }
 
+/** Where the model is large regrets do not come with the plan: those of the rows in view are asked for. */
 function Regret({ row }: { row: CostedRow }): JSX.Element {
+  const late = regrets.value.get(row.id);
+  const isOpen = isRegretOpen(row);
+  useEffect(() => (isOpen && !late ? wantRegret(row.id) : undefined), [row.id, isOpen, late]);
   if (row.chosen) return <span title="it is in the plan">–</span>;
-  if (row.in_no_plan) return <span class="muted">in no plan</span>;
-  return <>{row.regret_s === null ? "" : difference(row.regret_s)}</>;
+  if (row.in_no_plan || late?.in_no_plan) return <span class="muted">in no plan</span>;
+  const exact = row.regret_s ?? late?.regret_s ?? null;
+  if (exact !== null) return <>{difference(exact)}</>;
+  const least = late?.regret_at_least_s ?? null;
+  if (least !== null) return <span title="at least so much; to know it exactly takes too long">{`≥ ${difference(least)}`}</span>;
+  return isOpen && !late ? <span class="muted" title="worked out for the rows in view">…</span> : <></>;
 }
 
 function Reason({ row }: { row: CostedRow }): JSX.Element | null {
@@ -138,4 +153,30 @@ function Reason({ row }: { row: CostedRow }): JSX.Element | null {
       <b>{stage}</b> {reason}
     </span>
   );
+}
+
+function Again({ row, isReached }: { row: CostedRow; isReached: boolean }): JSX.Element | null {
+  if (row.cost.source === "host") return null;
+  const says = row.cost.source === "measured" ? "Measure again" : "Measure";
+  return (
+    <RowButton says={says} hint={`${says}, and search on the new cost`} isReached={isReached} isOff={remeasuring.value !== null} act={() => void measureAgain(row)}>
+      ↻
+    </RowButton>
+  );
+}
+
+/** How far measuring again is; what it gave; why it cannot be done with this run. */
+function Remeasuring(): JSX.Element | null {
+  const now = remeasuring.value;
+  if (now) {
+    return (
+      <p class="remeasuring" role="status">
+        <progress aria-label="Measuring again" /> {`Measuring ${now.label} on ${now.target} again: ${now.phase}`}{" "}
+        <button type="button" class="link" onClick={() => void stopMeasuring()}>
+          Cancel
+        </button>
+      </p>
+    );
+  }
+  return remeasured.value === "" ? null : <p role="status">{remeasured.value}</p>;
 }

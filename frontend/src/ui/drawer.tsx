@@ -1,4 +1,4 @@
-// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, toolchains and their rules, the totals, every run, two plans side by side, Netron, the log.
+// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, toolchains and their rules, the totals, every run, two plans side by side, charts, Netron, the log.
 
 import type { JSX } from "preact";
 import { run } from "../state/run";
@@ -20,13 +20,14 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   rules: later(() => import("./rules_tab").then((part) => part.RulesTab)),
   totals: TotalsTab,
   runs: RunsTab,
+  charts: later(() => import("./charts_tab").then((part) => part.ChartsTab)),
   compare: CompareTab,
   netron: later(() => import("./netron_tab").then((part) => part.NetronTab)),
   log: LogTab,
 };
 
 /** Tabs with a long table of their own: higher, and it is the table that scrolls. */
-const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "compare", "netron", "log"]);
+const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "charts", "compare", "netron", "log"]);
 
 function tabItems(): TabItem<DrawerTab>[] {
   const partitions = run.value?.plan?.partitions.length ?? 0;
@@ -39,6 +40,7 @@ function tabItems(): TabItem<DrawerTab>[] {
     { id: "totals", label: "Totals" },
     { id: "runs", label: "Runs" },
     { id: "compare", label: "Compare" },
+    { id: "charts", label: "Charts" },
     { id: "netron", label: "Netron" },
     { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
   ];

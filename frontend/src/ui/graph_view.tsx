@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { startGraph } from "../graph/controller";
 import { band, bandRect } from "../state/band";
 import { model } from "../state/model";
+import { takePicture } from "../state/pictures";
 import { fit, zoomStep } from "../state/view";
 import { FindBox } from "./find_box";
 import { MenuHost } from "./lazily";
@@ -13,6 +14,7 @@ import { Legend } from "./legend";
 import { NodeTip } from "./node_tip";
 import { Notices } from "./notices";
 import { OverlayMenu } from "./overlay_menu";
+import { SaveMenu, type Format } from "./save_menu";
 
 export function GraphView(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -36,6 +38,7 @@ export function GraphView(): JSX.Element {
         <GroupMenu />
       </div>
       <div class="over bottom-right">
+        <SaveMenu what="the graph" formats={FORMATS} />
         <ZoomButtons />
       </div>
       <NodeTip />
@@ -50,6 +53,12 @@ function Band(): JSX.Element | null {
   const { x, y, width, height } = bandRect(...band.value);
   return <span class="band" style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />;
 }
+
+const FORMATS: readonly Format[] = [
+  { name: "SVG", says: "all of it, to scale and to edit", save: () => void takePicture("svg") },
+  { name: "PNG", says: "all of it, to paste anywhere", save: () => void takePicture("png") },
+  { name: "DOT", says: "for Graphviz", save: () => void takePicture("dot") },
+];
 
 function ZoomButtons(): JSX.Element {
   return (

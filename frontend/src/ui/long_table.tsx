@@ -148,8 +148,8 @@ function Head<Row, Id extends string>({ columns, order, sortBy }: LongTableProps
           const isSorted = order?.by === id;
           const direction = order?.isDown ? "descending" : "ascending";
           return (
-            <th key={id} scope="col" class={isNumber ? "number" : undefined} title={hint} aria-sort={isSorted ? direction : sortBy ? "none" : undefined}>
-              {sortBy ? (
+            <th key={id} scope="col" class={isNumber ? "number" : undefined} title={hint} aria-sort={isSorted ? direction : sortBy && title !== "" ? "none" : undefined}>
+              {sortBy && title !== "" ? (
                 <button type="button" class="sorter" onClick={() => sortBy(id)}>
                   {title}
                   <span aria-hidden="true">{isSorted ? (order.isDown ? " ▾" : " ▴") : ""}</span>

@@ -1,15 +1,19 @@
 // The plan's partitions, dearest first: a click selects one on the graph.
 
 import type { JSX } from "preact";
+import { partitionsCsv } from "../csv_tables";
 import { duration, plural, spread } from "../format";
-import type { PlanPartition } from "../protocol";
+import type { PlanInfo, PlanPartition } from "../protocol";
 import { look } from "../state/catalogue";
 import { lastChange } from "../state/decisions";
+import { saveText } from "../state/download";
 import { model } from "../state/model";
 import { goToPartition, point } from "../state/navigation";
 import { run } from "../state/run";
 import { selection } from "../state/selection";
 import { Badge, Bar } from "./parts";
+import { SaveMenu } from "./save_menu";
+import { TotalByTarget } from "./total_by_target";
 
 const SHOWN = 300;
 
@@ -20,6 +24,11 @@ export function PartitionsTab(): JSX.Element {
   const hasStability = sorted.some((partition) => partition.stability !== null);
   return (
     <>
+      <div class="table-bar">
+        <TotalByTarget plan={plan} />
+        <span class="spacer" />
+        <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and what changes hands", save: () => savePartitions(sorted, plan) }]} />
+      </div>
       <table class="partitions">
         <thead>
           <tr>
@@ -42,6 +51,11 @@ export function PartitionsTab(): JSX.Element {
       {sorted.length > SHOWN && <p class="muted">and {plural(sorted.length - SHOWN, "cheaper partition")}</p>}
     </>
   );
+}
+
+function savePartitions(sorted: readonly PlanPartition[], plan: PlanInfo): void {
+  const opened = model.peek();
+  if (opened) saveText(`${opened.info.name}-partitions.csv`, "text/csv", partitionsCsv(sorted, plan, opened.graph.nodes));
 }
 
 function Row({ partition, totalS, hasStability }: { partition: PlanPartition; totalS: number; hasStability: boolean }): JSX.Element {

@@ -3,13 +3,14 @@
 import type { JSX } from "preact";
 import { duration, relativeError } from "../format";
 import type { RunSummary } from "../protocol";
-import { isRight, kindOf, optionsOf, type RunColumn } from "../runs/rows";
+import { isRight, kindOf, optionsOf, whenOf, type RunColumn } from "../runs/rows";
 import { compareWith, forgetRun } from "../state/open_run";
 import { model } from "../state/model";
 import { run } from "../state/run";
 import { doomed, edited, finishEditing, markRun, startEditing } from "../state/runs";
 import type { Column } from "./long_table";
 import { Badge } from "./parts";
+import { RowButton, stopped } from "./row_button";
 
 export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
   { id: "name", title: "name", cell: (row) => <Name row={row} /> },
@@ -33,16 +34,11 @@ function Name({ row }: CellProps): JSX.Element {
   return <span class="cut">{row.name === "" ? <span class="muted">{kindOf(row)}</span> : row.name}</span>;
 }
 
-export function whenOf(row: RunSummary): string {
-  const when = new Date(row.created);
-  return Number.isNaN(when.getTime()) ? row.created : when.toLocaleString("en-GB", { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" });
-}
-
 function Star({ row, isReached }: CellProps): JSX.Element {
   return (
-    <IconButton says="Star" isReached={isReached} isPressed={row.is_starred} act={() => void markRun(row.id, { is_starred: !row.is_starred })}>
+    <RowButton says="Star" isReached={isReached} isPressed={row.is_starred} act={() => void markRun(row.id, { is_starred: !row.is_starred })}>
       {row.is_starred ? "★" : "☆"}
-    </IconButton>
+    </RowButton>
   );
 }
 
@@ -75,15 +71,15 @@ function NoteAndActions({ row, isReached }: CellProps): JSX.Element {
         {row.note}
       </span>
       <span class="row-buttons">
-        <IconButton says="Name and note" hint="Write a name and a note (F2)" isReached={isReached} act={() => startEditing(row)}>
+        <RowButton says="Name and note" hint="Write a name and a note (F2)" isReached={isReached} act={() => startEditing(row)}>
           ✎
-        </IconButton>
-        <IconButton says="Compare" hint="Compare the shown plan with this one" isReached={isReached} isOff={!canCompare} act={() => compareWith(row)}>
+        </RowButton>
+        <RowButton says="Compare" hint="Compare the shown plan with this one" isReached={isReached} isOff={!canCompare} act={() => compareWith(row)}>
           ⇄
-        </IconButton>
-        <IconButton says="Delete" hint={row.state === "recorded" ? "It comes with its sample" : "Delete (Del)"} isReached={isReached} isOff={row.state === "recorded" || isGoing(row)} act={() => (doomed.value = row.id)}>
+        </RowButton>
+        <RowButton says="Delete" hint={row.state === "recorded" ? "It comes with its sample" : "Delete (Del)"} isReached={isReached} isOff={row.state === "recorded" || isGoing(row)} act={() => (doomed.value = row.id)}>
           ✕
-        </IconButton>
+        </RowButton>
       </span>
     </span>
   );
@@ -138,9 +134,9 @@ function NoteField({ row }: CellProps): JSX.Element {
         onInput={(event) => (edited.value = { name: row.name, ...edited.value, id: row.id, note: event.currentTarget.value })}
         onKeyDown={fieldKey}
       />
-      <IconButton says="Keep" hint="Keep (Enter)" isReached act={finishEditing}>
+      <RowButton says="Keep" hint="Keep (Enter)" isReached act={finishEditing}>
         ✓
-      </IconButton>
+      </RowButton>
     </span>
   );
 }
@@ -158,31 +154,5 @@ function Confirm({ row }: CellProps): JSX.Element {
         </button>
       </span>
     </span>
-  );
-}
-
-/** What a button in a row does is not what the row does. */
-function stopped(act: () => void): (event: Event) => void {
-  return (event) => {
-    event.stopPropagation();
-    act();
-  };
-}
-
-interface IconButtonProps {
-  says: string;
-  hint?: string;
-  isReached: boolean | undefined;
-  isPressed?: boolean;
-  isOff?: boolean;
-  act: () => void;
-  children: string;
-}
-
-function IconButton({ says, hint = says, isReached = false, isPressed, isOff = false, act, children }: IconButtonProps): JSX.Element {
-  return (
-    <button type="button" class="icon" aria-label={says} title={hint} aria-pressed={isPressed} disabled={isOff} tabIndex={isReached ? 0 : -1} onClick={stopped(act)}>
-      {children}
-    </button>
   );
 }

@@ -1,14 +1,17 @@
 // Every run that is kept: found by its words, sorted, opened, given a star, a name and a note, compared, deleted.
 
 import type { JSX } from "preact";
+import { runsCsv } from "../csv_tables";
 import { count } from "../format";
 import type { RunSummary } from "../protocol";
+import { saveText } from "../state/download";
 import { openRun } from "../state/open_run";
 import { run } from "../state/run";
 import { doomed, edited, keepRuns, markRun, runFilter, runOrder, runRows, runs, runsError, sortRuns, startEditing } from "../state/runs";
 import { LongTable } from "./long_table";
 import { ErrorCard } from "./parts";
 import { NameField, RUN_COLUMNS } from "./run_cells";
+import { SaveMenu } from "./save_menu";
 
 export function RunsTab(): JSX.Element {
   const all = runs.value;
@@ -28,6 +31,7 @@ export function RunsTab(): JSX.Element {
         </div>
         <span class="spacer" />
         {all && <span class="muted" role="status">{`${count(rows.length)} of ${count(all.length)}`}</span>}
+        {rows.length > 0 && <SaveMenu what="the runs" formats={[{ name: "CSV", says: "Save these runs, in this order", save: () => saveText("runs.csv", "text/csv", runsCsv(runRows.peek())) }]} />}
       </div>
       {runsError.value && <ErrorCard error={runsError.value} />}
       {!all ? (

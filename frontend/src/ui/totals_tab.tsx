@@ -1,11 +1,15 @@
 // The totals side by side: this plan, every single target alone, greedy; as the sum of the parts and measured end to end.
 
 import type { JSX } from "preact";
+import { totalsCsv } from "../csv_tables";
 import { difference, duration, relativeError } from "../format";
 import type { Baseline, RunSnapshot } from "../protocol";
 import { look } from "../state/catalogue";
+import { saveText } from "../state/download";
 import { run } from "../state/run";
 import { Badge, Bar } from "./parts";
+import { SaveMenu } from "./save_menu";
+import { TotalByTarget } from "./total_by_target";
 
 interface Line {
   name: string;
@@ -22,6 +26,11 @@ export function TotalsTab(): JSX.Element {
   const widest = Math.max(...lines.map((line) => Math.max(line.sumS ?? 0, line.measuredS ?? 0)));
   return (
     <>
+      <div class="table-bar">
+        <TotalByTarget plan={current.plan} />
+        <span class="spacer" />
+        <SaveMenu what="the totals" formats={[{ name: "CSV", says: "Save the totals", save: () => saveText(`${current.model_name}-totals.csv`, "text/csv", totalsCsv(current)) }]} />
+      </div>
       <table class="totals">
         <thead>
           <tr>

@@ -1,7 +1,7 @@
 // Tables as CSV (RFC 4180), and safe to open: what a model names is text to a spreadsheet, and no formula. Pure.
 
-import type { CostedRow, NodeJson } from "../protocol";
-import { nodesIn } from "../spans";
+import type { CostedRow, NodeJson } from "./protocol";
+import { nodesIn } from "./spans";
 
 export type Cell = string | number | boolean | null;
 

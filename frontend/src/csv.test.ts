@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cost, invalid, nodesOf, row } from "../../test/candidates";
+import { cost, invalid, nodesOf, row } from "../test/candidates";
 import { costsCsv, csv } from "./csv";
 
 test("cells are quoted where they must be, and lines end as RFC 4180 says", () => {

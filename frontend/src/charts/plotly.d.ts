@@ -1,0 +1,12 @@
+// What the page uses of Plotly's basic bundle, which comes without types.
+
+declare module "plotly.js-basic-dist-min" {
+  interface Plotly {
+    react: (host: HTMLElement, traces: readonly object[], layout: object, config: object) => Promise<HTMLElement>;
+    purge: (host: HTMLElement) => void;
+    toImage: (host: HTMLElement, how: { format: "svg" | "png"; width: number; height: number; scale: number }) => Promise<string>;
+    Plots: { resize: (host: HTMLElement) => Promise<void> };
+  }
+  const plotly: Plotly;
+  export default plotly;
+}

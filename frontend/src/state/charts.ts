@@ -1,0 +1,50 @@
+// Which chart is shown, and its figure: made from the runs, the table of candidates and the shown run.
+
+import { computed, signal } from "@preact/signals";
+import { convergence, predicted, spreads, totals, type Paint } from "../charts/figures";
+import type { Figure, Nothing } from "../charts/figure";
+import { operatorsOf } from "../costs/rows";
+import type { RunSummary } from "../protocol";
+import { hasEnded } from "../run_reducer";
+import { whenOf } from "../runs/rows";
+import { look } from "./catalogue";
+import { model } from "./model";
+import { theme } from "./painting";
+import { run } from "./run";
+import { plannedRuns } from "./runs";
+import { table } from "./table";
+
+export type ChartId = "convergence" | "spread" | "totals" | "predicted";
+
+export const chart = signal<ChartId>("totals");
+
+/** Colours of targets and of roles. */
+const paint = computed((): Paint => {
+  const colours = theme.value;
+  const roles: Record<string, string> = { accent: colours?.accent ?? "", muted: colours?.muted ?? "", text: colours?.text ?? "", select: colours?.select ?? "", grey: look("host").base };
+  return (name) => roles[name] ?? look(name).base;
+});
+
+/** Not the run itself: what does not depend on how far it is is not drawn again with each of its events. */
+const shownId = computed(() => run.value?.id);
+
+/** The chart to draw, or why there is none; null while something is on its way. */
+export const figure = computed((): Figure | Nothing | null => {
+  const id = shownId.value;
+  const nameOf = (one: RunSummary): string => `${one.id === id ? "▸ " : ""}${one.name || whenOf(one)}`;
+  if (chart.value === "totals") return totals(plannedRuns.value, nameOf, paint.value);
+  const current = run.value;
+  if (!current) return { why: "No run yet." };
+  switch (chart.value) {
+    case "convergence":
+      return convergence(current.convergence, paint.value);
+    case "predicted":
+      return predicted(current, plannedRuns.value, nameOf, paint.value);
+    case "spread": {
+      if (!hasEnded(current)) return { why: "The run goes on; its costs are shown when it ends." };
+      if (!current.plan || table.value.kind === "failed") return { why: "Nothing was kept of this run's candidates." };
+      const nodes = model.value?.graph.nodes ?? [];
+      return table.value.kind === "ready" ? spreads(table.value.data.candidates, (row) => operatorsOf(row.spans, nodes), paint.value) : null;
+    }
+  }
+});

@@ -1,0 +1,29 @@
+// A small button inside a row of a table: what it does is not what the row does.
+
+import type { JSX } from "preact";
+
+/** An action of a button in a row, which the row itself does not hear of. */
+export function stopped(act: () => void): (event: Event) => void {
+  return (event) => {
+    event.stopPropagation();
+    act();
+  };
+}
+
+interface RowButtonProps {
+  says: string;
+  hint?: string;
+  isReached: boolean | undefined;
+  isPressed?: boolean;
+  isOff?: boolean;
+  act: () => void;
+  children: string;
+}
+
+export function RowButton({ says, hint = says, isReached = false, isPressed, isOff = false, act, children }: RowButtonProps): JSX.Element {
+  return (
+    <button type="button" class="icon" aria-label={says} title={hint} aria-pressed={isPressed} disabled={isOff} tabIndex={isReached ? 0 : -1} onClick={stopped(act)}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,103 @@
+"""Everything that one sees can be saved: the graph as SVG, PNG and DOT with the overlay that is on, tables as CSV."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from playwright.sync_api import Page
+
+from tests.engine.dot_reader import read_dot
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = '<b>"&\\N{x}=1\u200b\x07'
+
+
+@pytest.fixture
+def opened(explorer: Explorer, open_page: OpenPage) -> Watched:
+    return open_page(f"{explorer.address}?sample=squeezenet")
+
+
+def saved(page: Page, kind: str) -> tuple[str, bytes]:
+    """The graph in a format: the file's name and what is in it."""
+    page.locator(".bottom-right").get_by_role("button", name="Save as").click()
+    with page.expect_download() as download:
+        page.get_by_role("dialog", name="Save the graph").get_by_role("button", name=kind).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def texts(svg: bytes) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_the_whole_graph_as_svg_with_the_overlay_that_is_on(opened: Watched) -> None:
+    name, by_target = saved(opened.page, "SVG")
+    assert name == "squeezenet-target.svg"
+    assert texts(by_target).count("Conv") == 26
+    assert any(text.startswith("squeezenet · total") for text in texts(by_target))
+    opened.press("h")
+    name, by_cost = saved(opened.page, "SVG")
+    assert name == "squeezenet-cost.svg"
+    assert by_cost != by_target
+    opened.page.emulate_media(color_scheme="dark")
+    opened.idle()
+    assert b"#16181c" in saved(opened.page, "SVG")[1]
+
+
+def test_the_whole_graph_as_png_of_the_same_size(opened: Watched) -> None:
+    root = ElementTree.fromstring(saved(opened.page, "SVG")[1])
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    ratio = min(2.0, 16_000 / max(width, height), (60e6 / (width * height)) ** 0.5)
+    name, png = saved(opened.page, "PNG")
+    assert name == "squeezenet-target.png"
+    size = int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+    assert size == pytest.approx((width * ratio, height * ratio), abs=1)
+
+
+def test_the_whole_graph_as_dot_with_its_partitions(opened: Watched) -> None:
+    opened.press("h")
+    name, text = saved(opened.page, "DOT")
+    assert name == "squeezenet-cost.dot"
+    dot = read_dot(text.decode())
+    partitions = int(opened.page.get_by_role("tab", name="Partitions").inner_text().split()[-1])
+    assert len(dot.clusters) == partitions
+    assert len([node for node in dot.nodes if node.startswith("n")]) == sum(len(nodes) for _, nodes in dot.clusters)
+
+
+def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in (HOSTILE, "out")]
+    graph = helper.make_graph([helper.make_node("Relu", [HOSTILE], ["out"], f"node {HOSTILE}")], "g", tensors[:1], tensors[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "bad.onnx")
+    watched = open_page(explorer.address)
+    watched.page.locator("input[type=file]").set_input_files(tmp_path / "bad.onnx")
+    watched.idle()
+    assert "Relu" in texts(saved(watched.page, "SVG")[1])
+    assert set(read_dot(saved(watched.page, "DOT")[1].decode()).nodes) == {"i0", "n0", "o0"}
+
+
+@pytest.mark.parametrize(
+    ("tab", "file", "column"),
+    [
+        ("Partitions", "squeezenet-partitions.csv", "cost_s"),
+        ("Totals", "squeezenet-totals.csv", "sum_of_parts_s"),
+        ("Runs", "runs.csv", "total_s"),
+        ("Compare", "squeezenet-compared.csv", "plan_s"),
+    ],
+)
+def test_a_table_as_csv(opened: Watched, tab: str, file: str, column: str) -> None:
+    opened.page.get_by_role("tab", name=tab).click()
+    opened.idle()
+    with opened.page.expect_download() as download:
+        opened.page.get_by_role("button", name="Save as CSV").click()
+    assert download.value.suggested_filename == file
+    with Path(download.value.path()).open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert rows
+    assert all(row[column] == "" or float(row[column]) >= 0 for row in rows)
