@@ -1,8 +1,9 @@
-"""What all tests share: a folder of their own to keep data in, and Hypothesis without deadlines."""
+"""What all tests share: a folder of their own to keep data in, Hypothesis without deadlines, and a Ctrl-C that arrives."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from hypothesis import settings
 # A deadline would make a test depend on how busy the machine is; in CI the examples are the same in every run.
 settings.register_profile("collage", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None, print_blob=True)
 settings.load_profile("collage")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every command that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -47,8 +47,6 @@ class Process:
             variables = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **environment}
             self.popen = subprocess.Popen(
                 command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True, env=variables,
-                # Whoever runs the tests in the background may have them ignore Ctrl-C, and that is inherited.
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )  # fmt: skip
 
     def said(self) -> str:
