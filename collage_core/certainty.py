@@ -1,8 +1,9 @@
 """How sure a plan is: its stability, and what is decided by priority because measurements cannot decide it.
 
 Design, "Stability"; requirement 153. What enters is a plan with its candidates' costs; what leaves are shares, or another plan.
-A measured median is off by about 1.25 of the samples' standard deviation over the root of their number, and that deviation is
-taken from the quartiles, which a few slow samples don't touch. Nothing is known of how sure an estimate is: it stands as it is.
+A measured cost says by how much it may be off (`cost.sittings`). One that was recorded before costs did is off by about 1.25 of
+the samples' standard deviation over the root of their number, and that deviation is taken from the quartiles, which a few slow
+samples don't touch. Nothing is known of how sure an estimate is: it stands as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 from .cost import Cost
 from .errors import InfeasibleError
 from .events import ignore
+from .lazy import is_bound
 from .planning import How, Planned, searched
 from .record import usable
 from .rules import HOST_TARGET, CandidatePartition
@@ -32,6 +34,8 @@ _SURE = 1.96
 
 def standard_error_s(cost: Cost) -> float:
     """By how much the measured median of `cost` may be off, as a standard error in seconds; 0 where that is not known."""
+    if cost.interval_s is not None:
+        return cost.interval_s / _SURE
     if cost.spread_s is None or cost.samples < 2:
         return 0.0
     return _MEDIAN * cost.spread_s / _HALF_QUARTILES / math.sqrt(cost.samples)
@@ -66,6 +70,8 @@ def stability(planned: Planned, constraints: Sequence[Constraint], how: How, see
 def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint], how: How, most_s: float | None) -> Planned:
     """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
 
+    Nothing that was not measured takes the place of what was.
+
     Args:
         most_s: The total may not be above this in any case; None for no such bound.
     """
@@ -76,13 +82,14 @@ def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint]
     if not noise or most <= planned.final.total or not planned.final.optimal:
         return planned
     best, held = planned.final, list(constraints)
+    others = _Others(planned, how)
     began = time.monotonic()
     for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
         candidate = planned.problem.candidates[index]
         if index not in best.chosen or not _rank(planned.problem, index) or time.monotonic() - began > LONGEST_S:
             continue
         veto = Constraint("veto", candidate.bits, candidate.target)
-        found = _other(planned.problem, [*held, veto], how)
+        found = others.best([*held, veto])
         if found is not None and found.total <= most and _ranks(planned.problem, found.chosen) < _ranks(planned.problem, best.chosen):
             best, held = replace(found, optimal=False, lower_bound=planned.final.total), [*held, veto]
     return replace(planned, final=best)
@@ -94,11 +101,21 @@ def noise_s(planned: Planned) -> float:
     return _SURE * math.sqrt(sum(errors[index] ** 2 for index in planned.final.chosen))
 
 
-def _other(problem: SearchProblem, constraints: Sequence[Constraint], how: How) -> SearchResult | None:
-    try:
-        return searched(problem, constraints, how, ignore)
-    except InfeasibleError:
-        return None
+class _Others:
+    """Plans of a problem's candidates without those that have a bound in place of a cost."""
+
+    def __init__(self, planned: Planned, how: How):
+        self._places = [place for place, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
+        self._problem = planned.problem.with_candidates([planned.problem.candidates[place] for place in self._places])
+        self._how = how
+
+    def best(self, constraints: Sequence[Constraint]) -> SearchResult | None:
+        """The best one, its candidates numbered as in the problem; None where there is none."""
+        try:
+            found = searched(self._problem, constraints, self._how, ignore)
+        except InfeasibleError:
+            return None
+        return replace(found, chosen=tuple(self._places[index] for index in found.chosen))
 
 
 def _rank(problem: SearchProblem, index: int) -> int:

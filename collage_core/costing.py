@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,8 @@ class Costing:
         self._told: set[tuple[str, int]] = set()
         self._pace = Pace()
         self._best: int | None = None
+        self._surest: set[Hashable] = set()
+        self._invalid: set[tuple[str, IndexSet]] = set()
         self.lazy: LazyCosts | None = None
         self.estimator: CostEstimator = make_estimator(
             options.costs,
@@ -199,6 +201,36 @@ class Costing:
         sorts = {(one.target, one.computation) for one in held if isinstance(one, CandidatePartition)}
         return {name: sum(target == name for target, _ in sorts) for name in self.counts}
 
+    def surer(self, costed: list[CostedCandidate], planned: Planned) -> list[CostedCandidate] | None:
+        """`costed` with what the plan rests on measured in further sittings; None where all of it was.
+
+        A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run.
+        """
+        estimator = self.estimator
+        if not self.options.is_measured or not isinstance(estimator, LazyEstimator):
+            return None
+        chosen = [planned.costed[place] for place in planned.places]
+        held = [item.held for item in chosen if item.cost.source == "measured"]
+        asked = [c for c in held if isinstance(c, CandidatePartition) and estimator.sort_of(c) not in self._surest]
+        if not asked:
+            return None
+        self._surest.update(estimator.sort_of(candidate) for candidate in asked)
+        costs: dict[CandidatePartition, Cost] = {}
+        with suppress(Cancelled):
+            self._tell(estimator.again(asked), costs, asked)
+        if self.lazy is not None:
+            self.lazy.learn(costs)
+        return self._renewed(costed, {estimator.sort_of(candidate): cost for candidate, cost in costs.items()}, estimator)
+
+    def _renewed(self, costed: list[CostedCandidate], costs: Mapping[Hashable, Cost], estimator: LazyEstimator) -> list[CostedCandidate]:
+        """`costed` with `costs`, which are by sort."""
+        made = []
+        for item in costed:
+            if isinstance(item.held, CandidatePartition) and item.cost.source == "measured":
+                item = CostedCandidate(item.held, costs.get(estimator.sort_of(item.held), item.cost))
+            made.append(item)
+        return made
+
     def cost_merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Costs of neighbours as one, given as (target, nodes as bits)."""
         graph = self.found.graph
@@ -242,7 +274,9 @@ class Costing:
         for candidate, cost, from_cache in known:
             costs[candidate] = cost
             count = self.counts[candidate.target]
-            count["invalid"] += cost.is_invalid
+            if cost.is_invalid and (candidate.target, candidate.inside) not in self._invalid:
+                self._invalid.add((candidate.target, candidate.inside))
+                count["invalid"] += 1
             sort = (candidate.target, candidate.computation)
             if sort in told:
                 continue

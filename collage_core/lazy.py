@@ -111,6 +111,10 @@ class LazyCosts:
         self._measure(wanted)
         return [self._renewed(item) for item in costed]
 
+    def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        """Costs that were measured again."""
+        self._learn({candidate: cost for candidate, cost in costs.items() if candidate in self._sort})
+
     @property
     def distinct(self) -> int:
         """How many distinct candidates there are, the host's among them."""

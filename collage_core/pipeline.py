@@ -8,6 +8,7 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -52,6 +53,9 @@ from .what_if import Effect, Term, Terms, effects, replanned, what_if
 
 MOST_OFFENDERS = 8
 """Partitions that are done without, one after another, where the whole plan errs too much."""
+
+LEAST_SURER_S = 10.0
+"""So long further sittings may take in any case."""
 
 __all__ = [
     "Effect",
@@ -152,16 +156,32 @@ class Run:
     def search(self) -> None:
         """Phase 3, with merging."""
         with self.phases("search"):
-            planned = self.costing.search_over(self.costed)
-            if self.costing.least is not None:
-                final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.costing.least, planned.final.total))
-                planned = replace(planned, first=final, final=final)
+            planned = self._searched()
             self.emit(plan_event(planned.problem, planned.first, 0))
         with self.phases("merge"):
-            self._decide(merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit))
+            self._decide(self._surest(self._merged(planned)))
         said = by_priority(self.planned)
         if said:
             self.emit(Note(said))
+
+    def _searched(self) -> Planned:
+        """The best plan over the rules' candidates."""
+        planned = self.costing.search_over(self.costed)
+        if self.costing.least is None:
+            return planned
+        final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.costing.least, planned.final.total))
+        return replace(planned, first=final, final=final)
+
+    def _surest(self, best: Planned) -> Planned:
+        """The best plan where what it rests on is measured in further sittings, as far as that takes no longer than the costs did."""
+        deadline = time.monotonic() + max(LEAST_SURER_S, self.phases.seconds["costs"] or 0.0)
+        while time.monotonic() < deadline and (surer := self.costing.surer(self.costed, best)):
+            self.costed = surer
+            best = self._merged(self._searched())
+        return best
+
+    def _merged(self, planned: Planned) -> Planned:
+        return merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit)
 
     def _decide(self, best: Planned) -> None:
         """The plan, where measurements can tell the best one, and how sure it is."""
@@ -272,7 +292,7 @@ class Run:
             return False
         where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
         self.emit(Note(f"{reason} ({where}): the search goes on without it"))
-        self._decide(merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit))
+        self._decide(self._merged(planned))
         return True
 
     def build(self, record: RunRecord) -> bool:

@@ -23,6 +23,7 @@ class Cost:
         reason: Why it is invalid or unknown, in the toolchain's own words.
         stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
         error: Largest relative error against the reference while it was measured, if it was compared.
+        interval_s: By how much `seconds` may be off either way, half of a 95 % interval; None where nothing is known of that.
     """
 
     seconds: float | None
@@ -33,6 +34,7 @@ class Cost:
     reason: str = ""
     stopped_early: bool = False
     error: float | None = None
+    interval_s: float | None = None
 
     @classmethod
     def invalid(cls, stage: str, reason: str) -> Cost:

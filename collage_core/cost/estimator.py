@@ -65,6 +65,10 @@ class LazyEstimator(CostEstimator, Protocol):
         """As `estimate`, of those alone whose cost is known without any work."""
         ...
 
+    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further sittings."""
+        ...
+
     def sort_of(self, candidate: CandidatePartition) -> Hashable:
         """Candidates of one sort share a cost."""
         ...

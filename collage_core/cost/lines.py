@@ -17,7 +17,9 @@ from .schema import CostRow, TransitionRow, plain
 from .soundness import flaw, shown, utc
 
 FORMAT = "collage-costs"
-VERSION = 1
+VERSION = 2
+_READ = (1, VERSION)
+"""In version 1 no record tells its sittings: each was one."""
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {"cost": (CostKey, Record), "transition": (TransitionKey, MeasuredTransition)}
 _LONGEST_LINE = 8 << 20
 _CLOCKS_DIFFER = timedelta(days=1)
@@ -77,6 +79,7 @@ class _Reader:
         self._stream = stream
         self._title = title
         self._number = 0
+        self._version: Any = VERSION
         self._latest = (datetime.now(UTC) + _CLOCKS_DIFFER).isoformat(timespec="seconds")
 
     def read(self) -> Costs:
@@ -113,8 +116,9 @@ class _Reader:
     def _check_header(self, data: dict[str, Any]) -> None:
         if data.get("format") != FORMAT:
             self._refuse(f"format is {shown(data.get('format'))}, it must be {FORMAT!r}")
-        if data.get("version") != VERSION:
-            self._refuse(f"version is {shown(data.get('version'))}, this collage-explorer reads {VERSION}")
+        self._version = data.get("version")
+        if self._version not in _READ:
+            self._refuse(f"version is {shown(self._version)}, this collage-explorer reads {' and '.join(map(str, _READ))}")
 
     def _check_end(self, data: dict[str, Any], costs: Costs) -> None:
         for name, rows in (("costs", costs.records), ("transitions", costs.transitions)):
@@ -127,10 +131,13 @@ class _Reader:
     def _row(self, kind: str, data: dict[str, Any]) -> Any:
         classes = _KINDS[kind]
         names = {each.name for one in classes for each in fields(one)}
+        if self._version == 1 and "sittings" in names:
+            data.setdefault("sittings", [])
         for name in sorted(names ^ data.keys()):
             self._refuse(f"{name} is missing" if name in names else f"{shown(name)} is no field of a {kind}")
-        if isinstance(data.get("samples"), list):
-            data["samples"] = tuple(data["samples"])
+        for name in ("samples", "sittings"):
+            if isinstance(data.get(name), list):
+                data[name] = tuple(data[name])
         data["created"] = self._time(data["created"])
         key, value = (one(**{each.name: data[each.name] for each in fields(one)}) for one in classes)
         wrong = flaw(key, value)

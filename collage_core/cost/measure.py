@@ -22,6 +22,7 @@ from ..rules import HOST_TARGET, CandidatePartition
 from ..toolchains import registry
 from ..toolchains.base import Availability
 from .activations import ActivationStore
+from .again import Again
 from .bounds import upper_bound_s
 from .call_meter import CallMeter, CallRounds
 from .cost import Cost
@@ -167,6 +168,22 @@ class MeasureEstimator:
             record = records.get(computation.key)
             if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
+
+    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `LazyEstimator.again`."""
+        computations = {computation.key: computation for computation in self._computations(candidates)}
+        records = self._database.get(computations)
+        measured = {key: computation for key, computation in computations.items() if key in records}
+        self._prepare(list(measured.values()), list(computations.values()))
+
+        def task_of(computation: _Computation) -> TrialTask | Record:
+            self._on_trial(computation.candidates[0], 0, len(measured))
+            return self._task(computation, None)
+
+        again = Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop)
+        for key, record in again.rounds(measured, records):
+            self._tell_notes()
+            yield from self._known(computations[key], record, from_cache=False)
 
     def sort_of(self, candidate: CandidatePartition) -> CostKey:
         """As `LazyEstimator.sort_of`."""

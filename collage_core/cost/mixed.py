@@ -49,6 +49,10 @@ class MixedEstimator:
             yield from self._estimated.estimate(estimated[0].graph, estimated)
         yield from self._measured.recall(self._of(candidates, is_described=False))
 
+    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `LazyEstimator.again`: an estimate does not get surer."""
+        yield from self._measured.again(self._of(candidates, is_described=False))
+
     def sort_of(self, candidate: CandidatePartition) -> Hashable:
         """As `LazyEstimator.sort_of`."""
         if candidate.target in self._described:

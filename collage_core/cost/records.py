@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 from .cost import Cost
+from .sittings import half_interval_s, sitting_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Record:
 
     Attributes:
         samples: Seconds of one run each, of those that nothing disturbed (`steadiness`); empty where it failed.
+        sittings: How many of the samples each sitting gave, one after another (`sittings`); empty where it was one.
         stage: Where it failed (`Cost.stage`), or empty.
         reason: Why.
         error: Largest relative error against the reference, where it was compared and finite.
@@ -53,7 +56,7 @@ class Record:
         created: UTC, ISO 8601.
         unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
         worker: Name of the machine that measured it, in a fleet; empty for this one.
-        seconds_spent: What building, checking and timing it took.
+        seconds_spent: What building, checking and timing it took, the first time.
     """
 
     samples: tuple[float, ...] = ()
@@ -68,6 +71,7 @@ class Record:
     unsteady: float = 0.0
     worker: str = ""
     seconds_spent: float = 0.0
+    sittings: tuple[int, ...] = ()
 
     @property
     def is_lasting(self) -> bool:
@@ -75,12 +79,22 @@ class Record:
         return self.stage != "device"
 
     def cost(self, percentile: float, source: str) -> Cost:
-        """The cost that follows: a percentile of the samples and half their interquartile range, or why there is none."""
+        """The cost that follows, or why there is none.
+
+        It is the median over the sittings of each one's percentile; the spread is half the interquartile range of all samples.
+        """
         if self.stage or not self.samples:
             return replace(Cost.invalid(self.stage or "run", self.reason), error=self.error)
         low, high = np.percentile(self.samples, (25, 75))
-        seconds = float(np.percentile(self.samples, percentile))
-        return Cost(seconds, source, float(high - low) / 2, len(self.samples), stopped_early=self.stopped_early, error=self.error)
+        return Cost(
+            median(sitting_values(self, percentile)),
+            source,
+            float(high - low) / 2,
+            len(self.samples),
+            stopped_early=self.stopped_early,
+            error=self.error,
+            interval_s=half_interval_s(self, percentile),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""The tables of the cost database, schema 2: one row a measurement, one a hand-over; and how both become rows and back.
+"""The tables of the cost database, schema 3: one row a measurement, one a hand-over; and how both become rows and back.
 
-Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`. What a column added
-since says of older rows is its server default (`migrations`). What is read from a row is what was in it, sound or not.
+Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2 had
+no `sittings`. What a column added since says of older rows is its server default (`migrations`). What is read from a row is
+what was in it, sound or not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlalchemy.engine import Connection, Dialect
 
 from .records import CostKey, MeasuredTransition, Record, TransitionKey
 
-SCHEMA = 2
+SCHEMA = 3
 
 Key = CostKey | TransitionKey
 Value = Record | MeasuredTransition
@@ -26,8 +27,8 @@ TransitionRow = tuple[TransitionKey, MeasuredTransition]
 Row = TypeVar("Row", CostRow, TransitionRow)
 
 
-class _Samples(TypeDecorator[Any]):
-    """A tuple of floats as JSON text, every digit kept; what is no JSON list is read as None."""
+class _Numbers(TypeDecorator[Any]):
+    """A tuple of numbers as JSON text, every digit kept; what is no JSON list is read as None."""
 
     impl = Text
     cache_ok = True
@@ -53,7 +54,7 @@ measurements = Table(
     Column("machine", String, primary_key=True),
     Column("options", String, primary_key=True),
     Column("weights", String, primary_key=True, server_default=""),
-    Column("samples", _Samples, nullable=False),
+    Column("samples", _Numbers, nullable=False),
     Column("stage", String, nullable=False),
     Column("reason", String, nullable=False),
     Column("error", Float),
@@ -65,6 +66,7 @@ measurements = Table(
     Column("unsteady", Float, nullable=False, server_default="0"),
     Column("worker", String, nullable=False, server_default=""),
     Column("seconds_spent", Float, nullable=False, server_default="0"),
+    Column("sittings", _Numbers, nullable=False, server_default="[]"),
     sqlite_with_rowid=False,
 )
 transitions = Table(

@@ -36,6 +36,8 @@ def flaw(*items: Item) -> str:
                 return wrong
         if isinstance(item, Record) and not item.samples and not item.stage:
             return "samples is empty, though stage names no failure"
+        if isinstance(item, Record) and item.sittings and sum(item.sittings) != len(item.samples):
+            return f"sittings is {shown(item.sittings)}, but there are {len(item.samples)} samples"
     return ""
 
 
@@ -122,6 +124,11 @@ def _threads(value: Any) -> str:
     return "" if fits else f"a whole number from 1 to {MOST_THREADS}"
 
 
+def _sittings(value: Any) -> str:
+    fits = isinstance(value, tuple) and all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in value)
+    return "" if fits else "a list of whole numbers above 0"
+
+
 def _time(value: Any) -> str:
     with suppress(ValueError, TypeError, OverflowError):
         if utc(value) == value:
@@ -140,4 +147,5 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
     "error": _maybe_share,
     "unsteady": _share,
     "created": _time,
+    "sittings": _sittings,
 }

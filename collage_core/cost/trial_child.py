@@ -6,7 +6,9 @@ Runs in a process of its own that may crash or hang at any line. Arrays come as 
 from __future__ import annotations
 
 import gc
+import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,7 @@ from .timing import Samples, TimingLimits, time_runs
 GetToolchain = Callable[[str], Toolchain]
 _MAP_FROM_BYTES = 1 << 20
 _CACHE_LINE = 64
+_KEPT_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,29 @@ class _Trial:
         return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""))
 
 
+class _Packages:
+    """What was built of late, so that a further sitting need not build again."""
+
+    def __init__(self) -> None:
+        self._packages: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
+
+    def get(self, target: str, model: SubModel, threads: int) -> bytes | None:
+        return self._packages.get(self._key(target, model, threads))
+
+    def keep(self, target: str, model: SubModel, threads: int, package: bytes) -> None:
+        """Keep it, and let go of the oldest beyond `_KEPT_BYTES`."""
+        key = self._key(target, model, threads)
+        self._packages[key] = package
+        self._packages.move_to_end(key)
+        while sum(map(len, self._packages.values())) > _KEPT_BYTES:
+            self._packages.popitem(last=False)
+
+    def _key(self, target: str, model: SubModel, threads: int) -> tuple[str, bytes, int]:
+        return target, hashlib.blake2b(model.onnx).digest(), threads
+
+
 _trial: _Trial | None = None
+_packages = _Packages()
 
 
 def warm_up(get_toolchain: GetToolchain, target: str) -> None:
@@ -107,9 +132,10 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     """
     release()
     toolchain = get_toolchain(target)
-    package = toolchain.build(model, threads)
+    package = _packages.get(target, model, threads) or toolchain.build(model, threads)
     if not isinstance(package, bytes):
         raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
+    _packages.keep(target, model, threads, package)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):

@@ -113,6 +113,8 @@ def record_from_json(data: Any, took_s: float) -> Record:
         raise Nonsense("a trial that failed has no samples, and one that did not has some")
     if record.stage and not record.reason:
         raise Nonsense(f"it failed at stage {record.stage} and says no reason")
+    if record.sittings:
+        raise Nonsense("a trial is one sitting, and it tells of more")
     if any(sample <= 0 for sample in record.samples):
         raise Nonsense("a run took no time at all")
     if sum(record.samples) > _SLACK * took_s:

@@ -169,7 +169,7 @@ def test_show_of_a_computation(costs: Costs, path: Path) -> None:
     assert "c0ffee  tvm 0.27, 1 threads, float32, a CPU, 2 cores: 0.00105 s, median of 2" in text
     assert "c0ffee  tvm 0.27, 2 threads, float32, a CPU, 2 cores: build: crashed with SIGSEGV while building" in text
     document = json.loads(costs("show", "--db", path, "--computation", "c0f", "--toolchain", "openvino", "--json"))
-    assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples)}]
+    assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples), "sittings": []}]
     assert json.loads(costs("show", "--db", path, "--computation", "c_", "--json"))["costs"] == []
 
 
@@ -291,7 +291,7 @@ BAD_FILES = {
     "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
-    "other schema": (b'{"format": "collage-costs", "version": 2}\n', "line 1: version is 2, this collage-explorer reads 1"),
+    "other schema": (b'{"format": "collage-costs", "version": 3}\n', "line 1: version is 3, this collage-explorer reads 1 and 2"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
     "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
 }

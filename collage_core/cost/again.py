@@ -1,0 +1,106 @@
+"""Further sittings for costs that a plan rests on: rounds over all of them, apart in time, until each is sure enough.
+
+What enters are trials, and what the database has of them; what leaves are records with more sittings, each kept at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+from ..errors import Cancelled
+from .database import CostDatabase
+from .place import Place
+from .records import CostKey, Record
+from .sittings import MOST, is_sure, with_sitting
+from .trial import TrialTask
+
+APART_S = 0.3
+"""From the begin of a round to that of the next at least: a virtual machine changes its speed for about so long."""
+MOST_ROUNDS = 2 * MOST
+"""Some sittings do not count, since the machine was slowed down all the time."""
+_TICK_S = 0.05
+
+C = TypeVar("C")
+
+
+class Again(Generic[C]):
+    """The rounds of one request.
+
+    Args:
+        place: Where trials run.
+        database: Gets each sitting as it is over.
+        task_of: The trial of a computation, or a record that says why there is none.
+        percentile: Of a sitting's samples.
+        whole_s: As `is_sure` takes it.
+        should_stop: Asked often.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        database: CostDatabase,
+        task_of: Callable[[C], TrialTask | Record],
+        percentile: float,
+        whole_s: float | None,
+        should_stop: Callable[[], bool] | None,
+    ):
+        self._place = place
+        self._database = database
+        self._task_of = task_of
+        self._percentile = percentile
+        self._whole_s = whole_s
+        self._should_stop = should_stop or (lambda: False)
+
+    def rounds(self, open_: Mapping[CostKey, C], known: Mapping[CostKey, Record]) -> Iterator[tuple[CostKey, Record]]:
+        """Each computation with its record, when it is sure; one that cannot be tried any more with what was known.
+
+        Raises:
+            Cancelled: `should_stop` said so; what was measured is kept.
+        """
+        records = dict(known)
+        waiting = {key: computation for key, computation in open_.items() if not self._is_sure(records[key])}
+        if not waiting:
+            return
+        for number in range(MOST_ROUNDS):
+            began = time.monotonic()
+            left = dict(waiting)
+            for key, record in self._one_round(waiting):
+                records[key] = with_sitting(records[key], record)
+                self._database.put(key, records[key])
+                if number + 1 < MOST_ROUNDS and not self._is_sure(records[key]):
+                    del left[key]
+            for key in left:
+                del waiting[key]
+                yield key, records[key]
+            if not waiting:
+                return
+            self._wait_until(began + APART_S)
+
+    def _is_sure(self, record: Record) -> bool:
+        return is_sure(record, self._percentile, self._whole_s)
+
+    def _one_round(self, waiting: Mapping[CostKey, C]) -> Iterator[tuple[CostKey, Record]]:
+        """One sitting for each; none where it cannot be tried here and now."""
+        keys: dict[int, CostKey] = {}
+
+        def tasks() -> Iterable[TrialTask]:
+            for key, computation in waiting.items():
+                if self._should_stop():
+                    raise Cancelled
+                task = self._task_of(computation)
+                if isinstance(task, TrialTask):
+                    keys[id(task)] = key
+                    yield task
+
+        for task, record in self._place.run_all(tasks()):
+            key = keys.pop(id(task))
+            if record.is_lasting:
+                yield key, record
+
+    def _wait_until(self, moment: float) -> None:
+        while (left_s := moment - time.monotonic()) > 0:
+            if self._should_stop():
+                raise Cancelled
+            time.sleep(min(left_s, _TICK_S))

@@ -1,0 +1,96 @@
+"""What several sittings say of one cost.
+
+A machine is not the same from one second to the next: samples taken in a row are alike, and say nothing of that. So a cost
+on which a plan rests is timed in several sittings, apart in time, and by how much these differ tells by how much it may be
+off. What enters are records; what leaves are figures and records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .timing import confidence_interval
+
+if TYPE_CHECKING:
+    from .records import Record
+
+FEWEST = 5
+"""With so many sittings, the interval follows from them alone."""
+MOST = 11
+SURE = 0.02
+"""No further sitting where the interval is within this share of the cost, either way."""
+OF_THE_WHOLE = 0.25
+"""A part of a plan need not be known better than if it took this share of the plan."""
+BETWEEN = 0.1
+"""Standard deviation of one sitting among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
+_NORMAL_95 = 1.96
+
+
+def sitting_values(record: Record, percentile: float) -> list[float]:
+    """The percentile of each sitting's samples, in seconds."""
+    ends = np.cumsum(record.sittings or (len(record.samples),))
+    return [float(np.percentile(part, percentile)) for part in np.split(np.asarray(record.samples), ends[:-1])]
+
+
+def sitting_count(record: Record) -> int:
+    """How many sittings its samples are from."""
+    return len(record.sittings) or bool(record.samples)
+
+
+def half_interval_s(record: Record, percentile: float) -> float:
+    """By how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
+
+    From the order of the sittings where there are enough, so no distribution is assumed; else from that of the samples,
+    together with what is known of sittings in general.
+    """
+    values = sitting_values(record, percentile)
+    cost_s = median(values)
+    if len(values) >= FEWEST:
+        return _wider_half(values, 50.0, cost_s)
+    between_s = _NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
+    return math.hypot(_wider_half(record.samples, percentile, cost_s), between_s)
+
+
+def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
+    """Whether a further sitting would tell nothing that matters.
+
+    Args:
+        whole_s: What the plan takes: a part need not be known better than the whole is. None where that is not known.
+    """
+    count = sitting_count(record)
+    if record.stage or record.stopped_early or count >= MOST:
+        return True
+    enough_s = max(median(sitting_values(record, percentile)), (whole_s or 0.0) * OF_THE_WHOLE)
+    return count >= FEWEST and half_interval_s(record, percentile) <= SURE * enough_s
+
+
+def with_sitting(older: Record, newer: Record) -> Record:
+    """`older` with the samples of one sitting more.
+
+    One that failed takes its place: a kernel must work each time. One during which the machine was slowed down all the time
+    counts only where there is no other.
+    """
+    if newer.stage or (older.unsteady and not newer.unsteady):
+        return newer
+    if newer.unsteady and not older.unsteady:
+        return older
+    sittings = (*(older.sittings or (len(older.samples),)), len(newer.samples))
+    return replace(
+        newer,
+        samples=(*older.samples, *newer.samples),
+        sittings=sittings,
+        error=max((error for error in (older.error, newer.error) if error is not None), default=None),
+        unsteady=max(older.unsteady, newer.unsteady),
+        seconds_spent=older.seconds_spent,
+    )
+
+
+def _wider_half(values: Sequence[float], percentile: float, middle: float) -> float:
+    low, high = confidence_interval(values, percentile)
+    return max(min(high, max(values)) - middle, middle - max(low, min(values)))
