@@ -272,7 +272,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(path: Path) -> None:
         connection.execute("UPDATE meta SET value = '7' WHERE key = 'schema'")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 2\)") as caught:
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 3\)") as caught:
         CostDatabase(path)
     assert caught.value.hint == "update collage-explorer, or name another with COLLAGE_COSTS"
     assert path.read_bytes() == before
