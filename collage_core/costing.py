@@ -255,6 +255,9 @@ class Costing:
     def _pass_on(self, event: Event) -> None:
         """The estimator's news; it counts what it was asked for at once, and here is known how much that is in all."""
         if isinstance(event, CandidateBuilding):
+            if event.sitting > 1:
+                self.emit(replace(event, done=len(self._told), total=len(self._told)))
+                return
             self._pace.begins(event.candidate)
             total = max(len(self._told) + event.total - event.done, self._likely())
             event = replace(event, done=len(self._told), total=total, left_s=self._pace.left_s(len(self._told), total))

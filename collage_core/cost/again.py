@@ -13,7 +13,7 @@ from ..errors import Cancelled
 from .database import CostDatabase
 from .place import Place
 from .records import CostKey, Record
-from .sittings import MOST, is_sure, with_sitting
+from .sittings import MOST, is_sure, sitting_count, with_sitting
 from .trial import TrialTask
 
 APART_S = 0.3
@@ -31,7 +31,7 @@ class Again(Generic[C]):
     Args:
         place: Where trials run.
         database: Gets each sitting as it is over.
-        task_of: The trial of a computation, or a record that says why there is none.
+        task_of: The trial of a computation, which is told the number of the sitting, or a record that says why there is none.
         percentile: Of a sitting's samples.
         whole_s: As `is_sure` takes it.
         should_stop: Asked often.
@@ -41,7 +41,7 @@ class Again(Generic[C]):
         self,
         place: Place,
         database: CostDatabase,
-        task_of: Callable[[C], TrialTask | Record],
+        task_of: Callable[[C, int], TrialTask | Record],
         percentile: float,
         whole_s: float | None,
         should_stop: Callable[[], bool] | None,
@@ -66,7 +66,7 @@ class Again(Generic[C]):
         for number in range(MOST_ROUNDS):
             began = time.monotonic()
             left = dict(waiting)
-            for key, record in self._one_round(waiting):
+            for key, record in self._one_round(waiting, records):
                 records[key] = with_sitting(records[key], record)
                 self._database.put(key, records[key])
                 if number + 1 < MOST_ROUNDS and not self._is_sure(records[key]):
@@ -81,7 +81,7 @@ class Again(Generic[C]):
     def _is_sure(self, record: Record) -> bool:
         return is_sure(record, self._percentile, self._whole_s)
 
-    def _one_round(self, waiting: Mapping[CostKey, C]) -> Iterator[tuple[CostKey, Record]]:
+    def _one_round(self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record]) -> Iterator[tuple[CostKey, Record]]:
         """One sitting for each; none where it cannot be tried here and now."""
         keys: dict[int, CostKey] = {}
 
@@ -89,7 +89,7 @@ class Again(Generic[C]):
             for key, computation in waiting.items():
                 if self._should_stop():
                     raise Cancelled
-                task = self._task_of(computation)
+                task = self._task_of(computation, sitting_count(records[key]) + 1)
                 if isinstance(task, TrialTask):
                     keys[id(task)] = key
                     yield task

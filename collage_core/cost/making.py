@@ -113,8 +113,9 @@ def _measure(
     from .database import open_database
     from .measure import MeasureEstimator
 
-    def tell(candidate: CandidatePartition, done: int, total: int) -> None:
-        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, tuple(candidate.inside.spans()), done, total))
+    def tell(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
+        spans = tuple(candidate.inside.spans())
+        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, spans, done, total, sitting=sitting))
 
     database = open_database(how.database)
     return MeasureEstimator(

@@ -76,7 +76,8 @@ class MeasureEstimator:
         percentile: Of the samples, as the cost.
         get_toolchain: Finds a toolchain by name, in this process and in the workers; a module-level function.
         emit: Gets a `Note` where something is not as it should be.
-        on_trial: Called before each trial with one of its candidates, how many computations are known, and how many there are.
+        on_trial: Called before each trial with one of its candidates, how many computations are known, how many there are, and
+            which sitting it is.
         should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
@@ -98,7 +99,7 @@ class MeasureEstimator:
         percentile: float = 50.0,
         get_toolchain: GetToolchain = registry.get,
         emit: Emit = ignore,
-        on_trial: Callable[[CandidatePartition, int, int], None] = lambda candidate, done, total: None,
+        on_trial: Callable[[CandidatePartition, int, int, int], None] = lambda candidate, done, total, sitting: None,
         should_stop: Callable[[], bool] | None = None,
         limits: TrialLimits | None = None,
         call_rounds: CallRounds | None = None,
@@ -176,8 +177,8 @@ class MeasureEstimator:
         measured = {key: computation for key, computation in computations.items() if key in records}
         self._prepare(list(measured.values()), list(computations.values()))
 
-        def task_of(computation: _Computation) -> TrialTask | Record:
-            self._on_trial(computation.candidates[0], 0, len(measured))
+        def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:
+            self._on_trial(computation.candidates[0], len(measured), len(measured), sitting)
             return self._task(computation, None)
 
         again = Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop)
@@ -275,7 +276,7 @@ class MeasureEstimator:
                 if isinstance(task, Record):
                     settled.append((computation, task, is_known))
                 else:
-                    self._on_trial(computation.candidates[0], number, total)
+                    self._on_trial(computation.candidates[0], number, total, 1)
                     waiting[id(task)] = computation
                     yield task
 

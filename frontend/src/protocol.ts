@@ -19,6 +19,7 @@ export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | 
  *     reason: Why it is invalid or unknown, in the toolchain's own words.
  *     stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
  *     error: Largest relative error against the reference while it was measured, if it was compared.
+ *     interval_s: By how much `seconds` may be off either way, half of a 95 % interval; None where nothing is known of that.
  */
 export interface Cost {
   seconds: number | null;
@@ -29,6 +30,7 @@ export interface Cost {
   reason: string;
   stopped_early: boolean;
   error: number | null;
+  interval_s: number | null;
 }
 
 /** Body of every error answer, under the key `error`. */
@@ -408,12 +410,13 @@ export interface PhaseTime {
   seconds: number | null;
 }
 
-/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock. */
+/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `sitting` as in `CandidateBuilding`. */
 export interface Doing {
   target: string;
   label: string;
   spans: number[];
   since_s: number;
+  sitting: number;
 }
 
 /** Where a search stands, as `SearchProgress` tells it. */
@@ -940,6 +943,7 @@ export interface CandidatesFound {
  * Attributes:
  *     spans: Its nodes, as the first and the last one of each run without gaps, one after another.
  *     left_s: About how long costing takes still; None while nothing tells that.
+ *     sitting: After the first one it is timed once more, since a plan rests on it.
  */
 export interface CandidateBuilding {
   type: "CandidateBuilding";
@@ -950,6 +954,7 @@ export interface CandidateBuilding {
   done: number;
   total: number;
   left_s: number | null;
+  sitting: number;
 }
 
 /**

@@ -50,8 +50,10 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       return phaseEnded(run, event.phase, event.seconds);
     case "CandidatesFound":
       return { counts: counted(run, event.target, () => ({ found: event.candidates, unique: event.unique, rejected: event.rejected })) };
-    case "CandidateBuilding":
-      return { ...progress(run, event), doing: { target: event.target, label: event.label, spans: event.spans, since_s: run.now_s } };
+    case "CandidateBuilding": {
+      const { target, label, spans, sitting } = event;
+      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, sitting } };
+    }
     case "CandidateCosted":
       return { ...progress(run, event), counts: counted(run, event.target, (counts) => costed(run, event, counts)) };
     case "PlanConsidered":

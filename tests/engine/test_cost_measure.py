@@ -76,7 +76,8 @@ class Bench:
         self.tried: list[tuple[str, str, int, int]] = []
 
     def estimator(self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, **options: Any) -> MeasureEstimator:
-        def on_trial(candidate: CandidatePartition, done: int, total: int) -> None:
+        def on_trial(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
+            assert sitting == 1
             self.tried.append((candidate.target, candidate.sub_graph.label, done, total))
 
         inputs, database = self.model.seeded_inputs(), CostDatabase(self.database)

@@ -127,7 +127,7 @@ def rounds(place: object, database: CostDatabase, known: dict[CostKey, Record], 
     task = TrialTask("tvm", SubModel(b"", (), ()), (), (), None)
     assert isinstance(place, Played)
     held: Place = place  # type: ignore[assignment]
-    asked = Again[str](held, database, lambda name: replace(task), 50.0, None, should_stop)  # type: ignore[arg-type]
+    asked = Again[str](held, database, lambda name, sitting: replace(task), 50.0, None, should_stop)  # type: ignore[arg-type]
     return dict(asked.rounds(dict.fromkeys(known, "a computation"), known))
 
 

@@ -30,10 +30,16 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     assert len(costed) > 1
     assert [event.done for event in costed] == list(range(1, len(costed) + 1))
     assert all(event.done <= event.total for event in costed)
-    building = [event for event in told if isinstance(event, CandidateBuilding)]
+    building = [event for event in told if isinstance(event, CandidateBuilding) and event.sitting == 1]
     assert [event.done for event in building] == sorted(event.done for event in building)
     assert all(event.done < event.total for event in building)
     assert len({event.total for event in building}) <= 3, "the end stays where it is while batches come and go"
+
+
+def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
+    again = [event for event in told if isinstance(event, CandidateBuilding) and event.sitting > 1]
+    assert {event.sitting for event in again} >= {2, 3, 4, 5}
+    assert all(event.done == event.total for event in again)
 
 
 def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> None:

@@ -1,8 +1,8 @@
 """`collage` that stops itself: ``held_run.py MOMENT=HOW,… ARGUMENT…``, for tests that kill a run at known points.
 
-A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin) or ``costed:N`` (the N-th cost was
-told). HOW is ``die``, by SIGKILL, or where the toolchain `Holds` is to stop: ``build`` or ``run``. Each trial that begins is
-written down in ``trials`` in the folder that `HOLD` names.
+A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin), ``costed:N`` (the N-th cost was told) or
+``sitting:N`` (the N-th trial of what is known already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
+`Holds` is to stop: ``build`` or ``run``. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Stopping(terminal.Progress):
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
             return event.phase
+        if isinstance(event, CandidateBuilding) and event.sitting > 1:
+            return self._counted("sitting")
         if isinstance(event, CandidateBuilding):
             with (FOLDER / "trials").open("a") as trials:
                 trials.write(f"{event.label}\n")

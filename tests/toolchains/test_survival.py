@@ -197,6 +197,11 @@ class Killing:
             return connection.execute("SELECT stage, reason FROM measurements").fetchall()
         return []
 
+    def sittings(self) -> int:
+        """How many there were of what sat most often."""
+        with closing(sqlite3.connect(f"file:{self.home / 'costs.sqlite3'}?mode=ro", uri=True)) as connection:
+            return max(len(json.loads(sittings)) for (sittings,) in connection.execute("SELECT sittings FROM measurements"))
+
     def trials(self) -> Counter[str]:
         """How often the trial of each computation was begun, in all runs that could be stopped."""
         return Counter((self.hold / "trials").read_text().splitlines())
@@ -229,7 +234,9 @@ def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(kill
 def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     assert killing.killed("search", "die") == 4
     assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
-    known = killing.killed("rewrite", "build")
+    known = killing.killed("sitting:3", "die")
+    assert killing.sittings() == 3, "two more than the first, each kept as it was over"
+    assert killing.killed("rewrite", "build") == known
     assert known > 4
     assert not (killing.out / "manifest.json").exists()
     assert killing.killed("verify", "run") == known
@@ -238,6 +245,7 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     again = killing.trials()
     assert sum(again.values()) == known + 1
     assert max(again.values()) == 2
+    assert killing.sittings() >= 5, "each sitting was kept as it was over"
     found = killing.again()
     assert [found["targets"][0][name] for name in ("measured", "cache_hits")] == [0, known]
     assert_right(found)
