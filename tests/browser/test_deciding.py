@@ -54,6 +54,11 @@ def test_a_plan_is_tried_before_it_is_kept(sample: Watched) -> None:
     assert target_of(sample, "relu1") == target
     expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: [+±−].*, \d+ partitions? changes?"))
     expect(page.get_by_role("button", name="Export")).to_be_disabled()
+    page.locator(".decision").get_by_role("button", name="show").click()
+    sample.idle()
+    expect(page.get_by_role("radio", name="Difference")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Compared with").first.locator("option:checked")).to_have_text("the kept plan")
+    page.get_by_role("radio", name="Target").click()
     assert page.evaluate(count) == runs
     page.get_by_role("button", name="Discard").click()
     sample.idle()

@@ -2,9 +2,10 @@
 
 import type { JSX } from "preact";
 import { difference, plural } from "../format";
+import { compare } from "../state/compare";
 import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, step, termCount, trial } from "../state/decisions";
 import { runError } from "../state/run";
-import { panelTab } from "../state/selection";
+import { overlay, panelTab } from "../state/selection";
 import { NodePanel } from "./node_panel";
 import { ErrorCard, Key, Tabs } from "./parts";
 import { ConflictCard, PinsPanel } from "./pins_panel";
@@ -49,6 +50,7 @@ function DecisionBar(): JSX.Element | null {
         <span class="change">
           {trial.value && "What if: "}
           <b>{difference(change.differenceS)}</b>, {changeWords(change.changed.size)}
+          {change.changed.size > 0 && <DifferenceLink />}
         </span>
       )}
       {trial.value && (
@@ -71,6 +73,23 @@ function DecisionBar(): JSX.Element | null {
       </button>
       </span>
     </div>
+  );
+}
+
+/** A way to the difference as the graph shows it. */
+function DifferenceLink(): JSX.Element | null {
+  if (overlay.value === "difference") return null;
+  const show = (): void => {
+    compare("", null);
+    overlay.value = "difference";
+  };
+  return (
+    <>
+      {" "}
+      <button type="button" class="link" title={`Colour the graph by the difference from ${trial.value ? "the kept plan" : "the plan before"} (d)`} onClick={show}>
+        show
+      </button>
+    </>
   );
 }
 
