@@ -15,8 +15,8 @@ GOOD = {"model": "m", "targets": ["a"]}
 
 
 def test_reads_and_fills_in_defaults() -> None:
-    assert read(RunRequest, {**GOOD, "accuracy": 1}) == RunRequest("m", ["a"], [], None, 1, None)
-    assert read(OpenModel, {"shapes": {"x": [1, 2]}}) == OpenModel(None, None, {"x": [1, 2]})
+    assert read(RunRequest, {**GOOD, "accuracy": 1}) == RunRequest(model="m", targets=["a"], accuracy=1)
+    assert read(OpenModel, {"shapes": {"x": [1, 2]}}) == OpenModel(shapes={"x": [1, 2]})
 
 
 @pytest.mark.parametrize(
