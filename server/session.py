@@ -37,7 +37,9 @@ class Session:
         self._wake = wake
         self._ring = Ring(snapshot.seq)
         self._journal = Journal(folder)
-        self._created = datetime.fromisoformat(snapshot.created).timestamp()
+        self._created = time.time() - snapshot.now_s
+        with suppress(ValueError):  # of a record that was written elsewhere
+            self._created = datetime.fromisoformat(snapshot.created).timestamp()
         self._lock = threading.RLock()
         self._ended = threading.Event()
         self._late: threading.Timer | None = None

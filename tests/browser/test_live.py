@@ -21,6 +21,7 @@ from tests.server.live import Live, serve
 
 from .conftest import OpenPage
 from .explorer import Watched
+from .test_access import AXE, faults
 from .test_files import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +115,25 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         one.idle()
         expect(phases(one.page).locator('[aria-current="step"]')).to_have_count(0)
         expect(one.page.locator(".doing")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str, open_page: OpenPage, scheme: str) -> None:
+    watched = open_page(f"{live.address}?model={model}&run={run}&overlay=search", scheme=scheme, bypass_csp=True)
+    watched.page.evaluate(AXE.read_text())
+    go(run, "go1")
+    expect(watched.page.locator(".doing")).to_contain_text("1 of 4 known")
+    assert faults(watched) == [], "costs"
+    go(run, "go2")
+    expect(watched.page.locator(".doing")).to_contain_text("Searching")
+    assert faults(watched) == [], "search"
+    watched.page.get_by_role("tab", name="Log").click()
+    expect(watched.page.get_by_role("list", name="Log")).to_contain_text("no linker")
+    assert faults(watched) == [], "log"
+    watched.page.get_by_role("tab", name="Search").click()
+    watched.page.get_by_role("button", name="Cancel").click()
+    expect(watched.page.get_by_role("button", name="Run again")).to_be_visible()
+    assert faults(watched) == [], "cancelled"
 
 
 def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, open_page: OpenPage) -> None:

@@ -101,6 +101,30 @@ def test_slow_client_gets_a_window_and_then_the_rest(live: Live, model: str) -> 
     assert not any(batch["gap"] for batch in slow.batches)
 
 
+def test_many_clients_of_every_kind_end_with_the_same(live: Live, model: str) -> None:
+    prompt, slow, leaving = [live.listen() for _ in range(4)], live.listen(acknowledge=False), live.listen()
+    run = live.start(model, "flood")["id"]
+    for listener in (*prompt, slow, leaving):
+        listener.subscribe(run)
+    until(lambda: len(decisions(leaving.items)) > 10, "something to go on from")
+    leaving.client.disconnect()
+    seen = leaving.items[-1]["seq"]
+    late, returning = live.listen(), live.listen()
+    late.subscribe(run)
+    returning.subscribe(run, after=seen)
+    for listener in (*prompt, late, returning):
+        until(lambda listener=listener: is_over(listener), "the end of the flood")
+    slow.hold.set()
+    until(lambda: is_over(slow), "the slow client's end")
+    wanted = decisions(prompt[0].items)
+    came_back = [item for item in leaving.items if item["seq"] <= seen] + returning.items
+    for items in (*(listener.items for listener in (*prompt, slow, late)), came_back):
+        assert decisions(items) == wanted
+    for listener in (*prompt, slow, late, returning):
+        for before, batch in zip(listener.batches, listener.batches[1:], strict=False):
+            assert batch["after"] == before["items"][-1]["seq"], "each batch follows the one before"
+
+
 def test_client_that_is_too_slow_is_told_of_the_gap(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "RING_DECISIONS", 20)
     slow = live.listen(acknowledge=False)
