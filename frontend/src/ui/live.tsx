@@ -31,14 +31,19 @@ function Phase({ phase, stand, seconds }: PhaseFace): JSX.Element {
   );
 }
 
+/** A trial that takes longer has its time told. */
+const LONG_S = 3;
+
 /** What goes on this moment, and why it takes as long as it does. */
 export function Now({ run }: { run: RunSnapshot }): JSX.Element {
   const left = leftS(run, nowS.value);
   const [pace, isMeasuring] = [paceWords(run), phaseOf(run) === "costs"];
+  const sinceS = run.doing ? nowS.value - run.doing.since_s : 0;
   return (
     <div class="doing">
       <p>
         <span class="now-words">{doingWords(run)}</span>
+        {sinceS >= LONG_S && <span class="muted">{` · for ${elapsed(sinceS)} now`}</span>}
         {left !== null && left >= 1 && <span class="muted">{` · about ${elapsed(left)} of measuring left`}</span>}
         {isMeasuring && pace !== "" && <span class="muted">{` · ${pace}`}</span>}
         {overlay.value !== "search" && (run.considered || run.search) && (
