@@ -19,7 +19,7 @@ from .model import OnnxModel, default_accuracy, load_model
 from .options import Options
 from .rules import HOST_TARGET, CandidatePartition, Host, PartitionRule, Rejection, RejectionLog, find_candidates, gather_specs, tally
 from .samples import SAMPLES, resolve
-from .toolchains import DescribedToolchain, Toolchain, get, names, read_description
+from .toolchains import DescribedToolchain, Toolchain, check_name_is_free, get, read_description
 
 
 class Phases:
@@ -84,6 +84,11 @@ class Found:
         """Those of every target, in the order of the targets; the host's come last."""
         return [candidate for found in self.by_target.values() for candidate in found]
 
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """Target → the text that describes it, of those that are only described."""
+        return {name: found.text for name, found in self.toolchains.items() if isinstance(found, DescribedToolchain)}
+
     def rule_reports(self) -> dict[str, tally.Report]:
         """Target → what each of its rules gave and rejected; the host's too."""
         rules: dict[str, PartitionRule] = {**self.rules, HOST_TARGET: Host()}
@@ -112,8 +117,9 @@ def _described(options: Options) -> dict[str, Toolchain]:
     made: dict[str, Toolchain] = {}
     for path in options.toolchain_files:
         toolchain = read_description(path)
-        if toolchain.name in made or toolchain.name in names():
-            raise CollageError(f"{str(path)!r} describes {toolchain.name!r}, a name that is taken", "give it another name", "bad_rule")
+        if toolchain.name in made:
+            raise CollageError(f"{str(path)!r} describes {toolchain.name!r} once more", "give it another name", "bad_rule")
+        check_name_is_free(toolchain)
         made[toolchain.name] = toolchain
     return made
 

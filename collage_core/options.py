@@ -13,6 +13,7 @@ from .rules import RuleOptions
 from .search import DEFAULT, SEARCHERS, parse_objective
 
 FUSION_STYLES = ("none", "tvm", "arbitrary")
+MOST_THREADS = 1024
 
 
 def usable_cores() -> int:
@@ -108,6 +109,8 @@ class Options:
         for option, value in numbers.items():
             if value is not None and value < 1:
                 raise CollageError(f"{option} is {value}, it must be at least 1", "", "bad_option")
+        if self.threads is not None and self.threads > MOST_THREADS:
+            raise CollageError(f"--threads is {self.threads}, it must be at most {MOST_THREADS}", "", "bad_option")
         if not 0 < self.percentile < 100:
             raise CollageError(f"--percentile is {self.percentile:g}, it must be between 0 and 100", "50 is the median", "bad_option")
         if self.machine is not None and self.tracker is None:

@@ -49,6 +49,7 @@ from .samples import resolve
 from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, solve
 from .toolchains import get
 from .trace import trace
+from .trying import check_not_described, described_options, with_described
 from .what_if import Effect, Term, Terms, effects, replanned, what_if
 
 MOST_OFFENDERS = 8
@@ -71,6 +72,7 @@ __all__ = [
     "search_again",
     "trace",
     "what_if",
+    "with_described",
 ]
 
 
@@ -212,7 +214,7 @@ class Run:
         self.plan = Plan(
             model=PlannedModel(name=model.name, hash=model.hash),
             targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
-            options=options.to_json(),
+            options=described_options(options.to_json(), self.found.descriptions),
             constraints=tuple(dict(item) for item in options.constraints),
             machine=self.costing.machine,
             accuracy=self.found.accuracy(),
@@ -399,6 +401,7 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
             "other_model",
         )
     plan.check_covers(tuple(node.name for node in model.graph.nodes))
+    check_not_described(plan)
     finding.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
     make_folder(out)
     with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:

@@ -22,10 +22,11 @@ def run_specs(record: RunRecord) -> list[dict[str, Any]]:
     for item in record.candidates:
         if item.candidate["rule"] == f"{item.target}.merged":
             merged[item.target] = merged.get(item.target, 0) + 1
-    return [{**spec, "merged": {name: merged.get(name, 0) for name in spec["targets"]}} for spec in tally.specs(_reports(record))]
+    return [{**spec, "merged": {name: merged.get(name, 0) for name in spec["targets"]}} for spec in tally.specs(rule_reports(record))]
 
 
-def _reports(record: RunRecord) -> Mapping[str, tally.Report]:
+def rule_reports(record: RunRecord) -> Mapping[str, tally.Report]:
+    """Target → what each of its rules gave and rejected."""
     if record.rules:
         return record.rules
     paths: dict[str, list[str]] = {}

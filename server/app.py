@@ -12,7 +12,7 @@ from flask import Flask
 from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from . import errors, layouts, models, netron, page, pictures, runs, samples, security, sockets, storage, toolchains, traces
+from . import described, errors, layouts, models, netron, page, pictures, runs, samples, security, sockets, storage, toolchains, traces
 from .config import ServerConfig
 from .services import attach, make
 
@@ -34,7 +34,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, pictures, layouts, runs, traces, toolchains, samples, storage):
+    for module in (models, pictures, layouts, runs, traces, toolchains, described, samples, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)

@@ -86,6 +86,23 @@ def measure_again(
     return _outcome(record, Path(folder))
 
 
+def search_with(
+    pipeline: str,
+    base: str,
+    constraints: Iterable[Mapping[str, Any]],
+    accuracy: float | None,
+    folder: str,
+    descriptions: Mapping[str, str],
+) -> Outcome:
+    """As `search`, with the estimates of described toolchains beside the costs that are known."""
+    module, given = importlib.import_module(pipeline), list(constraints)
+    with _Reporter() as emit:
+        known = module.with_described(load_record(pipeline, Path(base)), descriptions, given, emit)
+        record = module.search_again(known, given, emit, accuracy)
+    record.save(Path(folder))
+    return _outcome(record, Path(folder))
+
+
 def build(pipeline: str, model: str, folder: str) -> Outcome:
     """Phase 4 and verification of the plan in `folder`; the record says afterwards how that went."""
     module = importlib.import_module(pipeline)

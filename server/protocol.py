@@ -182,6 +182,7 @@ class ToolchainInfo:
     Attributes:
         reason: Why it is not usable.
         hint: The command that mends that.
+        described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
         rules: Its rule tree, as text; where it has none, why.
         tree: The same as data, with counts of 0; None where it has none.
     """
@@ -197,13 +198,61 @@ class ToolchainInfo:
     precision: str
     rules: str
     tree: RuleTree | None
+    described: bool = False
 
 
 @dataclass(frozen=True)
 class ToolchainList:
-    """``GET /api/v1/toolchains``."""
+    """``GET /api/v1/toolchains``: those that are installed, then those that are only described."""
 
     toolchains: list[ToolchainInfo]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A described toolchain that was saved; `text` is TOML, as for ``--toolchain`` (docs/files.md, "A described toolchain")."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DescriptionList:
+    """``GET /api/v1/described``."""
+
+    toolchains: list[Description]
+
+
+@dataclass(frozen=True)
+class DescriptionText:
+    """Body of ``POST /api/v1/described``, which saves it under its own name, and of ``POST /api/v1/described/check``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class DescriptionMistake:
+    """What is wrong with a description; `line` is counted from 1."""
+
+    line: int
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class DescriptionCheck:
+    """``POST /api/v1/described/check``: how a description reads; nothing is kept.
+
+    Attributes:
+        name: What it calls itself; None where it does not read.
+        tree: Its rules.
+        has_cost: It has a ``[cost]``, so its costs can be estimated.
+    """
+
+    name: str | None
+    mistake: DescriptionMistake | None
+    tree: RuleTree | None
+    has_cost: bool
 
 
 @dataclass(frozen=True)
@@ -342,6 +391,44 @@ class ModelGraph:
     folded: list[FoldedNodeJson]
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+
+    In what is said of each target, an empty name stands for all others.
+
+    Attributes:
+        accuracy: Largest relative error; None for the default of the model, or that of the base.
+        time_limit_s: None for none.
+        max_depth: Bound on every candidate of a target's rules.
+        max_exits: Exits of combined candidates.
+        taps: Targets whose combined candidates may be read inside and outside.
+        fusion: How a target's calls combine: ``none``, ``tvm`` or ``arbitrary``.
+        threads: Of every kernel; None for the usable cores.
+        percentile: Of the measured samples: what counts as the cost.
+        measure_all: Measure every candidate, not only those that can matter.
+        search: Name of the searcher.
+        objective: What plans are chosen by.
+    """
+
+    accuracy: float | None = None
+    time_limit_s: float | None = None
+    max_depth: dict[str, int] = field(default_factory=dict)
+    max_exits: dict[str, int] = field(default_factory=dict)
+    taps: list[str] = field(default_factory=list)
+    fusion: dict[str, str] = field(default_factory=dict)
+    threads: int | None = None
+    percentile: float | None = None
+    measure_all: bool = False
+    search: str | None = None
+    objective: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that say something."""
+        values = {name: getattr(self, name) for name in RunOptions.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value is not None and value is not False and value not in ({}, [])}
+
+
 @dataclass(frozen=True)
 class NodeGroupJson:
     """Nodes that follow one another and can be shown as one.
@@ -418,17 +505,40 @@ class DotRequest:
 
 
 @dataclass(frozen=True)
-class RunRequest:
+class CheckOptions(RunOptions):
+    """Body of ``POST /api/v1/options``; answered with `OptionProblems`."""
+
+    targets: list[str]
+
+
+@dataclass(frozen=True)
+class OptionProblem:
+    """What is wrong with an option, or with what it says of `target`, where it speaks of several."""
+
+    option: str
+    target: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class OptionProblems:
+    """``POST /api/v1/options``: everything that is wrong; a run with such options would not start."""
+
+    problems: list[OptionProblem]
+
+
+@dataclass(frozen=True)
+class RunRequest(RunOptions):
     """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
 
     Attributes:
         model: The model's id.
         targets: Names of toolchains, in order of priority.
         constraints: As in a constraints file (design, "Constraints file").
-        base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
+        base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
-        accuracy: Largest relative error; None for the default of the model, or that of the base.
-        time_limit_s: None for none.
+        toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
     """
 
     model: str
@@ -436,8 +546,7 @@ class RunRequest:
     constraints: list[dict[str, Any]] = field(default_factory=list)
     base: str | None = None
     measure: str | None = None
-    accuracy: float | None = None
-    time_limit_s: float | None = None
+    toolchain: str | None = None
 
 
 @dataclass(frozen=True)
@@ -624,6 +733,9 @@ class RunSnapshot:
         recorded: Its costs come with the product and were not measured by this installation.
         accuracy: The largest relative error that was asked for; None where none was.
         remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
+        options: As far as they were given.
+        described: Those of the targets that are only described: their costs are estimates.
+        has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
     """
 
     id: str
@@ -661,6 +773,9 @@ class RunSnapshot:
     convergence: list[ConvergencePoint] = field(default_factory=list)
     accuracy: float | None = None
     remeasured: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+    described: list[str] = field(default_factory=list)
+    has_own_costs: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from collage_core.cost.records import machine_id
 from collage_core.errors import Cancelled, CollageError
 from collage_core.isolation import WorkerError
 
-from . import candidate_table, job, run_rules, run_store
+from . import candidate_table, descriptions, job, run_options, run_rules, run_store
 from .config import ServerConfig
 from .errors import Problem, not_found, refused
 from .follower import follow
@@ -30,8 +30,11 @@ from .model_store import ModelStore
 from .protocol import (
     BaselinePlan,
     CandidateRegret,
+    OptionProblem,
+    OptionProblems,
     RunLog,
     RunMarks,
+    RunOptions,
     RunRegrets,
     RunRequest,
     RunRules,
@@ -165,7 +168,7 @@ class RunService:
         Raises:
             Problem: it has no plan (409).
         """
-        while run.base is not None and run.remeasured is None:
+        while run.base is not None and run.remeasured is None and not run.has_own_costs:
             try:
                 base = self.get(run.base)
                 self.folder(base.id)
@@ -346,26 +349,37 @@ class RunService:
         base = self.get(request.base)
         if base.model != request.model:
             raise Problem(400, "other_model", f"the run {base.id!r} is one of the model {base.model_name!r}", "give the model of the base")
-        if request.time_limit_s is not None:
-            message = "time_limit_s cannot be set for a search on known costs"
+        given = [name for name in request.given() if name != "accuracy"]
+        if given:
+            message = f"{' and '.join(given)} cannot be set for a search on known costs"
             raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
-        constraints = [*request.constraints, *vetoes(base, request.targets)]
-        session = self._new_session(request, base.model_name, base.machine, (), recorded=base.recorded)
-        args = (str(self.costs_of(base)), constraints, request.accuracy, str(session.folder))
-        return Work(session, job.search, args, is_search=True)
+        tried = descriptions.tried(request, [counts.name for counts in base.counts], self._pool.look_up)
+        off = [one for one in vetoes(base, [name for name in request.targets if name not in tried]) if one["target"] not in tried]
+        described = [*dict.fromkeys([*base.described, *tried])]
+        session = self._new_session(
+            request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried)
+        )
+        args = (str(self.costs_of(base)), [*request.constraints, *off], request.accuracy, str(session.folder))
+        return Work(session, job.search_with if tried else job.search, (*args, tried) if tried else args, is_search=True)
 
     def _measurement(self, request: RunRequest) -> Work:
+        self._check_options(request)
         path, shapes = self._model_file(request.model, request.model)
         self._check_waiting()
-        session = self._new_session(request, self._models.get(request.model).name, machine_id(), self._models.nodes(request.model))
-        options = {
+        name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
+        described = descriptions.among(request.targets)
+        session = self._new_session(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
+        options: dict[str, Any] = {
             "targets": tuple(request.targets),
             "costs": "measure",
             "constraints": tuple(request.constraints),
             "shapes": {name: tuple(shape) for name, shape in shapes.items()},
-            "accuracy": request.accuracy,
-            "time_limit_s": request.time_limit_s,
+            "accuracy": None,
+            "time_limit_s": None,
+            **run_options.for_engine(request),
         }
+        if described:
+            options["toolchain_files"] = descriptions.write(session.folder / descriptions.FOLDER, described)
         return Work(session, job.partition, (str(path), options, str(session.folder)))
 
     def _measure_again(self, request: RunRequest) -> Work:
@@ -375,7 +389,9 @@ class RunService:
         costs, (path, _) = self.costs_of(base), self._model_file(base.model, base.model_name)
         self._check_waiting()
         same = replace(request, model=base.model, targets=base.targets, constraints=base.constraints, accuracy=base.accuracy)
-        session = self._new_session(same, base.model_name, base.machine, self._models.nodes(base.model), recorded=base.recorded)
+        session = self._new_session(
+            same, base.model_name, base.machine, self._models.nodes(base.model), base.options, base.described, base=base
+        )
         constraints = [*base.constraints, *vetoes(base, base.targets)]
         args = (str(costs), str(path), request.measure, constraints, base.accuracy, str(session.folder))
         return Work(session, job.measure_again, args)
@@ -385,6 +401,17 @@ class RunService:
             if len(self._waiting) >= self._config.waiting_runs:
                 raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
 
+    def option_problems(self, targets: list[str], options: RunOptions) -> OptionProblems:
+        """Everything that the engine says against the options of a run on `targets`."""
+        given = run_options.for_engine(options)
+        rows = self._pool.look_up(run_options.problems, targets, given) if given and targets else []
+        return OptionProblems([OptionProblem(**row) for row in rows])
+
+    def _check_options(self, request: RunRequest) -> None:
+        """Refuse what the engine would not take. Accuracy and time limit were looked at already."""
+        for problem in self.option_problems(request.targets, replace(request, accuracy=None, time_limit_s=None)).problems:
+            raise Problem(400, "bad_option", problem.message, problem.hint)
+
     def _model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
         try:
             return self._models.file(model)
@@ -393,14 +420,26 @@ class RunService:
                 raise
             raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
 
-    def _new_session(self, request: RunRequest, model_name: str, machine: str, nodes: Nodes, *, recorded: bool = False) -> Session:
+    def _new_session(
+        self,
+        request: RunRequest,
+        model_name: str,
+        machine: str,
+        nodes: Nodes,
+        options: RunOptions,
+        described: Iterable[str],
+        *,
+        base: RunSnapshot | None = None,
+        has_own_costs: bool = False,
+    ) -> Session:
+        targets = list(dict.fromkeys([*request.targets, *described]))
         snapshot = RunSnapshot(
             id=run_store.new_run_id(),
             state="queued",
             seq=0,
             model=request.model,
             model_name=model_name,
-            targets=request.targets,
+            targets=targets,
             constraints=request.constraints,
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             base=request.base,
@@ -408,7 +447,7 @@ class RunService:
             phase=None,
             done=0,
             total=0,
-            counts=[TargetCounts(target) for target in request.targets],
+            counts=[TargetCounts(target) for target in targets],
             lower_bound_s=None,
             best_s=None,
             optimal=None,
@@ -416,9 +455,12 @@ class RunService:
             baselines=[],
             verify=None,
             notes=[],
-            recorded=recorded,
             remeasured=request.measure,
+            recorded=base is not None and base.recorded,
             accuracy=request.accuracy,
+            options=options,
+            described=list(described),
+            has_own_costs=has_own_costs,
         )
         folder = run_store.runs_folder() / snapshot.id
         folder.mkdir()

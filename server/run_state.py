@@ -120,13 +120,15 @@ def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
 
 
 def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    source = event["cost"]["source"]
     known = "cache_hits" if event["from_cache"] else "measured"
-    field = "invalid" if event["cost"]["source"] == "invalid" else known
+    field = "invalid" if source == "invalid" else known
     took_s = event.get("took_s")
     is_built = took_s is not None and event["cost"].get("stage") not in NOT_BUILT
 
     def count(counts: TargetCounts) -> TargetCounts:
-        counts = replace(counts, **{field: getattr(counts, field) + 1})
+        if source != "estimate":
+            counts = replace(counts, **{field: getattr(counts, field) + 1})
         return replace(
             counts,
             built=counts.built + is_built,

@@ -35,6 +35,7 @@ from .protocol import (
     PlanInfo,
     PlanPartition,
     PlanTransition,
+    RunOptions,
     RunSnapshot,
     RunState,
     RunSummary,
@@ -227,6 +228,7 @@ def _snapshot(data: dict[str, Any]) -> RunSnapshot:
             "search": SearchStand(**search) if search else None,
             "considered": _considered(considered) if considered else None,
             "convergence": [ConvergencePoint(**point) for point in data.get("convergence", [])],
+            "options": RunOptions(**data.get("options", {})),
         }
     )
 

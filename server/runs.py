@@ -11,7 +11,7 @@ from .answers import accepts_gzip, answer, compressed_json, json_body
 from .errors import Problem
 from .export import archive
 from .plain import read_json
-from .protocol import RegretRequest, RunList, RunMarks, RunRequest, WhatIfRequest
+from .protocol import CheckOptions, RegretRequest, RunList, RunMarks, RunRequest, WhatIfRequest
 from .services import services
 
 blueprint = Blueprint("runs", __name__)
@@ -25,6 +25,12 @@ def list_runs() -> Response:
 @blueprint.post("/runs")
 def create_run() -> Response:
     return answer(services().runs.create(json_body(RunRequest)), 201)
+
+
+@blueprint.post("/options")
+def check_options() -> Response:
+    body = json_body(CheckOptions)
+    return answer(services().runs.option_problems(body.targets, body))
 
 
 @blueprint.get("/runs/<run>")

@@ -20,7 +20,7 @@ from . import protocol
 
 COMMAND = "make protocol"
 
-REQUESTS = (protocol.Subscribe, protocol.OpenModel, protocol.RunRequest, protocol.WhatIfRequest)
+REQUESTS = (protocol.Subscribe, protocol.OpenModel, protocol.RunOptions, protocol.CheckOptions, protocol.RunRequest, protocol.WhatIfRequest)
 """What the page sends: a field with a default may be left out."""
 
 REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}

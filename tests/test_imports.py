@@ -52,6 +52,7 @@ PARTS = {
         "trace_file",
         "trace_reporter",
         "what_if",
+        "trying",
     },
     "cli": {"cost_commands", "explaining", "standalone", "terminal", "worker_command"},
 }
@@ -85,7 +86,7 @@ IN_A_WORKER = {
     "server/dot_job.py": room("graph export"),
     "server/model_loading.py": room("model", "onnx"),
     "server/onnx_files.py": room("export graph model plan", "onnx"),
-    "server/toolchains.py": room("toolchains"),
+    "server/toolchain_rows.py": room("toolchains"),
 }
 """Files that a room only calls in a worker process, and what they may import beside what their room may."""
 

@@ -27,14 +27,30 @@ _KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
 _LARGEST_LAUNCH_S = 1e6
 _LARGEST_RATE = 1e30
 _NAME = re.compile(r"[^\W_][\w.-]*")
+_AT_LINE = re.compile(r"\(at line (\d+),")
+
+
+class DescriptionMistake(CollageError):
+    """A description that does not read.
+
+    Attributes:
+        line: Where, from 1.
+        reason: What is wrong there, without the place.
+    """
+
+    def __init__(self, message: str, hint: str, line: int, reason: str):
+        super().__init__(message, hint, "bad_rule")
+        self.line = line
+        self.reason = reason
 
 
 class DescribedToolchain(Toolchain):
     """The toolchain that a file describes.
 
     Args:
-        data: The file's content, checked by `read_description`.
+        data: The file's content, checked by `parse_description`.
         source: The file, and the line at which its rules begin: what is said of them later can name it.
+        text: The file as it was written.
 
     Attributes:
         cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
@@ -44,9 +60,10 @@ class DescribedToolchain(Toolchain):
         RuleMistake: its rules do not read.
     """
 
-    def __init__(self, data: Mapping[str, Any], source: str):
+    def __init__(self, data: Mapping[str, Any], source: str, text: str):
         self.name = data["name"]
         self.source = source
+        self.text = text
         self.style = data.get("style", "graph")
         self.letter = self.name[0].upper()
         self.cost = dict(data.get("cost", {}))
@@ -54,6 +71,10 @@ class DescribedToolchain(Toolchain):
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
         self.takes_merged = self._tree is None and self._fusion == "arbitrary"
         self._patterns = tuple(_pattern(item, f"pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
+
+    def line_of(self, key: str) -> int:
+        """The line of its text at which `key` stands."""
+        return line_of(self.text, key)
 
     def availability(self) -> Availability:
         return Availability(False, reason="it is only described, in a file", hint=_NO_COST_HINT, device="described")
@@ -75,23 +96,36 @@ def read_description(path: Path) -> DescribedToolchain:
     """The toolchain that the TOML file `path` describes.
 
     Raises:
-        CollageError: it cannot be read, or a key is wrong; one line that names the file, the line and the key. `tomllib` tells
-            no positions, so the line is found by `line_of`: right for tables and keys at the start of a line, and a search for
-            the key inside values that span several.
+        CollageError: it cannot be read, or a key is wrong; one line that names the file, the line and the key.
     """
     try:
         text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
     except OSError as error:
         raise CollageError(f"cannot read the toolchain {str(path)!r}: {error.strerror}", "give a TOML file", "no_file") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CollageError(f"{str(path)!r} is not TOML: {error}", _HINT, "bad_rule") from error
+    return parse_description(text, str(path))
+
+
+def parse_description(text: str, source: str) -> DescribedToolchain:
+    """The toolchain that `text` describes; `source` is what the text is called in a mistake.
+
+    Raises:
+        DescriptionMistake: it is no TOML, or a key is wrong. `tomllib` tells no positions of keys, so the line is found by
+            `line_of`: right for tables and keys at the start of a line, and a search for the key inside values that span several.
+    """
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        at = _AT_LINE.search(str(error))
+        line = int(at[1]) if at else max(1, len(text.splitlines()))
+        raise DescriptionMistake(f"{source!r} is not TOML: {error}", _HINT, line, f"it is not TOML: {error}") from error
     try:
         _check(data)
-        return DescribedToolchain(data, f"{path}, line {line_of(text, 'rule' if 'rule' in data else 'pattern[0]')}")
+        return DescribedToolchain(data, f"{source}, line {line_of(text, 'rule' if 'rule' in data else 'pattern[0]')}", text)
     except RuleMistake as error:
-        where = f"{path}, line {line_of(text, error.place, error.found)}"
-        raise CollageError(f"{where}: {error.message}", error.hint, "bad_rule") from error
+        line = line_of(text, error.place, error.found)
+        raise DescriptionMistake(f"{source}, line {line}: {error.message}", error.hint, line, error.message) from error
 
 
 def _check(data: Mapping[str, Any]) -> None:

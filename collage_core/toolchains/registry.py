@@ -17,6 +17,7 @@ from ..graph import Tensor
 from ..model.base import SubModel
 from ..rules import Explicit, PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
+from .described import DescribedToolchain
 from .reasons import one_line
 
 GROUP = "collage.toolchains"
@@ -66,6 +67,12 @@ def get(name: str) -> Toolchain:
         if toolchain.name == name:
             return toolchain
     raise CollageError(f"no toolchain is called {name!r}", f"these are known: {', '.join(names()) or 'none'}", "unknown_target")
+
+
+def check_name_is_free(described: DescribedToolchain) -> None:
+    """Raise CollageError where a toolchain that is installed has the name of `described`."""
+    if described.name in names():
+        raise CollageError(f"{described.name!r} is the name of a toolchain that is installed", "give it another name", "bad_rule")
 
 
 @cache

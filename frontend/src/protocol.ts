@@ -132,6 +132,7 @@ export interface RuleTree {
  * Attributes:
  *     reason: Why it is not usable.
  *     hint: The command that mends that.
+ *     described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
  *     rules: Its rule tree, as text; where it has none, why.
  *     tree: The same as data, with counts of 0; None where it has none.
  */
@@ -147,11 +148,50 @@ export interface ToolchainInfo {
   precision: string;
   rules: string;
   tree: RuleTree | null;
+  described: boolean;
 }
 
-/** `GET /api/v1/toolchains`. */
+/** `GET /api/v1/toolchains`: those that are installed, then those that are only described. */
 export interface ToolchainList {
   toolchains: ToolchainInfo[];
+}
+
+/** A described toolchain that was saved; `text` is TOML, as for `--toolchain` (docs/files.md, "A described toolchain"). */
+export interface Description {
+  name: string;
+  text: string;
+}
+
+/** `GET /api/v1/described`. */
+export interface DescriptionList {
+  toolchains: Description[];
+}
+
+/** Body of `POST /api/v1/described`, which saves it under its own name, and of `POST /api/v1/described/check`. */
+export interface DescriptionText {
+  text: string;
+}
+
+/** What is wrong with a description; `line` is counted from 1. */
+export interface DescriptionMistake {
+  line: number;
+  message: string;
+  hint: string;
+}
+
+/**
+ * `POST /api/v1/described/check`: how a description reads; nothing is kept.
+ *
+ * Attributes:
+ *     name: What it calls itself; None where it does not read.
+ *     tree: Its rules.
+ *     has_cost: It has a `[cost]`, so its costs can be estimated.
+ */
+export interface DescriptionCheck {
+  name: string | null;
+  mistake: DescriptionMistake | null;
+  tree: RuleTree | null;
+  has_cost: boolean;
 }
 
 /** A bundled model. `recorded` is the id of the recorded run that comes with it, if any. */
@@ -272,6 +312,38 @@ export interface ModelGraph {
 }
 
 /**
+ * How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+ *
+ * In what is said of each target, an empty name stands for all others.
+ *
+ * Attributes:
+ *     accuracy: Largest relative error; None for the default of the model, or that of the base.
+ *     time_limit_s: None for none.
+ *     max_depth: Bound on every candidate of a target's rules.
+ *     max_exits: Exits of combined candidates.
+ *     taps: Targets whose combined candidates may be read inside and outside.
+ *     fusion: How a target's calls combine: `none`, `tvm` or `arbitrary`.
+ *     threads: Of every kernel; None for the usable cores.
+ *     percentile: Of the measured samples: what counts as the cost.
+ *     measure_all: Measure every candidate, not only those that can matter.
+ *     search: Name of the searcher.
+ *     objective: What plans are chosen by.
+ */
+export interface RunOptions {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
+}
+
+/**
  * Nodes that follow one another and can be shown as one.
  *
  * Attributes:
@@ -340,6 +412,35 @@ export interface DotRequest {
   clusters: Record<string, unknown>[];
 }
 
+/** Body of `POST /api/v1/options`; answered with `OptionProblems`. */
+export interface CheckOptions {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
+  targets: string[];
+}
+
+/** What is wrong with an option, or with what it says of `target`, where it speaks of several. */
+export interface OptionProblem {
+  option: string;
+  target: string;
+  message: string;
+  hint: string;
+}
+
+/** `POST /api/v1/options`: everything that is wrong; a run with such options would not start. */
+export interface OptionProblems {
+  problems: OptionProblem[];
+}
+
 /**
  * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
  *
@@ -347,19 +448,28 @@ export interface DotRequest {
  *     model: The model's id.
  *     targets: Names of toolchains, in order of priority.
  *     constraints: As in a constraints file (design, "Constraints file").
- *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto).
+ *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
- *     accuracy: Largest relative error; None for the default of the model, or that of the base.
- *     time_limit_s: None for none.
+ *     toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
  */
 export interface RunRequest {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
   model: string;
   targets: string[];
   constraints?: Record<string, unknown>[];
   base?: string | null;
   measure?: string | null;
-  accuracy?: number | null;
-  time_limit_s?: number | null;
+  toolchain?: string | null;
 }
 
 /**
@@ -522,6 +632,9 @@ export interface VerifyInfo {
  *     recorded: Its costs come with the product and were not measured by this installation.
  *     accuracy: The largest relative error that was asked for; None where none was.
  *     remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
+ *     options: As far as they were given.
+ *     described: Those of the targets that are only described: their costs are estimates.
+ *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
  */
 export interface RunSnapshot {
   id: string;
@@ -559,6 +672,9 @@ export interface RunSnapshot {
   convergence: ConvergencePoint[];
   accuracy: number | null;
   remeasured: string | null;
+  options: RunOptions;
+  described: string[];
+  has_own_costs: boolean;
 }
 
 /**

@@ -43,6 +43,12 @@ export function targetLook(name: string, letter?: string): TargetLook {
   return { name, letter: own, ...hue };
 }
 
+/** A letter for a target that has none yet: of its name, then of the alphabet, and one that no other target has. */
+export function freeLetter(name: string, taken: ReadonlySet<string>): string {
+  const letters = [...name.toUpperCase(), ..."ABCDEFGIJKLMNOPQRSTUVWXYZ"].filter((letter) => /[A-Z]/.test(letter) && letter !== "H");
+  return letters.find((letter) => !taken.has(letter)) ?? name.slice(0, 1).toUpperCase();
+}
+
 function hash(text: string): number {
   let value = 5381;
   for (const char of text) value = (value * 33 + (char.codePointAt(0) ?? 0)) >>> 0;

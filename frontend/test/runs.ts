@@ -44,6 +44,8 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     considered: null,
     convergence: [],
     accuracy: null,
+    options: {},
+    described: [],
     ...changes,
   };
 }

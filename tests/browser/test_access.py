@@ -40,6 +40,13 @@ def test_axe_finds_no_fault(explorer: Explorer, open_page: OpenPage, scheme: str
     for tab in ("Node", "Pins", "Partitions", "Costs", "Totals", "Runs", "Compare", "Charts", "Log"):
         page.get_by_role("tab", name=tab).click()
         assert faults(watched) == [], tab
+    page.get_by_role("tab", name="Toolchains & rules").click()
+    for part in ("Rules", "Options", "Describe one"):
+        page.get_by_role("radio", name=part, exact=True).click()
+        assert faults(watched) == [], part
+    page.get_by_role("button", name="Try", exact=True).click()
+    assert faults(watched) == [], "tried"
+    page.get_by_role("button", name="Discard").click()
     for key, overlay in (("s", "certainty"), ("3", "coverage"), ("d", "difference")):
         watched.press(key)
         assert faults(watched) == [], overlay

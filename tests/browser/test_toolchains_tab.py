@@ -65,3 +65,121 @@ def test_the_tree_is_walked_and_folded_by_keys(tab: Watched) -> None:
     expect(items.filter(has_text="segments")).to_be_focused()
     tab.press("Tab")
     expect(items.filter(has_text="segments").get_by_role("button")).to_be_focused()
+
+
+def test_options_are_checked_beside_their_fields_and_used_by_the_run(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist")
+    show(watched)
+    page = watched.page
+    page.get_by_role("radio", name="Options").click()
+    form = page.get_by_role("form", name="Options of the next run")
+    run = form.get_by_role("button", name="Run with these")
+    form.get_by_role("textbox", name="max depth of onnxruntime").fill("0")
+    form.get_by_role("textbox", name="threads").fill("two")
+    watched.idle()
+    expect(form.get_by_role("alert")).to_have_text(["max depth onnxruntime is 0, it must be at least 1", "two is not a whole number"])
+    expect(run).to_be_disabled()
+    page.locator("header").get_by_role("button", name="Run", exact=True).click()
+    expect(form.get_by_role("alert")).to_have_count(2)
+    form.get_by_role("textbox", name="max depth of onnxruntime").fill("1")
+    form.get_by_role("textbox", name="threads").fill("1")
+    form.get_by_role("combobox", name="fusion of tvm").select_option("none")
+    watched.idle()
+    expect(form.get_by_role("alert")).to_have_count(0)
+    for name in ("openvino", "tvm"):
+        page.get_by_role("group", name="Targets").get_by_role("button", name=name, exact=True).click()
+    watched.idle()
+    run.click()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=120_000)
+    watched.idle()
+    show(watched)
+    expect(form).to_contain_text("The shown run: max depth 1 for onnxruntime · threads 1.")
+    page.get_by_role("radio", name="Rules").click()
+    watched.idle()
+    expect(tree(watched, "onnxruntime").get_by_role("treeitem").filter(has_text="only_valid")).to_contain_text("max_depth 1")
+    page.get_by_role("radio", name="Options").click()
+    form.get_by_role("button", name="Reset to defaults").click()
+    expect(form.get_by_role("textbox", name="threads")).to_have_value("")
+    form.get_by_role("button", name="Take over").click()
+    expect(form.get_by_role("textbox", name="threads")).to_have_value("1")
+
+
+@pytest.fixture
+def editor(tab: Watched) -> Watched:
+    tab.page.get_by_role("radio", name="Describe one").click()
+    tab.idle()
+    return tab
+
+
+def test_mistakes_of_a_description_are_told_with_their_line(editor: Watched) -> None:
+    page = editor.page
+    text = page.get_by_role("textbox", name="Description of a toolchain, as TOML")
+    attempt = page.get_by_role("button", name="Try", exact=True)
+    good = text.input_value()
+    text.fill(good.replace("Relu(Conv(*, *) |", "Relu(Cov(*, *) |"))
+    editor.idle()
+    said = page.get_by_role("status").filter(has_text="line")
+    expect(said).to_contain_text("line 8: pattern[0].match is 'Cov'")
+    expect(said).to_contain_text("did you mean Conv?")
+    expect(attempt).to_be_disabled()
+    said.get_by_role("button", name="line 8").click()
+    assert "Cov(" in str(
+        page.evaluate("() => { const t = document.activeElement; return t.value.slice(t.selectionStart, t.selectionEnd); }")
+    )
+    taken = good.replace('"hook"', '"tvm"')
+    for wrong, words in ((taken, "'tvm' is the name of a"), ("name = ", "it is not TOML"), ("#" * 70_000, "70000 bytes")):
+        text.fill(wrong)
+        editor.idle()
+        expect(page.get_by_text(words)).to_be_visible()
+    text.fill(good.partition("[cost]")[0])
+    editor.idle()
+    expect(page.get_by_text("It has no [cost]")).to_be_visible()
+    expect(attempt).to_be_disabled()
+
+
+def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> None:
+    page = editor.page
+    before = page.locator(".readout").inner_text()
+    page.get_by_role("textbox", name="Description of a toolchain, as TOML").focus()
+    editor.press("Control+Enter")
+    brings = page.get_by_role("region", name="What hook would bring")
+    expect(brings).to_contain_text(re.compile(r"→ \d.*×.*estimate"))
+    expect(brings).to_contain_text(re.compile(r"hook would take \d+ partitions, \d+ of \d+ nodes\."))
+    expect(page.get_by_role("radio", name="Difference")).to_have_attribute("aria-checked", "true")
+    assert page.locator(".readout").inner_text() == before, "nothing is kept yet"
+    expect(brings.get_by_role("listitem").first).to_contain_text(re.compile(r"Conv \+ Relu.*about \d"))
+    brings.get_by_role("listitem").first.get_by_role("button").click()
+    editor.idle()
+    brings.get_by_role("button", name="Discard").click()
+    editor.idle()
+    expect(brings).to_have_count(0)
+    expect(page.get_by_role("radio", name="Target", exact=True)).to_have_attribute("aria-checked", "true")
+    page.get_by_role("button", name="Try", exact=True).click()
+    editor.idle()
+    brings.get_by_role("button", name="Keep").click()
+    editor.idle()
+    expect(page.locator(".readout")).to_contain_text("estimate")
+    editor.page.locator(".stage").focus()
+    editor.press("u")
+    expect(page.locator(".readout")).not_to_contain_text("estimate")
+
+
+def test_a_saved_one_is_a_target_like_any_other(editor: Watched) -> None:
+    page = editor.page
+    targets = page.get_by_role("group", name="Targets")
+    page.get_by_role("button", name="Save", exact=True).click()
+    editor.idle()
+    expect(targets.get_by_role("button", name="hook")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("radio", name="Rules").click()
+    page.get_by_role("list", name="Toolchains").get_by_role("button", name=re.compile("hook")).click()
+    editor.idle()
+    expect(tree(editor, "hook").get_by_role("treeitem").filter(has_text="conv_relu").first).to_be_visible()
+    page.reload()
+    editor.idle()
+    expect(targets.get_by_role("button", name="hook")).to_have_attribute("aria-pressed", "false")
+    show(editor)
+    page.get_by_role("radio", name="Describe one").click()
+    editor.idle()
+    page.get_by_role("button", name="Delete hook").click()
+    editor.idle()
+    expect(targets.get_by_role("button", name="hook")).to_have_count(0)

@@ -19,7 +19,7 @@ ROUTE = re.compile(r"^\| `(GET|POST|PUT|PATCH|DELETE) (/[^`?]*)[^`]*`", re.MULTI
 def routes_of(app: Flask) -> set[tuple[str, str]]:
     found = set()
     for rule in app.url_map.iter_rules():
-        path = re.sub(r"/(models|runs)/<\w+>", r"/\1/<id>", rule.rule)
+        path = re.sub(r"/(models|runs|described)/<\w+>", r"/\1/<id>", rule.rule)
         found |= {(method, path) for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}}
     return found
 
@@ -50,6 +50,10 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/api/v1/models/nothing/dot", {"title": ""}, 404, "unknown_model"),
     ("POST", "/api/v1/models", {}, 400, "invalid"),
     ("POST", "/api/v1/runs", {}, 400, "invalid"),
+    ("POST", "/api/v1/options", {}, 400, "invalid"),
+    ("POST", "/api/v1/described", {"text": "name = 1"}, 400, "bad_rule"),
+    ("POST", "/api/v1/described/check", {}, 400, "invalid"),
+    ("DELETE", "/api/v1/described/nothing", None, 404, "unknown_toolchain"),
     ("GET", "/api/v1/runs/nothing", None, 404, "unknown_run"),
     ("DELETE", "/api/v1/runs/nothing", None, 404, "unknown_run"),
     ("PATCH", "/api/v1/runs/nothing", {"is_starred": True}, 404, "unknown_run"),
@@ -84,6 +88,7 @@ NO_MISTAKE_POSSIBLE = {
     ("GET", "/api/v1/runs"),
     ("GET", "/api/v1/samples"),
     ("GET", "/api/v1/storage"),
+    ("GET", "/api/v1/described"),
     ("GET", "/api/v1/toolchains"),
 }
 

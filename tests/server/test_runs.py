@@ -243,6 +243,7 @@ def test_search_that_dies(live: Live, model: str, done: dict[str, Any]) -> None:
         ({"model": "m"}, "other_model", "is one of the model 'tiny'"),
         ({"time_limit_s": 9}, "invalid", "time_limit_s cannot be set for a search on known costs"),
         ({"accuracy": -1}, "invalid", "'accuracy' is -1, it must be more than 0"),
+        ({"time_limit_s": 9, "threads": 2}, "invalid", "time_limit_s and threads cannot be set for a search on known costs"),
     ],
 )
 def test_search_mistakes(live: Live, model: str, done: dict[str, Any], body: dict[str, Any], code: str, message: str) -> None:

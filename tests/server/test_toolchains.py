@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from collage_server.toolchains import describe_toolchains
+from collage_server.toolchain_rows import describe_toolchains
 from flask import Flask
 
 from collage_core.toolchains import registry

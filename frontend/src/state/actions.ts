@@ -8,6 +8,8 @@ import type { NodeCandidate } from "../protocol";
 import { constraints, decide, keepRun } from "./decisions";
 import { save } from "./download";
 import { model } from "./model";
+import { optionsToRun } from "./options";
+import { showPart } from "./rules";
 import { ended, isActive, keptRun, partitionOf, run, runError, startRun } from "./run";
 import { selectedNodes, selectedPartition } from "./selected";
 import { focused, isDrawerOpen, drawerTab } from "./selection";
@@ -16,9 +18,14 @@ import { focused, isDrawerOpen, drawerTab } from "./selection";
 export async function runNow(): Promise<void> {
   const current = model.peek();
   if (!current || isActive.peek()) return;
+  const options = optionsToRun();
+  if (!options) {
+    showPart("options");
+    return;
+  }
   drawerTab.value = "search";
   isDrawerOpen.value = true;
-  const started = await startRun(current.info.id, [...constraints.peek()]);
+  const started = await startRun(current.info.id, [...constraints.peek()], options);
   if (started) keepRun(started);
 }
 

@@ -23,7 +23,7 @@ export function badgeOf(partition: PlanPartition): string {
 function wordsOf(partition: PlanPartition): string[] {
   if (overlay.value === "difference" && difference.value) return changeWords(partition);
   if (overlay.value === "certainty") return doubtWords(partition);
-  return partition.cost_s === null ? [] : [duration(partition.cost_s), spread(partition.cost_s, partition.spread_s)];
+  return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : spread(partition.cost_s, partition.spread_s)];
 }
 
 function doubtWords(partition: PlanPartition): string[] {

@@ -1,9 +1,9 @@
 // What the server offers before anything is opened: toolchains, samples, models that were opened before.
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
 import type { ApiError, ModelInfo, SampleInfo, Storage, ToolchainInfo } from "../protocol";
-import { targetLook, type TargetLook } from "../targets";
+import { freeLetter, targetLook, type TargetLook } from "../targets";
 
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
@@ -21,9 +21,10 @@ export const chosenTargets = computed(() => toolchains.value.filter((one) => one
 
 const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
 
-/** How a target looks; its letter is the toolchain's own. */
+/** How a target looks; its letter is the toolchain's own, or for one that is only tried, a free one. */
 export function look(target: string): TargetLook {
-  return targetLook(target, letters.value.get(target));
+  const known = letters.value;
+  return targetLook(target, known.get(target) ?? freeLetter(target, new Set(known.values())));
 }
 
 let loadingSamples: Promise<void> | undefined;
@@ -48,7 +49,7 @@ export async function recordedRun(name: string): Promise<string | undefined> {
 
 /** Ask which toolchains there are. They are imported for that, which takes a second or more: nothing should wait for it. */
 export async function loadToolchains(): Promise<void> {
-  await shown(api.toolchains(), (answer) => (toolchains.value = answer.toolchains));
+  await shown(api.toolchains(), (answer) => adopt(answer.toolchains));
 }
 
 async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<void> {
@@ -57,6 +58,21 @@ async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<v
   } catch (error) {
     catalogueError.value = asApiError(error);
   }
+}
+
+/** The list as it is now; what is only described takes no part before somebody wants it. */
+function adopt(found: ToolchainInfo[]): void {
+  const known = new Set(toolchains.value.map((one) => one.name));
+  const off = found.filter((one) => one.described && !known.has(one.name)).map((one) => one.name);
+  batch(() => {
+    toolchains.value = found;
+    switchedOff.value = new Set([...switchedOff.value, ...off]);
+  });
+}
+
+/** Have a target take part in the next run. */
+export function switchOn(name: string): void {
+  switchedOff.value = new Set([...switchedOff.value].filter((one) => one !== name));
 }
 
 /** Fetch how much is kept. What cannot be had is not shown. */

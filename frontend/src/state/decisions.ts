@@ -229,6 +229,11 @@ function goToEntry(index: number): void {
   });
 }
 
+/** Go on from another run that holds the present terms, such as one with a toolchain that was tried; undo brings this one back. */
+export function pushRun(snapshot: RunSnapshot): void {
+  push({ terms: terms.peek(), run: snapshot, tried: null });
+}
+
 /** Step back (-1) or forward (1) in the decisions; the plan of that moment is shown as it was. */
 export function step(by: -1 | 1): void {
   if (!isDeciding.peek()) goToEntry(place.peek() + by);

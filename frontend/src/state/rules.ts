@@ -12,19 +12,29 @@ import { drawerTab, isDrawerOpen, listedRule, showDrawer } from "./selection";
 
 export type RulesState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: RunRules } | { kind: "failed"; error: ApiError };
 
+export type RulesPart = "rules" | "options" | "described";
+
 export const HOST = "host";
 const KEPT = 6;
 const known = new Map<string, RunRules>();
 
 export const rules = signal<RulesState>({ kind: "none" });
 /** The part of the tab that is shown. */
-export const rulesPart = signal<"rules" | "options" | "described">("rules");
+export const rulesPart = signal<RulesPart>("rules");
 const chosen = signal<string | null>(null);
 
 const wanted = computed(() => {
   const isLooked = isDrawerOpen.value && drawerTab.value === "rules" && rulesPart.value === "rules";
   return isLooked && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null;
 });
+
+/** Open a part of the tab. */
+export function showPart(part: RulesPart): void {
+  batch(() => {
+    rulesPart.value = part;
+    showDrawer("rules");
+  });
+}
 
 /** Keep `rules` in step with the run and with what is shown. */
 export function watchRules(): void {

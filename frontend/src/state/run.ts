@@ -2,8 +2,8 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
-import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../protocol";
 import { during } from "../idle";
+import type { ApiError, PlanPartition, RunOptions, RunSnapshot, WhatIf } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { follow } from "../stream";
 import { chosenTargets } from "./catalogue";
@@ -77,8 +77,8 @@ export function parseAccuracy(text: string): number | null | undefined {
   return Number.isFinite(value) && value > 0 && value < 1 ? value : undefined;
 }
 
-/** Start a run of the model on the chosen targets; measured costs are found again by the server. */
-export async function startRun(model: string, constraints: Record<string, unknown>[]): Promise<RunSnapshot | null> {
+/** Start a run of the model on the chosen targets with these options, and the accuracy as it was typed; measured costs are found again by the server. */
+export async function startRun(model: string, constraints: Record<string, unknown>[], options: RunOptions): Promise<RunSnapshot | null> {
   const accuracy = parseAccuracy(accuracyText.value);
   if (accuracy === undefined) {
     runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.value} is not a number between 0 and 1`, hint: "write it like 1e-3" };
@@ -86,7 +86,7 @@ export async function startRun(model: string, constraints: Record<string, unknow
   }
   isStarting.value = true;
   try {
-    const snapshot = await api.startRun({ model, targets: chosenTargets.value, constraints, accuracy });
+    const snapshot = await api.startRun({ ...options, model, targets: chosenTargets.value, constraints, accuracy });
     showRun(snapshot);
     return snapshot;
   } catch (error) {

@@ -26,7 +26,7 @@ export function spoken(id: number): string {
   const more = overlay.value === "target" || overlay.value === "cost" ? "" : overlayWords(id);
   const tail = more === "" ? "" : `; ${more}`;
   if (!partition) return `${box.title}${name}${tail}`;
-  const cost = partition.cost_s === null ? "" : `, ${duration(partition.cost_s)}`;
+  const cost = partition.cost_s === null ? "" : `, ${duration(partition.cost_s)}${estimated(partition)}`;
   const others = partition.nodes.length > 1 ? ` with ${partition.nodes.length - 1} more` : "";
   return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
 }
@@ -85,7 +85,12 @@ function costWords(partition: PlanPartition): string {
   if (partition.cost_s === null) return "its cost is not known";
   const totalS = run.value?.plan?.total_s ?? 0;
   const share = totalS > 0 ? `, ${Math.round((100 * partition.cost_s) / totalS)} % of the total` : "";
-  return [`${duration(partition.cost_s)} ${company(partition)}`.trim(), share].join("");
+  return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
+}
+
+/** Said of every cost that nobody measured. */
+function estimated({ source }: PlanPartition): string {
+  return source === "estimate" ? " (an estimate)" : "";
 }
 
 /** How sure a partition is, and on what that rests. */

@@ -41,12 +41,24 @@ function RunWords({ run: current }: { run: RunSnapshot }): JSX.Element | null {
       )}
       <Verified run={current} />
       {current.state === "cancelled" && <span class="muted">cancelled</span>}
+      <Estimated run={current} />
       {isRecorded(current) && (
         <span class="tag" title={`The costs are recorded; measured on ${current.machine}`}>
           recorded
         </span>
       )}
     </>
+  );
+}
+
+/** Part of the total is no measurement: a target of the plan is only described. */
+function Estimated({ run: { plan, described } }: { run: RunSnapshot }): JSX.Element | null {
+  const targets = described.filter((name) => plan?.partitions.some((one) => one.target === name));
+  if (targets.length === 0) return null;
+  return (
+    <span class="tag" title={`The costs of ${targets.join(" and ")} are estimates: only described, nothing was measured`}>
+      estimate
+    </span>
   );
 }
 

@@ -5,15 +5,39 @@ import { plural } from "../format";
 import type { RuleTree, RunSpec, ToolchainInfo } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { toolchains } from "../state/catalogue";
+import { isChanged } from "../state/options";
 import { run } from "../state/run";
-import { chooseTarget, HOST, rules, shownSpec, shownTarget, targets } from "../state/rules";
+import { chooseTarget, HOST, rules, rulesPart, shownSpec, shownTarget, targets } from "../state/rules";
 import { listedRule } from "../state/selection";
 import "../style/rules.css";
-import { Badge, ErrorCard } from "./parts";
+import { DescribedPart } from "./described_part";
+import { OptionsPart } from "./options_part";
+import { Badge, Choice, ErrorCard } from "./parts";
 import { RejectedList } from "./rejected_list";
 import { RuleTreeView } from "./rule_tree";
 
 export function RulesTab(): JSX.Element {
+  return (
+    <div class="filling">
+      <div class="table-bar">
+        <Choice
+          label="Toolchains and rules"
+          choices={[
+            { id: "rules", face: "Rules", title: "What is installed, and what its rules gave and rejected" },
+            { id: "options", face: "Options", title: "Options of the next run" },
+            { id: "described", face: "Describe one", title: "What would a toolchain bring that is only on paper?" },
+          ]}
+          chosen={rulesPart.value}
+          choose={(id) => (rulesPart.value = id)}
+        />
+        {isChanged.value && rulesPart.value !== "options" && <span class="muted">The next run has options of its own.</span>}
+      </div>
+      {rulesPart.value === "rules" ? <RulesPart /> : rulesPart.value === "options" ? <OptionsPart /> : <DescribedPart />}
+    </div>
+  );
+}
+
+function RulesPart(): JSX.Element {
   return (
     <div class="rules-part">
       <ToolchainList />

@@ -23,9 +23,10 @@ export function TargetChips(): JSX.Element {
 
 function Chip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
   const isOn = !switchedOff.value.has(toolchain.name);
-  const { name, version, device, precision } = toolchain;
+  const { name, version, device, precision, described } = toolchain;
+  const title = described ? `${name} · only described: its costs are estimates` : `${name} ${version} · ${device} · ${precision}`;
   return (
-    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={`${name} ${version} · ${device} · ${precision}`} disabled={isDeciding.value} onClick={() => void switchTarget(name)}>
+    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={title} disabled={isDeciding.value} onClick={() => void switchTarget(name)}>
       <Badge target={name} isOff={!isOn} />
       {name}
     </button>

@@ -1,0 +1,71 @@
+"""Toolchains as rows of the page's list, and how the text of a described one reads. Called in a worker process, as `job` is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from collage_core.errors import CollageError
+
+LETTERS = "ABCDEFGIJKLMNOPQRSTUVWXYZ"
+"""All but the host's."""
+
+
+def describe_toolchains(pipeline: str, saved: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Every toolchain as the fields of `ToolchainInfo`; called in another process, as a plug-in may do anything.
+
+    Args:
+        saved: Name → text of those that are only described.
+    """
+    from collage_core.toolchains.base import rule_tree, shown_rules
+    from collage_core.toolchains.registry import all_toolchains
+
+    rows = []
+    for toolchain in all_toolchains():
+        there = toolchain.availability()
+        row: dict[str, Any] = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
+        row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain)}
+        about = {field: getattr(there, field) for field in ("usable", "version", "reason", "hint", "device", "precision")}
+        rows.append({**row, **about})
+    for name, text in (saved or {}).items():
+        rows.append(_described_row(name, text, {row["letter"] for row in rows}))
+    return rows
+
+
+def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
+    """A described toolchain as a row of the list; it has a letter that no other one has, while there are letters."""
+    from collage_core.toolchains.base import rule_tree, shown_rules
+    from collage_core.toolchains.described import parse_description
+    from collage_core.toolchains.registry import check_name_is_free
+
+    letters = [letter for letter in [*name.upper(), *LETTERS] if letter in LETTERS and letter not in taken]
+    row: dict[str, Any] = {"name": name, "letter": (letters or [name[0].upper()])[0], "style": "graph", "version": "", "described": True}
+    row |= {"device": "described", "precision": "estimated", "usable": False, "rules": "", "tree": None, "hint": ""}
+    try:
+        toolchain = parse_description(text, name)
+        check_name_is_free(toolchain)
+    except CollageError as error:
+        return {**row, "reason": error.message, "hint": error.hint}
+    row |= {"style": toolchain.style, "rules": shown_rules(toolchain), "tree": rule_tree(toolchain)}
+    if not toolchain.cost:
+        reason = "its description has no [cost]: nobody can say what it takes"
+        return {**row, "reason": reason, "hint": "add launch_s, flops_per_s or bytes_per_s"}
+    return {**row, "usable": True, "reason": ""}
+
+
+def check_description(pipeline: str, text: str) -> dict[str, Any]:
+    """How a description reads, as the fields of `DescriptionCheck`; called in another process."""
+    from collage_core.toolchains.base import rule_tree
+    from collage_core.toolchains.described import DescriptionMistake, parse_description
+    from collage_core.toolchains.registry import check_name_is_free
+
+    nothing = {"name": None, "tree": None, "has_cost": False}
+    try:
+        toolchain = parse_description(text, "the description")
+    except DescriptionMistake as error:
+        return {**nothing, "mistake": {"line": error.line, "message": error.reason, "hint": error.hint}}
+    try:
+        check_name_is_free(toolchain)
+    except CollageError as error:
+        return {**nothing, "mistake": {"line": toolchain.line_of("name"), "message": error.message, "hint": error.hint}}
+    return {"name": toolchain.name, "tree": rule_tree(toolchain), "has_cost": bool(toolchain.cost), "mistake": None}
