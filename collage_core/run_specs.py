@@ -6,6 +6,7 @@ those of the toolchains that are here, under its options, and its rejections a s
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,12 +18,23 @@ from .toolchains import get
 
 
 def run_specs(record: RunRecord) -> list[dict[str, Any]]:
-    """Each spec: ``targets``, ``tree`` (`tally.tallied`), and ``merged``: target → candidates made of neighbours after a search."""
-    merged: dict[str, int] = {}
+    """Each spec: ``targets`` and ``tree`` (`tally.tallied`), and of each target what became of its candidates.
+
+    ``merged`` has how many were made of neighbours after a search, ``invalid`` at which stage how many came to nothing.
+    """
+    merged, invalid = Counter[str](), defaultdict[str, Counter[str]](Counter)
     for item in record.candidates:
-        if item.candidate["rule"] == f"{item.target}.merged":
-            merged[item.target] = merged.get(item.target, 0) + 1
-    return [{**spec, "merged": {name: merged.get(name, 0) for name in spec["targets"]}} for spec in tally.specs(rule_reports(record))]
+        merged[item.target] += item.candidate["rule"] == f"{item.target}.merged"
+        if item.cost.is_invalid:
+            invalid[item.target][item.cost.stage] += 1
+    return [
+        {
+            **spec,
+            "merged": {name: merged[name] for name in spec["targets"]},
+            "invalid": {name: dict(invalid[name]) for name in spec["targets"]},
+        }
+        for spec in tally.specs(rule_reports(record))
+    ]
 
 
 def rule_reports(record: RunRecord) -> Mapping[str, tally.Report]:

@@ -966,12 +966,14 @@ class RunSpec:
     Attributes:
         is_sample: The run is of a version that did not count rejections: these are at least so many.
         merged: Target → further candidates, made of neighbours after a search.
+        invalid: Target → stage → how many of its candidates came to nothing there.
     """
 
     targets: list[str]
     tree: RuleTree
     is_sample: bool
     merged: dict[str, int]
+    invalid: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)

@@ -843,12 +843,14 @@ export interface RunCandidates {
  * Attributes:
  *     is_sample: The run is of a version that did not count rejections: these are at least so many.
  *     merged: Target → further candidates, made of neighbours after a search.
+ *     invalid: Target → stage → how many of its candidates came to nothing there.
  */
 export interface RunSpec {
   targets: string[];
   tree: RuleTree;
   is_sample: boolean;
   merged: Record<string, number>;
+  invalid: Record<string, Record<string, number>>;
 }
 
 /** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */

@@ -46,6 +46,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     accuracy: null,
     options: {},
     described: [],
+    has_own_costs: false,
     ...changes,
   };
 }

@@ -29,6 +29,7 @@ def test_equal_trees_share_a_spec_and_the_host_has_its_own(client: FlaskClient) 
     rows = client.get("/api/v1/runs/recorded-quantised/candidates").json["candidates"]
     mine = [row for row in rows if row["target"] == "openvino" and row["rule"].startswith(f"openvino.{tree['path']}")]
     assert tree["candidates"] == len(mine) > 0
+    assert got["specs"][0]["invalid"] == {"onnxruntime": {}, "openvino": {"numerics": 6}}
 
 
 def test_a_toolchain_shows_its_tree(client: FlaskClient) -> None:

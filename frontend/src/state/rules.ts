@@ -84,6 +84,14 @@ export function chooseTarget(name: string): void {
 /** The spec of the run that holds the shown target; null where the run had it not. */
 export const shownSpec = computed(() => specs.value.find((spec) => spec.targets.includes(shownTarget.value)) ?? null);
 
+/** The candidates of a target that came to nothing, in the table of costs. */
+export function showInvalid(target: string): void {
+  batch(() => {
+    filter.value = { ...EVERYTHING, target, validity: "invalid" };
+    showDrawer("costs");
+  });
+}
+
 /** The candidates that came through a rule, in the table of costs. */
 export function showCandidates(target: string, rule: RuleTree): void {
   batch(() => {

@@ -67,7 +67,6 @@ function Line({ line, shown, isCurrent, parent, fold, enter }: LineProps): JSX.E
       aria-posinset={place}
       aria-setsize={siblings}
       aria-expanded={hasMore ? isOpen : undefined}
-      aria-label={words(line, shown)}
       tabIndex={isCurrent ? 0 : -1}
       style={{ paddingLeft: `${(level - 1) * 16 + 4}px` }}
       onFocusCapture={enter}
@@ -120,11 +119,4 @@ function Counts({ rule, shown, isCurrent }: { rule: RuleTree; shown: Shown; isCu
       )}
     </span>
   );
-}
-
-/** A line for those who hear it. */
-function words({ rule }: TreeLine, { hasCounts }: Shown): string {
-  const options = Object.entries(rule.options).map(([word, value]) => optionWords(word, value).text);
-  const counts = hasCounts ? [`gave ${count(rule.candidates)}`, `rejected ${count(rejectedBy(rule))}`] : [];
-  return [rule.rule, ...options, ...counts].join(", ");
 }

@@ -7,7 +7,7 @@ import { hasEnded } from "../run_reducer";
 import { toolchains } from "../state/catalogue";
 import { isChanged } from "../state/options";
 import { run } from "../state/run";
-import { chooseTarget, HOST, rules, rulesPart, shownSpec, shownTarget, targets } from "../state/rules";
+import { chooseTarget, HOST, rules, rulesPart, showInvalid, shownSpec, shownTarget, targets } from "../state/rules";
 import { listedRule } from "../state/selection";
 import "../style/rules.css";
 import { DescribedPart } from "./described_part";
@@ -108,6 +108,7 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
   if (!tree) return <p class="muted">{target === HOST ? "Its rules are shown with a run." : `${target} has no rules here.`}</p>;
   if (!spec) return <p class="muted">{whyNoCounts(target)}</p>;
   const merged = spec.merged[target] ?? 0;
+  const invalid = Object.entries(spec.invalid[target] ?? {});
   const others = spec.targets.filter((one) => one !== target);
   return (
     <p>
@@ -118,7 +119,12 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
           merged > 0 ? `${plural(merged, "more")} came from merging neighbours.` : "",
           spec.is_sample ? "This run kept only a sample of its rejections." : "",
         ].join(" ")}
-      </span>
+      </span>{" "}
+      {invalid.length > 0 && (
+        <button type="button" class="link bad" title="Show them in the table of costs" onClick={() => showInvalid(target)}>
+          {`${plural(invalid.reduce((all, [, times]) => all + times, 0), "candidate")} came to nothing: ${invalid.map(([stage, times]) => `${stage} ${times}`).join(", ")}`}
+        </button>
+      )}
     </p>
   );
 }
