@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from playwright.sync_api import Locator, Route, expect
 
 from .conftest import OpenPage
@@ -150,3 +151,19 @@ def without_regrets(route: Route) -> None:
     body: dict[str, Any] = route.fetch().json()
     body["candidates"] = [{**row, "regret_s": None, "in_no_plan": False} for row in body["candidates"]]
     route.fulfill(body=json.dumps(body), content_type="application/json")
+
+
+def test_a_candidate_is_measured_again(explorer: Explorer, open_page: OpenPage) -> None:
+    """A run that was measured here, and one of its candidates once more: another run, with another cost, that can be undone."""
+    api = f"{explorer.address}api/v1"
+    model = requests.post(f"{api}/models", json={"sample": "mini_mnist"}, timeout=60).json()["id"]
+    run = requests.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
+    watched = open_page(f"{explorer.address}?run={run}")
+    watched.page.get_by_role("tab", name="Costs").click()
+    expect(table(watched)).to_be_visible(timeout=200_000)
+    table(watched).get_by_role("button", name="Measure again").first.click()
+    expect(watched.page.get_by_text("was measured again")).to_be_visible(timeout=200_000)
+    watched.idle()
+    assert run not in watched.page.url
+    watched.press("u")
+    assert run in watched.page.url

@@ -3,7 +3,6 @@
 import { computed, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
 import { difference, duration } from "../format";
-import { during } from "../idle";
 import type { CostedRow, RunSnapshot } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { adoptCosts, trial } from "./decisions";
@@ -44,7 +43,7 @@ export async function measureAgain(row: CostedRow): Promise<void> {
     const started = await api.startRun({ model: base.model, targets: base.targets, base: base.id, measure: row.id });
     const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, id: started.id, phase: PHASE_WORDS[now.phase ?? ""] ?? "waiting" });
     tell(started);
-    finish(base, row, await during("measuring again", ended(started, tell)));
+    finish(base, row, await ended(started, tell));
   } catch (error) {
     runError.value = asApiError(error);
   } finally {

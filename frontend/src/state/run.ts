@@ -115,12 +115,15 @@ export async function cancelRun(): Promise<void> {
 export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) => void): Promise<RunSnapshot> {
   if (hasEnded(snapshot)) return Promise.resolve(snapshot);
   const over = new Promise<RunSnapshot>((resolve, reject) => {
+    let isOver = false; // what is told once more after the end is not watched
     follow(
       snapshot.id,
       snapshot,
       (next) => {
+        if (isOver) return;
+        isOver = hasEnded(next);
         watched?.(next);
-        if (hasEnded(next)) resolve(next);
+        if (isOver) resolve(next);
       },
       (error) => reject(Object.assign(new Error(error.message), error)),
     );
