@@ -156,12 +156,12 @@ def measure_acts(browser: Browser, parts: Sequence[str], folder: Path, results: 
             page.keyboard.press("ArrowDown")
             settle(page, site)
 
-        def repeat(part: str, act: Callable[[], None], undo: Callable[[], None] = lambda: None) -> None:
+        def repeat(part: str, act: Callable[[], None], seen: Callable[[], object], undo: Callable[[], None] = lambda: None) -> None:
             for number in range(KEYS + 1):
-                before = page.url
+                before = seen()
                 figures = acted(browser, page, act)
-                if page.url == before:
-                    raise AssertionError(f"{part!r} did nothing: the address is what it was")
+                if seen() == before:
+                    raise AssertionError(f"{part!r} did nothing: the page is as it was")
                 undo()
                 settle(page, site)
                 if number:
@@ -170,9 +170,9 @@ def measure_acts(browser: Browser, parts: Sequence[str], folder: Path, results: 
 
         press = page.keyboard.press
         if "select" in parts:
-            repeat("select", lambda: press("ArrowDown"))
+            repeat("select", lambda: press("ArrowDown"), lambda: page.url)
         if "decide" in parts:
-            repeat("decide", lambda: press("v"), lambda: press("u"))
+            repeat("decide", lambda: press("v"), page.locator(".decision").all_inner_texts, lambda: press("u"))
 
 
 def measure_costs(browser: Browser, rounds: int, folder: Path, results: Results) -> None:
