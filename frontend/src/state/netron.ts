@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { api, type OnnxFile } from "../api";
 import { config } from "../config";
 import type { Picked } from "../netron/inside";
+import { nodeOf } from "../netron/match";
 import { goTo } from "./navigation";
 import { model } from "./model";
 import { keptRun } from "./run";
@@ -28,7 +29,7 @@ export function showInNetron(choice: NetronChoice): void {
   asked.value = choice;
 }
 
-/** Netron draws every node at once: beyond this many it takes minutes, and some more end its page and with it ours. */
+/** Netron draws every node at once, on the thread that our page needs too: beyond this many it stands still for long. */
 export const NETRON_NODES = 2500;
 
 export interface NetronModel {
@@ -72,17 +73,9 @@ export const selectedTensors = computed((): ReadonlySet<string> => {
   return new Set(selectedNodes.value.flatMap((id) => nodes[id]?.outputs.map((output) => output.name) ?? []));
 });
 
-/** The node that was selected in Netron; one that folding took away is found in the node that absorbed it. */
-export function nodeOf(picked: Picked): number | undefined {
-  const opened = model.value;
-  const found = opened?.graph.nodes.find((node) => node.outputs.some((output) => picked.outputs.includes(output.name)));
-  if (found) return found.id;
-  const into = opened?.folded.find((node) => node.name === picked.name)?.into;
-  return into ? opened?.graph.nodes.find((node) => node.name === into)?.id : undefined;
-}
-
 /** Select here what was selected there. */
 export function follow(picked: Picked): void {
-  const node = nodeOf(picked);
+  const opened = model.peek();
+  const node = opened ? nodeOf(picked, opened.graph.nodes, opened.folded) : undefined;
   if (node !== undefined) goTo(node);
 }

@@ -56,7 +56,7 @@ function ModelChoice(): JSX.Element {
 function TooLarge({ nodes }: { nodes: number }): JSX.Element {
   return (
     <p class="muted">
-      {`Netron draws every node at once, and ${nodes.toLocaleString("en")} are more than a page of it bears. Choose a partition, or try it in a tab of its own.`}
+      {`Netron draws every node at once, and with ${nodes.toLocaleString("en")} of them this page would stand still meanwhile. Choose a partition, or open it in a tab of its own.`}
     </p>
   );
 }
