@@ -42,14 +42,40 @@ def cost(watched: Watched) -> None:
     watched.page.get_by_role("tab", name="Totals").click()
 
 
-def pinned(watched: Watched) -> None:
-    """A node vetoed from its target: what that costs."""
+def what_if(watched: Watched) -> None:
+    """A node vetoed from its target: what that costs, before it is kept."""
     why(watched)
     watched.press("v")
     watched.page.get_by_role("tab", name="Pins").click()
 
 
-SCREENS: dict[str, Callable[[Watched], None]] = {"graph": graph, "why": why, "cost": cost, "pinned": pinned}
+def tab(name: str) -> Callable[[Watched], None]:
+    """A tab of the drawer."""
+
+    def act(watched: Watched) -> None:
+        watched.page.get_by_role("tab", name=name).click()
+
+    return act
+
+
+SCREENS: dict[str, Callable[[Watched], None]] = {
+    "graph": graph,
+    "why": why,
+    "cost": cost,
+    "what-if": what_if,
+    "costs": tab("Costs"),
+    "rules": tab("Toolchains & rules"),
+    "compare": tab("Compare"),
+    "charts": tab("Charts"),
+    "netron": tab("Netron"),
+}
+FOLDED = "resnet50"
+"""A sample of repeated blocks, for the screen in which they are folded."""
+
+
+def folded(watched: Watched) -> None:
+    """Repeated blocks as one box each."""
+    watched.page.get_by_label("Group by").select_option("repeats")
 
 
 def picture(browser: Browser, address: str, name: str, scheme: str, act: Callable[[Watched], None] | None) -> None:
@@ -79,6 +105,7 @@ def main() -> int:
             picture(browser, explorer.address, "samples", scheme, None)
             for name, act in SCREENS.items():
                 picture(browser, f"{explorer.address}?sample={sample}", name, scheme, act)
+            picture(browser, f"{explorer.address}?sample={FOLDED}", "folded", scheme, folded)
         browser.close()
     return 0
 

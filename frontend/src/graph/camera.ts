@@ -17,6 +17,8 @@ export interface Size {
 const MIN_SCALE = 0.0005;
 const MAX_SCALE = 6;
 const MARGIN = 32;
+/** The overlays' switch lies over the top of the graph: a model that opens at its top begins below it. */
+const HEAD = 60;
 
 /** The same view moved by screen pixels. */
 export function panned(camera: Camera, dx: number, dy: number): Camera {
@@ -48,7 +50,7 @@ export function opening(bounds: Rect, screen: Size): Camera {
   const whole = fitted(bounds, screen);
   if (whole.k >= 0.6) return whole;
   const k = clamp((screen.width - 2 * MARGIN) / Math.max(1, bounds.width), 0.6, 1.1);
-  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y - MARGIN / k };
+  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y - HEAD / k };
 }
 
 function centred(bounds: Rect, screen: Size, k: number): Camera {
