@@ -76,6 +76,8 @@ FOLDED = "resnet50"
 def folded(watched: Watched) -> None:
     """Repeated blocks as one box each."""
     watched.page.get_by_label("Group by").select_option("repeats")
+    watched.idle()
+    watched.press("f")
 
 
 def picture(browser: Browser, address: str, name: str, scheme: str, act: Callable[[Watched], None] | None) -> None:

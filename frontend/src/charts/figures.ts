@@ -144,7 +144,7 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     traces: [...targets.map((target) => bar(target, (run) => run.by_target[target] ?? 0, paint(target))), bar(MOVES, (run) => run.moves_s ?? 0, paint("grey")), ...(timed.length > 0 ? [marks] : [])],
     axes: { x: { title: { text: `total, ${unit}` } }, y: { title: { text: "" }, autorange: "reversed" } },
     more: { barmode: "stack", bargap: 0.35 },
-    summary: `The totals of ${shown.length} runs of this model${range}.`,
+    summary: `The totals of ${shown.length === 1 ? "one run" : `${shown.length} runs`} of this model${range}.`,
     header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "handing_over_s", "measured_s", "verified"],
     rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run)]),
   };
