@@ -33,7 +33,7 @@ LAYER_NODES = 37
 """Nodes of a transformer's layer when its layer norms are one node each again."""
 
 MODELS = {"transformer500": 500, "transformer2000": 2_000, "transformer10000": 10_000, "resnet50": 122, "densenet121": 368, "gpt2": 448}
-"""Model → nodes that both pages draw."""
+"""Model → nodes that both pages get; ours opens a large model with its repeated layers folded."""
 
 PARTS = ("paint", "select", "decide", "costs", "stream", "size")
 SAMPLE = "resnet50"
@@ -85,7 +85,7 @@ class Results:
 
 
 def write_model(name: str, folder: Path) -> Path:
-    """The model's file in its folded form, so that both pages draw the same nodes."""
+    """The model's file in its folded form, so that both pages get the same nodes."""
     import bench_models
 
     from collage_core.graph import IndexSet
