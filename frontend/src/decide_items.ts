@@ -5,11 +5,13 @@ import { lookOver, repeatsOf, type Alike } from "./alike";
 import { cutBetween, everyNode, keepTogether, pinExactly, pinNodes, vetoNodes, type Constraint } from "./constraints";
 import { plural } from "./format";
 import type { Edge } from "./graph/build";
+import { toggleGroup } from "./graph/controller";
 import { suggestedPattern } from "./glob";
 import type { NodeJson } from "./protocol";
 import { cutsOf, namesOf } from "./state/actions";
 import { decide } from "./state/decisions";
 import type { Subject } from "./state/decide_menu";
+import { groupFor, toggleWords } from "./state/folding";
 import type { MenuItem, OpenMenu } from "./state/menu";
 import { model, type OpenedModel } from "./state/model";
 import { selectNodes } from "./state/navigation";
@@ -47,9 +49,15 @@ function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu
     ...(nodes.length > 1 ? [deciding("Keep together", () => [keepTogether(names)])] : []),
     ...cutItems(nodes),
     ...likeItems(nodes, opened),
+    ...foldItems(nodes),
     ...(first ? [{ label: "By name…", run: () => void (pattern.value = suggestedPattern(first.name)) }] : []),
   ];
   return { label: titleOf(nodes, first), items };
+}
+
+function foldItems(nodes: readonly number[]): MenuItem[] {
+  const group = groupFor(nodes);
+  return group ? [{ label: toggleWords(group), key: "o", run: () => toggleGroup(group) }] : [];
 }
 
 function titleOf(nodes: readonly number[], first: NodeJson | undefined): string {

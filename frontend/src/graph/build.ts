@@ -128,24 +128,19 @@ function connect(readers: [number, string[]][], producer: Map<string, number>, t
 
 /** The model's order, with each source moved to just before its first reader and each output to just after its producer. */
 function drawingOrder(boxes: Box[], edges: Edge[], nodeCount: number): number[] {
-  const producerOf = new Map(edges.map((edge) => [edge.to, edge.from]));
-  const firstReader = new Map<number, number>();
+  const producerOf = new Int32Array(boxes.length).fill(-1);
+  const firstReader = new Float64Array(boxes.length).fill(Infinity);
   for (const { from, to } of edges) {
-    if (to < nodeCount) firstReader.set(from, Math.min(firstReader.get(from) ?? Infinity, to));
+    producerOf[to] = from;
+    if (to < nodeCount) firstReader[from] = Math.min(firstReader[from] ?? Infinity, to);
   }
   const place = (id: number): number => {
-    const producer = producerOf.get(id);
-    if (producer === undefined) return (firstReader.get(id) ?? 0) - 0.5;
+    const producer = producerOf[id] ?? -1;
+    if (producer < 0) return (Number.isFinite(firstReader[id]) ? (firstReader[id] ?? 0) : 0) - 0.5;
     return id < nodeCount ? id : place(producer) + 0.25;
   };
-  const places = boxes.map((box) => place(box.id));
+  const places = Float64Array.from(boxes, (box) => place(box.id));
   return boxes.map((box) => box.id).sort((a, b) => (places[a] ?? 0) - (places[b] ?? 0) || a - b);
-}
-
-function push(map: Map<number, number[]>, key: number, value: number): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
 }
 
 const FAR_RANKS = 12;
@@ -154,15 +149,9 @@ const VERY_FAR_RANKS = 120;
 
 /** Mark the edges that would drag the layout apart: far ones of a wide fan-out, and very far ones. The nearest of each tensor stays. */
 export function markStubs(edges: readonly Edge[], order: readonly number[]): void {
-  const rank = ranks(edges, order);
-  const fanOut = new Map<number, Edge[]>();
-  for (const edge of edges) {
-    const list = fanOut.get(edge.from);
-    if (list) list.push(edge);
-    else fanOut.set(edge.from, [edge]);
-  }
-  for (const list of fanOut.values()) {
-    const nearest = Math.min(...list.map((edge) => span(edge, rank)));
+  const { out, rank } = ranks(edges, order);
+  for (const list of out) {
+    const nearest = list.reduce((least, edge) => Math.min(least, span(edge, rank)), Infinity);
     for (const edge of list) {
       const length = span(edge, rank);
       const isFar = length > nearest && length > FAR_RANKS && list.length >= WIDE_FAN_OUT;
@@ -171,27 +160,24 @@ export function markStubs(edges: readonly Edge[], order: readonly number[]): voi
   }
 }
 
-function span(edge: Edge, rank: Map<number, number>): number {
-  return (rank.get(edge.to) ?? 0) - (rank.get(edge.from) ?? 0);
+function span(edge: Edge, rank: Int32Array): number {
+  return (rank[edge.to] ?? 0) - (rank[edge.from] ?? 0);
 }
 
-/** The rank of each box: one more than the deepest that it reads; a source stands just above its first reader. */
-function ranks(edges: readonly Edge[], order: readonly number[]): Map<number, number> {
-  const into = new Map<number, number[]>();
-  const out = new Map<number, number[]>();
+/** The edges out of each box, and its rank: one more than the deepest that it reads; a source stands just above its first reader. */
+function ranks(edges: readonly Edge[], order: readonly number[]): { out: Edge[][]; rank: Int32Array } {
+  const size = order.reduce((most, id) => Math.max(most, id + 1), 0);
+  const out: Edge[][] = Array.from({ length: size }, () => []);
+  const rank = new Int32Array(size);
+  const isRead = new Uint8Array(size);
   for (const edge of edges) {
-    push(into, edge.to, edge.from);
-    push(out, edge.from, edge.to);
+    out[edge.from]?.push(edge);
+    isRead[edge.to] = 1;
   }
-  const rank = new Map<number, number>();
+  for (const id of order) for (const { to } of out[id] ?? []) rank[to] = Math.max(rank[to] ?? 0, (rank[id] ?? 0) + 1);
   for (const id of order) {
-    const above = (into.get(id) ?? []).map((from) => rank.get(from) ?? 0);
-    rank.set(id, above.length > 0 ? Math.max(...above) + 1 : 0);
+    const below = isRead[id] ? [] : (out[id] ?? []);
+    if (below.length > 0) rank[id] = below.reduce((least, { to }) => Math.min(least, rank[to] ?? 0), Infinity) - 1;
   }
-  for (const id of order) {
-    if (into.has(id)) continue;
-    const below = (out.get(id) ?? []).map((to) => rank.get(to) ?? 0);
-    if (below.length > 0) rank.set(id, Math.min(...below) - 1);
-  }
-  return rank;
+  return { out, rank };
 }

@@ -18,18 +18,15 @@ const TRIANGLE = 4;
 /** Frames of the unfolded groups that are in view. */
 export function drawFrames(pen: Pen, detail: Detail): void {
   const { context, frame, area } = pen;
-  const { k } = frame.camera;
   context.strokeStyle = frame.theme.muted;
-  context.lineWidth = 1 / Math.max(k, 0.3);
-  context.globalAlpha = 0.7 * detail.edges;
-  context.setLineDash([5 / Math.max(k, 0.3), 4 / Math.max(k, 0.3)]);
+  context.lineWidth = 1 / Math.max(frame.camera.k, 0.3);
+  context.globalAlpha = 0.6 * detail.edges;
   for (const { bounds } of frame.groups.frames) {
     if (!touches(bounds, area)) continue;
     context.beginPath();
     context.roundRect(bounds.x, bounds.y, bounds.width, bounds.height, RADIUS);
     context.stroke();
   }
-  context.setLineDash([]);
   context.globalAlpha = 1;
 }
 

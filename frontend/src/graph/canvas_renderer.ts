@@ -27,11 +27,19 @@ export class CanvasRenderer implements Renderer {
   private readonly context: CanvasRenderingContext2D;
   private size: Size = { width: 0, height: 0 };
   private ratio = 1;
+  private kept: HTMLCanvasElement | undefined;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     const context = canvas.getContext("2d", { alpha: false });
     if (!context) throw new Error("this browser gives no 2D canvas");
     this.context = context;
+  }
+
+  keep(): void {
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [this.canvas.width, this.canvas.height];
+    copy.getContext("2d")?.drawImage(this.canvas, 0, 0);
+    this.kept = copy;
   }
 
   resize(size: Size, pixelRatio: number): void {
@@ -43,6 +51,18 @@ export class CanvasRenderer implements Renderer {
 
   draw(frame: Frame): void {
     drawFrame(this.context, frame, this.size, this.ratio);
+    this.drawKept(frame.fade);
+  }
+
+  /** The picture that was kept, through which the new one comes. */
+  private drawKept(fade: number): void {
+    if (fade === 0) this.kept = undefined;
+    if (!this.kept) return;
+    const { context, ratio } = this;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.globalAlpha = fade;
+    context.drawImage(this.kept, 0, 0, this.size.width, this.size.height);
+    context.globalAlpha = 1;
   }
 }
 

@@ -6,22 +6,23 @@ import type { GraphJson, PlanPartition } from "../protocol";
 import { cancelFrame, requestFrame } from "../raf";
 import { marked, triedIds } from "../search_picture";
 import { constraints, lastChange } from "../state/decisions";
-import { handles, toggle } from "../state/folding";
+import { groupOfNodes, handles, toggle } from "../state/folding";
 import { groupsDrawn } from "../state/group_painting";
 import { model } from "../state/model";
 import { hulls, nodePaints, pads, paintOf, theme } from "../state/painting";
 import { band, endBand } from "../state/band";
 import { openMenuAt, type Pointed } from "../state/decide_menu";
-import { outlined, toggleNodes } from "../state/selected";
-import { hovered, overlay, select, selection } from "../state/selection";
+import { outlined, selectedNodes, toggleNodes } from "../state/selected";
+import { hovered, overlay, select, selection, selectionOf } from "../state/selection";
 import { spoken } from "../state/spoken";
 import { pointAt } from "../state/tip";
-import { camera, openView, pan, screenSize, zoom } from "../state/view";
+import { camera, isStill, openView, pan, screenSize, zoom } from "../state/view";
 import { partitions } from "../state/run";
-import { seen } from "./camera";
+import { seen, type Camera } from "./camera";
 import { CanvasRenderer } from "./canvas_renderer";
 import { edgeAt } from "./edge_at";
 import { listen } from "./gestures";
+import type { Group } from "./groups";
 import type { Handle } from "./handles";
 import { hullAt } from "./hulls";
 import { isNear } from "./lod";
@@ -33,6 +34,7 @@ import type { Theme } from "./theme";
 const NONE: ReadonlySet<never> = new Set<never>();
 const PARTITION_SCALE = 0.14;
 const EDGE_SLACK_PX = 5;
+const FADE_MS = 180;
 
 export class GraphController {
   private readonly renderer: Renderer;
@@ -43,6 +45,9 @@ export class GraphController {
   private wantsFocus: number | undefined;
   private hoverTarget = "";
   private drawn: Scene | undefined;
+  private fade = 0;
+  private fadeStartMs = 0;
+  private fadesFrom: Camera | undefined;
 
   constructor(
     private readonly host: HTMLElement,
@@ -73,6 +78,7 @@ export class GraphController {
   stop(): void {
     for (const stop of this.stops) stop();
     cancelFrame(this.draw);
+    cancelFrame(this.fadeOn);
   }
 
   /** Move the keyboard's focus to the selected box, or what stands for it, as soon as it is near. */
@@ -95,7 +101,10 @@ export class GraphController {
     void [overlay.value, lastChange.value, partitions.value, constraints.value];
     void groupsDrawn.value;
     const scene = model.value?.scene;
-    if (scene !== this.shown) this.near.clear();
+    if (scene !== this.shown) {
+      this.near.clear();
+      if (this.shown && model.value?.graph === this.opened) this.startFade();
+    }
     this.shown = scene;
     if (model.value?.graph !== this.opened && screenSize.value.width > 0) {
       this.opened = model.value?.graph;
@@ -104,12 +113,30 @@ export class GraphController {
     requestFrame(this.draw);
   }
 
+  /** From what is seen to what comes, without a jump. */
+  private startFade(): void {
+    if (isStill()) return;
+    this.renderer.keep();
+    this.fadesFrom = camera.peek();
+    this.fade = 1;
+    requestFrame(this.fadeOn);
+  }
+
+  /** A view that moves meanwhile ends it: the kept picture would stand still. */
+  private readonly fadeOn = (nowMs: number): boolean => {
+    if (this.fade === 1) this.fadeStartMs = nowMs;
+    const rest = 1 - (nowMs - this.fadeStartMs) / FADE_MS;
+    this.fade = camera.peek() === this.fadesFrom ? Math.min(0.999, Math.max(0, rest)) : 0;
+    requestFrame(this.draw);
+    return this.fade > 0;
+  };
+
   private readonly draw = (): boolean => {
     const scene = model.peek()?.scene;
     const colours = theme.peek();
     if (!scene || !colours) return false;
     const boxes = selectedBoxes(scene);
-    this.renderer.draw(frameOf(scene, colours));
+    this.renderer.draw(frameOf(scene, colours, this.fade));
     const area = seen(camera.peek(), screenSize.peek());
     const visible = scene.boxesIn(area);
     const isClose = isNear(camera.peek().k, visible.length);
@@ -164,20 +191,27 @@ export class GraphController {
   private clicked(sx: number, sy: number, element: Element | null, isAdding: boolean): void {
     const handle = handles.peek().find((one) => one.group.id === element?.getAttribute("data-group"));
     if (handle) {
-      void toggle(handle.group).then(() => focusBox(handle.group.nodes[0] ?? 0));
+      toggleGroup(handle.group);
       return;
     }
     const thing = this.thingAt(sx, sy, element);
-    if (isAdding) {
-      toggleNodes(this.nodesOf(thing, sx, sy));
-    } else if (thing.kind === "box" || thing.kind === "group") {
-      select({ kind: "box", box: thing.kind === "box" ? thing.box : (thing.nodes[0] ?? 0) });
-    } else {
-      const hull = this.hullAt(sx, sy);
-      const isShown = hull !== undefined && partitions.peek().includes(hull);
-      if (hull && !isShown) select({ kind: "box", box: hull.nodes[0] ?? 0 });
-      else select(hull ? { kind: "partition", id: hull.id } : { kind: "none" });
-    }
+    if (isAdding) toggleNodes(this.nodesOf(thing, sx, sy));
+    else if (thing.kind === "group") this.clickedGroup(thing.nodes);
+    else if (thing.kind === "box") select({ kind: "box", box: thing.box });
+    else this.clickedHull(this.hullAt(sx, sy));
+  }
+
+  /** A folded group is selected; once it is, a second click or Enter unfolds it. */
+  private clickedGroup(nodes: readonly number[]): void {
+    const group = groupOfNodes(nodes);
+    if (group && groupOfNodes(selectedNodes.peek()) === group) toggleGroup(group);
+    else select(selectionOf(nodes));
+  }
+
+  private clickedHull(hull: PlanPartition | undefined): void {
+    const isShown = hull !== undefined && partitions.peek().includes(hull);
+    if (hull && !isShown) select({ kind: "box", box: hull.nodes[0] ?? 0 });
+    else select(hull ? { kind: "partition", id: hull.id } : { kind: "none" });
   }
 
   private nodesOf(thing: Pointed, sx: number, sy: number): readonly number[] {
@@ -203,10 +237,17 @@ export class GraphController {
   }
 }
 
+/** Fold or unfold a group; it is selected then, and has the keyboard's focus, or its first node has. */
+export function toggleGroup(group: Group): void {
+  select(selectionOf(group.nodes));
+  void toggle(group).then(() => focusBox(group.nodes[0] ?? 0));
+}
+
 /** All that is drawn now. */
-function frameOf(scene: Scene, colours: Theme): Frame {
+function frameOf(scene: Scene, colours: Theme, fade: number): Frame {
   const chosen = selection.peek();
   return {
+    fade,
     scene,
     camera: camera.peek(),
     theme: colours,

@@ -1,5 +1,6 @@
 // From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it.
 
+import { breath } from "../idle";
 import type { GraphJson } from "../protocol";
 import type { BuiltGraph } from "./build";
 import { foldGraph } from "./fold";
@@ -12,5 +13,7 @@ import { layoutRequest, placeScene, type Scene } from "./scene";
 export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>): Promise<Scene> {
   const graph = foldGraph(built, json.nodes, tree, open);
   const sizes = measure(graph, textWidth);
-  return placeScene(graph, sizes, await findLayout(model, layoutRequest(graph, sizes)));
+  const layout = await findLayout(model, layoutRequest(graph, sizes));
+  await breath();
+  return placeScene(graph, sizes, layout);
 }

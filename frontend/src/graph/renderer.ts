@@ -32,6 +32,8 @@ export interface GroupsDrawn {
 
 /** Everything that one frame shows. */
 export interface Frame {
+  /** How much of the kept picture is still seen, 0 to 1. */
+  fade: number;
   scene: Scene;
   camera: Camera;
   theme: Theme;
@@ -50,6 +52,8 @@ export interface Frame {
 }
 
 export interface Renderer {
+  /** Keep the present picture, to be seen through the next ones as far as they say. */
+  keep: () => void;
   resize: (size: Size, pixelRatio: number) => void;
   draw: (frame: Frame) => void;
 }

@@ -16,6 +16,7 @@ import { closeModel, model, modelState, openSource } from "./model";
 import { clearRun, partitions, run, showRun } from "./run";
 import { coverageOf, OVERLAYS, overlay, select, selection, selectionOf, type Overlay, type Selection } from "./selection";
 import { loadModels, loadToolchains } from "./catalogue";
+import { openView } from "./view";
 
 export interface Place {
   sample: string | null;
@@ -115,6 +116,7 @@ async function applyPlace(place: Place, isFirst = false): Promise<void> {
     compare(place.plan, place.against);
     lookAt(place.step);
     if (place.selection.kind !== "none" || !isFirst) select(place.selection);
+    if (isFirst && place.selection.kind === "box") openView();
   } finally {
     isApplying = false;
   }

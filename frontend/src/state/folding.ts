@@ -5,11 +5,11 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { asApiError } from "../api";
 import * as cameras from "../graph/camera";
 import { framesOf, handlesOf, type GroupFrame } from "../graph/handles";
-import { groupsAround, groupTree, LARGE, type Fold, type Group, type Grouping } from "../graph/groups";
+import { groupsAround, groupTitle, groupTree, LARGE, type Fold, type Group, type Grouping } from "../graph/groups";
 import { Superseded } from "../graph/layout";
 import { makeScene } from "../graph/make_scene";
 import { textWidth, TITLE_FONT } from "../graph/measure";
-import { holderOf, type Rect, type Scene } from "../graph/scene";
+import { holderOf, touches, type Rect, type Scene } from "../graph/scene";
 import { model, modelState, type OpenedModel } from "./model";
 import { partitions, runError } from "./run";
 import { camera, glide, look, screenSize } from "./view";
@@ -77,11 +77,22 @@ export async function unfoldTo(node: number): Promise<void> {
   if (hiding.length > 0) await refold({ ...now, open: new Set([...now.open, ...hiding.map((group) => group.id)]) }, hiding[0]?.nodes[0]);
 }
 
-/** The group that a key is about where `node` is selected: the folded one that stands for it, else the innermost around it. */
-export function groupOf(node: number): Group | undefined {
-  const now = fold.peek();
-  const around = now ? groupsAround(now.tree, node) : [];
-  return around.find((group) => !now?.open.has(group.id)) ?? around.at(-1);
+/** The group that is these nodes; undefined where none is. */
+export function groupOfNodes(nodes: readonly number[]): Group | undefined {
+  const group = fold.value?.tree.byId.get(`${nodes[0] ?? 0}.${nodes.length}`);
+  return group?.nodes.every((node, i) => node === nodes[i]) ? group : undefined;
+}
+
+/** What folding or unfolding is about where these nodes are selected: the group that they are, the folded one that stands for them, else the innermost around them. */
+export function groupFor(nodes: readonly number[]): Group | undefined {
+  const now = fold.value;
+  const around = now && nodes[0] !== undefined ? groupsAround(now.tree, nodes[0]) : [];
+  return groupOfNodes(nodes) ?? around.find((group) => !now?.open.has(group.id)) ?? around.at(-1);
+}
+
+/** "Unfold h ×12", or "Fold" where it is unfolded. */
+export function toggleWords(group: Group): string {
+  return `${fold.value?.open.has(group.id) ? "Fold" : "Unfold"} ${groupTitle(group)}`;
 }
 
 /** Lay out with another fold. What stands for the node `anchor` keeps the place of its upper edge on the screen. */
@@ -106,11 +117,13 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   }
 }
 
-/** The view in which what stands for a node is where it was. */
+/** The view in which what stands for a node is where it was; where that was out of sight, the nearest in which it is in sight. */
 function anchored(before: Scene, after: Scene, node: number | undefined): cameras.Camera {
   const view = camera.peek();
   const [from, to] = [before, after].map((scene) => (node === undefined ? undefined : holderOf(scene, node)));
-  return from && to ? { k: view.k, x: view.x + to.x + to.width / 2 - from.x - from.width / 2, y: view.y + to.y - from.y } : view;
+  if (!from || !to) return view;
+  const next = { k: view.k, x: view.x + to.x + to.width / 2 - from.x - from.width / 2, y: view.y + to.y - from.y };
+  return touches(cameras.seen(view, screenSize.peek()), from) ? next : cameras.revealing(next, to, screenSize.peek(), view.k);
 }
 
 /** The first node of what is drawn nearest to the middle of the screen. */

@@ -10,6 +10,7 @@ import type { Scene } from "../graph/scene";
 import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
 import { recordedRun, refreshModels } from "./catalogue";
 import { adoptRun } from "./decisions";
+import { breath } from "../idle";
 import { clearRun, showRun } from "./run";
 import { clearSelection, isDrawerOpen } from "./selection";
 
@@ -48,7 +49,9 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
+    await breath();
     const built = build(graph.graph);
+    await breath();
     const fold = foldOf(groups, graph.graph.nodes.length, shown?.plan?.partitions ?? [], wanted);
     const scene = await makeScene(info.id, graph.graph, built, fold.tree, fold.open);
     if (mine !== newest) return;

@@ -1,13 +1,13 @@
 // Going somewhere in the graph: select, bring into view, put the keyboard's focus there.
 
-import { focusBox } from "../graph/controller";
+import { focusBox, toggleGroup } from "../graph/controller";
 import { boundsOf, holderOf, type PlacedBox } from "../graph/scene";
 import { neighbour, type Direction } from "../graph/walk";
 import type { PlanPartition } from "../protocol";
 import { withoutStep } from "./address";
-import { groupOf, toggle, unfoldTo } from "./folding";
+import { groupFor, unfoldTo } from "./folding";
 import { model } from "./model";
-import { addNodes } from "./selected";
+import { addNodes, selectedNodes } from "./selected";
 import { hovered, select, selection, selectionOf } from "./selection";
 import { reveal, revealWhole } from "./view";
 
@@ -62,16 +62,15 @@ export function walk(direction: Direction, isAdding = false): void {
   if (!next) return;
   const nodes = scene.graph.groupAt.get(next.box.id)?.nodes ?? [next.box.id];
   const isNode = next.box.kind === "node" || next.box.kind === "group";
-  withoutStep(() => (isAdding && isNode ? addNodes(nodes) : select({ kind: "box", box: nodes[0] ?? 0 })));
+  withoutStep(() => (isAdding && isNode ? addNodes(nodes) : select(selectionOf(nodes))));
   reveal(next);
   focusBox(nodes[0] ?? 0);
 }
 
 /** Unfold the group that stands for the selection, or fold the innermost around it. */
 export function toggleSelected(): void {
-  const chosen = selection.peek();
-  const group = chosen.kind === "box" ? groupOf(chosen.box) : undefined;
-  if (group) void toggle(group).then(() => focusBox(group.nodes[0] ?? 0));
+  const group = groupFor(selectedNodes.peek());
+  if (group) toggleGroup(group);
 }
 
 /** Outline nodes while something that names them is pointed at. */

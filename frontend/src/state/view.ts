@@ -3,14 +3,20 @@
 import { signal } from "@preact/signals";
 import * as cameras from "../graph/camera";
 import type { Camera, Size } from "../graph/camera";
-import type { Rect } from "../graph/scene";
+import { holderOf, type Rect } from "../graph/scene";
 import { cancelFrame, requestFrame } from "../raf";
 import { model } from "./model";
+import { selection } from "./selection";
 
 export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
 export const screenSize = signal<Size>({ width: 0, height: 0 });
 
 const MOVE_MS = 180;
+/** Motion is not wanted. */
+export function isStill(): boolean {
+  return stillness?.matches ?? false;
+}
+
 const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
 let moving: ((nowMs: number) => boolean) | undefined;
 
@@ -24,7 +30,7 @@ export function look(next: Camera): void {
 /** Glide to a view, or jump where motion is not wanted. */
 export function glide(to: Camera): void {
   halt();
-  if (stillness?.matches) {
+  if (isStill()) {
     camera.value = to;
     return;
   }
@@ -88,8 +94,12 @@ export function revealWhole(rect: Rect): void {
   else glide(whole);
 }
 
-/** The view with which a model opens. */
+/** The view with which a model opens; what is selected is in it. */
 export function openView(): void {
-  const bounds = model.peek()?.scene.bounds;
-  if (bounds && screenSize.peek().width > 0) look(cameras.opening(bounds, screenSize.peek()));
+  const scene = model.peek()?.scene;
+  if (!scene || screenSize.peek().width === 0) return;
+  const view = cameras.opening(scene.bounds, screenSize.peek());
+  const chosen = selection.peek();
+  const place = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
+  look(place ? cameras.revealing(view, place, screenSize.peek()) : view);
 }

@@ -2,7 +2,10 @@
 
 import type { JSX } from "preact";
 import { duration, plural, shape, spread } from "../format";
+import { toggleGroup } from "../graph/controller";
+import { groupTitle } from "../graph/groups";
 import type { PlanPartition } from "../protocol";
+import { groupOfNodes, toggleWords } from "../state/folding";
 import { model } from "../state/model";
 import { goTo, goToPartition } from "../state/navigation";
 import { partitionOf } from "../state/run";
@@ -43,11 +46,25 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
 /** Several nodes: which, on which targets, in how many partitions. */
 function NodesTitle(): JSX.Element {
   const nodes = selectedNodes.value;
+  const group = groupOfNodes(nodes);
   const held = [...new Set(nodes.flatMap((node) => partitionOf.value.get(node) ?? []))];
   const targets = [...new Set(held.map((partition) => partition.target))];
   return (
     <div class="title">
-      <h2>{plural(nodes.length, "node")} selected</h2>
+      {group ? (
+        <h2>
+          {groupTitle(group)} <span class="muted">{plural(nodes.length, "node")}</span>
+        </h2>
+      ) : (
+        <h2>{plural(nodes.length, "node")} selected</h2>
+      )}
+      {group && (
+        <p>
+          <button type="button" title={`${toggleWords(group)} (o)`} onClick={() => toggleGroup(group)}>
+            {toggleWords(group)}
+          </button>
+        </p>
+      )}
       {held.length > 0 && (
         <p>
           {targets.map((target) => (

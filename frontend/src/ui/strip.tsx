@@ -9,6 +9,7 @@ import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/s
 import { cancelFrame, requestFrame } from "../raf";
 import type { GraphJson } from "../protocol";
 import { marked } from "../search_picture";
+import { unfoldTo } from "../state/folding";
 import { model } from "../state/model";
 import { hatchedNodes, nodeColours, theme } from "../state/painting";
 import { outlined, selectedNodes } from "../state/selected";
@@ -32,6 +33,7 @@ export function Strip(): JSX.Element {
       {...position()}
       onPointerDown={(event) => (event.currentTarget.setPointerCapture(event.pointerId), jump(event))}
       onPointerMove={(event) => event.currentTarget.hasPointerCapture(event.pointerId) && jump(event)}
+      onPointerUp={() => unfoldShown()}
       onKeyDown={step}
       onWheel={(event) => (event.preventDefault(), pan(0, -event.deltaY))}
     >
@@ -110,11 +112,23 @@ function highlighted(): ReadonlySet<number> {
   return chosen.kind === "partition" ? new Set(selectedNodes.peek()) : outlined.peek();
 }
 
+/** The node to which the pointer was pressed, until it moves on. */
+let pressed: number | null = null;
+
 /** Centre the graph on the node at the pointer. */
 function jump(event: PointerEvent & { currentTarget: HTMLElement }): void {
   const count = model.peek()?.graph.nodes.length ?? 0;
   const top = event.currentTarget.getBoundingClientRect().top + STRIP_PAD;
-  centre(Math.floor((event.clientY - top) / lineHeight(count, stripHeight.peek())));
+  const node = Math.floor((event.clientY - top) / lineHeight(count, stripHeight.peek()));
+  pressed = event.type === "pointerdown" || node === pressed ? node : null;
+  centre(node);
+}
+
+/** A press that moved nowhere asks for the node itself: what hides it is unfolded. */
+function unfoldShown(): void {
+  const node = pressed;
+  pressed = null;
+  if (node !== null) void unfoldTo(node).then(() => centre(node));
 }
 
 function centre(node: number): void {
