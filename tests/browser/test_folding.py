@@ -51,7 +51,8 @@ def group_by(watched: Watched, by: str) -> None:
 
 
 def handle(watched: Watched, name: str) -> Locator:
-    return watched.page.get_by_role("button", name=name, exact=True)
+    """In the graph: what unfolds or folds a group."""
+    return watched.page.locator(".stage").get_by_role("button", name=name, exact=True)
 
 
 def place(locator: Locator) -> tuple[float, float]:
@@ -87,6 +88,30 @@ def test_twelve_layers_are_one_box_that_unfolds_where_it_is(layers: Watched) -> 
     assert_near(place(layers.node("h 2")), second)
     assert "open=2.444" in page.url
     assert "." in page.url.partition("open=")[2]
+
+
+def test_a_group_is_selected_as_its_nodes_and_unfolds_from_the_panel_and_the_menu(layers: Watched) -> None:
+    page = layers.page
+    layers.node("h").click()
+    layers.idle()
+    assert "nodes=2-445" in page.url
+    details = page.get_by_role("complementary", name="Details")
+    expect(details).to_contain_text("444 nodes")
+    details.get_by_role("button", name=f"Unfold h ×{LAYERS}").click()
+    layers.idle()
+    expect(layers.page.locator(".stage :focus")).to_have_attribute("data-name", "h 1")
+    layers.node("h 3").click()
+    layers.idle()
+    layers.node("h 3").click(button="right")
+    layers.idle()
+    page.get_by_role("menuitem", name="Unfold h 3").click()
+    layers.idle()
+    expect(layers.node("h.2/ln_1/Add")).to_be_visible()
+    layers.node("h 2").click()
+    layers.idle()
+    layers.node("h 2").focus()
+    layers.press("Enter")
+    expect(page.locator(".stage :focus")).to_have_attribute("data-name", "h.1/ln_1/Add")
 
 
 def test_a_link_shows_the_same_fold_and_unfolds_what_hides_its_node(layers: Watched, open_page: OpenPage) -> None:
