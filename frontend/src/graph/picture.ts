@@ -61,7 +61,7 @@ export function sharpness({ width, height }: Size): number {
 
 function paint(brush: Brush, frame: PictureFrame, caption: Caption, size: Size, ratio: number): void {
   const nothing = { selected: NONE, hits: NONE, hovered: NONE, selectedPartition: undefined, changed: NONE };
-  drawFrame(brush, { ...frame, ...nothing, camera: { x: -MARGIN, y: -MARGIN, k: 1 } }, size, ratio);
+  drawFrame(brush, { ...frame, ...nothing, fade: 0, camera: { x: -MARGIN, y: -MARGIN, k: 1 } }, size, ratio);
   drawCaption(brush, frame, caption, size);
 }
 
