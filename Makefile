@@ -59,7 +59,7 @@ bench-costs: setup ## how far measured costs can be believed, and what lazy meas
 bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
 	@$(BIN)/python tools/bench_page.py $(BENCH)
 
-protocol: setup ## the page's types from server/protocol.py
+protocol: setup ## the page's types from server/messages
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
 	mv .make/protocol.ts frontend/src/protocol.ts
 

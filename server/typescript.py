@@ -32,9 +32,9 @@ _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool:
 def generate() -> str:
     """The whole of ``protocol.ts``."""
     events = (*protocol.EVENTS, protocol.RunStateChanged)
-    resources = [kind for kind in _dataclasses_of(protocol) if kind is not protocol.RunStateChanged]
+    resources = [kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not protocol.RunStateChanged]
     parts = [
-        f"// Generated from server/protocol.py and collage_core/events.py by `{COMMAND}`. Do not edit.",
+        f"// Generated from server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
         f"/** What becomes of a run. */\nexport type RunState = {_choices(protocol.RunState)};",
         *(_interface(kind) for kind in (Cost, *resources)),

@@ -1,4 +1,4 @@
-// Generated from server/protocol.py and collage_core/events.py by `make protocol`. Do not edit.
+// Generated from server/messages and collage_core/events.py by `make protocol`. Do not edit.
 
 /** The names of the phases, in order. */
 export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines"] as const;
@@ -312,38 +312,6 @@ export interface ModelGraph {
 }
 
 /**
- * How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
- *
- * In what is said of each target, an empty name stands for all others.
- *
- * Attributes:
- *     accuracy: Largest relative error; None for the default of the model, or that of the base.
- *     time_limit_s: None for none.
- *     max_depth: Bound on every candidate of a target's rules.
- *     max_exits: Exits of combined candidates.
- *     taps: Targets whose combined candidates may be read inside and outside.
- *     fusion: How a target's calls combine: `none`, `tvm` or `arbitrary`.
- *     threads: Of every kernel; None for the usable cores.
- *     percentile: Of the measured samples: what counts as the cost.
- *     measure_all: Measure every candidate, not only those that can matter.
- *     search: Name of the searcher.
- *     objective: What plans are chosen by.
- */
-export interface RunOptions {
-  accuracy?: number | null;
-  time_limit_s?: number | null;
-  max_depth?: Record<string, number>;
-  max_exits?: Record<string, number>;
-  taps?: string[];
-  fusion?: Record<string, string>;
-  threads?: number | null;
-  percentile?: number | null;
-  measure_all?: boolean;
-  search?: string | null;
-  objective?: string | null;
-}
-
-/**
  * Nodes that follow one another and can be shown as one.
  *
  * Attributes:
@@ -410,6 +378,38 @@ export interface DotRequest {
   title: string;
   fills: (string | null)[];
   clusters: Record<string, unknown>[];
+}
+
+/**
+ * How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+ *
+ * In what is said of each target, an empty name stands for all others.
+ *
+ * Attributes:
+ *     accuracy: Largest relative error; None for the default of the model, or that of the base.
+ *     time_limit_s: None for none.
+ *     max_depth: Bound on every candidate of a target's rules.
+ *     max_exits: Exits of combined candidates.
+ *     taps: Targets whose combined candidates may be read inside and outside.
+ *     fusion: How a target's calls combine: `none`, `tvm` or `arbitrary`.
+ *     threads: Of every kernel; None for the usable cores.
+ *     percentile: Of the measured samples: what counts as the cost.
+ *     measure_all: Measure every candidate, not only those that can matter.
+ *     search: Name of the searcher.
+ *     objective: What plans are chosen by.
+ */
+export interface RunOptions {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
 }
 
 /** Body of `POST /api/v1/options`; answered with `OptionProblems`. */

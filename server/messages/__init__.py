@@ -1,0 +1,1 @@
+"""The messages of `protocol`, by what they are of: one dataclass each, and nothing else."""

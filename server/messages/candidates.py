@@ -1,0 +1,213 @@
+"""Resources of a run's candidates: those of a node, all of them, and the plans of the baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .installation import RuleTree
+from .live import ApiError
+from .runs import PlanInfo
+
+
+@dataclass(frozen=True)
+class NodeCandidate:
+    """One row of ``GET /api/v1/runs/<id>/candidates?node=<index>``: a candidate that holds the node.
+
+    Attributes:
+        cost: As `Cost.to_json` gives it.
+        times: How many candidates of the target are this computation.
+        chosen: It is in the plan.
+        regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
+        regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
+    """
+
+    id: str
+    target: str
+    label: str
+    nodes: list[int]
+    rule: str
+    times: int
+    cost: dict[str, Any]
+    chosen: bool
+    regret_s: float | None
+    regret_at_least_s: float | None
+
+
+@dataclass(frozen=True)
+class NodeRejection:
+    """A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason."""
+
+    target: str
+    nodes: list[int]
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class NodeCandidates:
+    """``GET /api/v1/runs/<id>/candidates?node=<index>``."""
+
+    node: int
+    candidates: list[NodeCandidate]
+    rejections: list[NodeRejection]
+
+
+@dataclass(frozen=True)
+class CostedRow:
+    """One row of `RunCandidates`: a candidate that was costed, the invalid ones too.
+
+    Attributes:
+        spans: Its nodes, in pairs of the first and the last one of a run without gaps: ``[0, 3, 7, 7]`` is 0, 1, 2, 3 and 7.
+        times: How many candidates of the target are this computation.
+        cost: As `Cost.to_json` gives it.
+        chosen: It is in the plan.
+        regret_s: Least total of a plan that holds it, less the least total; None where that is not known or there is no such plan.
+        in_no_plan: It is known that no plan holds it.
+    """
+
+    id: str
+    target: str
+    label: str
+    rule: str
+    spans: list[int]
+    times: int
+    cost: dict[str, Any]
+    chosen: bool
+    regret_s: float | None
+    in_no_plan: bool
+
+
+@dataclass(frozen=True)
+class CandidateRegret:
+    """What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`."""
+
+    id: str
+    regret_s: float | None
+    regret_at_least_s: float | None
+    in_no_plan: bool
+
+
+@dataclass(frozen=True)
+class RegretRequest:
+    """Body of ``POST /api/v1/runs/<id>/regrets``: ids of candidates, at most 200."""
+
+    candidates: list[str]
+
+
+@dataclass(frozen=True)
+class RunRegrets:
+    """Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out."""
+
+    run: str
+    regrets: list[CandidateRegret]
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+
+    Attributes:
+        rule: Names of the rules from the one that rejected it down.
+    """
+
+    target: str
+    spans: list[int]
+    rule: str
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunCandidates:
+    """``GET /api/v1/runs/<id>/candidates``: every candidate that was costed, and what the rules rejected."""
+
+    run: str
+    candidates: list[CostedRow]
+    rejections: list[RejectedRow]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+
+    Attributes:
+        is_sample: The run is of a version that did not count rejections: these are at least so many.
+        merged: Target → further candidates, made of neighbours after a search.
+        invalid: Target → stage → how many of its candidates came to nothing there.
+    """
+
+    targets: list[str]
+    tree: RuleTree
+    is_sample: bool
+    merged: dict[str, int]
+    invalid: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True)
+class RunRules:
+    """``GET /api/v1/runs/<id>/rules``: the specs of the run, the host's last."""
+
+    run: str
+    specs: list[RunSpec]
+
+
+@dataclass(frozen=True)
+class BaselinePlan:
+    """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how a single target alone, or greedy, cuts the model, on the run's costs."""
+
+    run: str
+    name: str
+    plan: PlanInfo
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The best plan on a run's costs under other terms. Nothing of it is kept: ``POST /api/v1/runs`` with a `base` keeps it.
+
+    Attributes:
+        plan: None where no plan holds the terms.
+        optimal: No better plan holds them.
+        untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+        error: Why there is no plan.
+        conflict: Indices in the request's constraints of those that cannot hold together.
+        off: Targets that are switched off, and cannot be beside these.
+        uncovered: Nodes that no usable candidate holds.
+    """
+
+    run: str
+    plan: PlanInfo | None
+    optimal: bool = False
+    untimed: int = 0
+    error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    off: list[str] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one of the terms does.
+
+    Attributes:
+        alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+        saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+        refuses: How many candidates it forbids.
+    """
+
+    alone_s: float | None
+    saves_s: float | None
+    refuses: int
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+
+    Those that took too long are missing: at the end of `groups`, among the targets, or None.
+    """
+
+    run: str
+    groups: list[Effect]
+    off: dict[str, Effect]
+    accuracy: Effect | None

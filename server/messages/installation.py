@@ -1,0 +1,153 @@
+"""Resources of the installation: what the page is started with, toolchains, samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PageConfig:
+    """What the page is started with: the JSON in the attribute ``data-config`` of its ``#app`` element.
+
+    Attributes:
+        prefix: Path under which everything lies, such as ``/tools/collage``; empty at the root. No slash at its end.
+        model: Id of the model to open when the address names nothing.
+        local_paths: ``POST /api/v1/models`` with ``{"path": …}`` is accepted.
+        upload_bytes: Largest upload that is accepted, all files together.
+    """
+
+    version: str
+    prefix: str
+    model: str | None
+    local_paths: bool
+    upload_bytes: int
+
+
+@dataclass(frozen=True)
+class RuleRejection:
+    """How many sub-graphs a rule turned down at a stage, by one check."""
+
+    stage: str
+    check: str
+    count: int
+
+
+@dataclass(frozen=True)
+class RuleTree:
+    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.tally`).
+
+    Attributes:
+        path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
+        options: In words.
+        candidates: Those whose path leads through it.
+        deferred: Of them, those that are costed only where merging comes to them.
+        is_shared: Another rule of the tree has the same path: the counts are of both.
+        notes: What was said of the rule itself, such as a pattern that matches nothing.
+    """
+
+    path: str
+    rule: str
+    options: dict[str, str]
+    candidates: int
+    deferred: int
+    is_shared: bool
+    rejected: list[RuleRejection]
+    notes: list[str]
+    of: list[RuleTree]
+
+
+@dataclass(frozen=True)
+class ToolchainInfo:
+    """A toolchain that is installed or could be.
+
+    Attributes:
+        reason: Why it is not usable.
+        hint: The command that mends that.
+        described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
+        rules: Its rule tree, as text; where it has none, why.
+        tree: The same as data, with counts of 0; None where it has none.
+    """
+
+    name: str
+    letter: str
+    style: str
+    usable: bool
+    version: str
+    reason: str
+    hint: str
+    device: str
+    precision: str
+    rules: str
+    tree: RuleTree | None
+    described: bool = False
+
+
+@dataclass(frozen=True)
+class ToolchainList:
+    """``GET /api/v1/toolchains``: those that are installed, then those that are only described."""
+
+    toolchains: list[ToolchainInfo]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A described toolchain that was saved; `text` is TOML, as for ``--toolchain`` (docs/files.md, "A described toolchain")."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DescriptionList:
+    """``GET /api/v1/described``."""
+
+    toolchains: list[Description]
+
+
+@dataclass(frozen=True)
+class DescriptionText:
+    """Body of ``POST /api/v1/described``, which saves it under its own name, and of ``POST /api/v1/described/check``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class DescriptionMistake:
+    """What is wrong with a description; `line` is counted from 1."""
+
+    line: int
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class DescriptionCheck:
+    """``POST /api/v1/described/check``: how a description reads; nothing is kept.
+
+    Attributes:
+        name: What it calls itself; None where it does not read.
+        tree: Its rules.
+        has_cost: It has a ``[cost]``, so its costs can be estimated.
+    """
+
+    name: str | None
+    mistake: DescriptionMistake | None
+    tree: RuleTree | None
+    has_cost: bool
+
+
+@dataclass(frozen=True)
+class SampleInfo:
+    """A bundled model. `recorded` is the id of the recorded run that comes with it, if any."""
+
+    name: str
+    title: str
+    description: str
+    recorded: str | None
+
+
+@dataclass(frozen=True)
+class SampleList:
+    """``GET /api/v1/samples``."""
+
+    samples: list[SampleInfo]

@@ -1,0 +1,83 @@
+"""Messages of live runs, over Socket.IO (`protocol` says how they travel), and the errors of every answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+RunState = Literal["queued", "running", "done", "cancelled", "failed", "recorded"]
+
+
+@dataclass(frozen=True)
+class ApiError:
+    """Body of every error answer, under the key ``error``."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class ErrorBody:
+    """Every answer whose status is 400 or more."""
+
+    error: ApiError
+
+
+@dataclass(frozen=True)
+class Subscribe:
+    """Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none."""
+
+    run: str
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class Subscribed:
+    """Answers `Subscribe`: `seq` is the number of the newest event."""
+
+    run: str
+    seq: int
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """An event and its number in the run, from 1. `at_s`: on the run's clock, which counts seconds from when it was created."""
+
+    seq: int
+    event: dict[str, Any]
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunStateChanged:
+    """The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+
+    Attributes:
+        error: Why it failed; with ``done``, why the artifact asked for could not be built (the plan stands).
+        conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
+        uncovered: Nodes that no usable candidate holds.
+        artifact: The runnable artifact is built and verified.
+    """
+
+    state: RunState
+    error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+    artifact: bool = False
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot.
+
+    Attributes:
+        after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
+        now_s: What the run's clock shows when this is sent.
+    """
+
+    run: str
+    items: list[Numbered]
+    gap: bool = False
+    after: int = 0
+    now_s: float = 0.0

@@ -1,0 +1,200 @@
+"""Resources of the models that are open: their graphs, and what is sent to open one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TensorJson:
+    """A tensor that the host or a node makes, as `Tensor.to_json` gives it."""
+
+    name: str
+    shape: list[int]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class ConstantJson:
+    """A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation."""
+
+    shape: list[int]
+    dtype: str
+    value: list[float | bool] | None
+
+
+@dataclass(frozen=True)
+class NodeJson:
+    """A node of the graph, as `Node.to_json` gives it.
+
+    Attributes:
+        id: Its index in the order of the graph.
+        kind: E < B < I < R < A < O.
+        inputs: Names of tensors and constants; empty where an optional one is absent.
+        absorbed: Names of the user's other nodes that folding fused into this one.
+        host: It only reshuffles references and is not placed.
+    """
+
+    id: int
+    name: str
+    op: str
+    kind: str
+    inputs: list[str]
+    outputs: list[TensorJson]
+    attributes: dict[str, Any]
+    absorbed: list[str]
+    host: bool
+
+
+@dataclass(frozen=True)
+class GraphJson:
+    """The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names."""
+
+    nodes: list[NodeJson]
+    inputs: list[TensorJson]
+    outputs: list[str]
+    constants: dict[str, ConstantJson]
+
+
+@dataclass(frozen=True)
+class FoldedNodeJson:
+    """A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did."""
+
+    name: str
+    op: str
+    into: str | None
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
+
+    An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
+    ``shapes`` as JSON text.
+
+    Attributes:
+        path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+        again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
+        shapes: Input name to shape, such as ``{"x": [1, 3, 224, 224]}``.
+    """
+
+    sample: str | None = None
+    path: str | None = None
+    again: str | None = None
+    shapes: dict[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """``GET /api/v1/models/<id>``: a model that was opened.
+
+    Attributes:
+        id: The model's hash.
+        folded: How many of the user's nodes were folded away.
+        size_bytes: The file with its external data.
+        sample: Name of the bundled model that it is, if it is one.
+        stale: The file was changed or removed since; open it again.
+    """
+
+    id: str
+    name: str
+    nodes: int
+    folded: int
+    inputs: list[TensorJson]
+    outputs: list[TensorJson]
+    size_bytes: int
+    quantised: bool
+    sample: str | None = None
+    stale: bool = False
+
+
+@dataclass(frozen=True)
+class ModelList:
+    """``GET /api/v1/models``, newest first."""
+
+    models: list[ModelInfo]
+
+
+@dataclass(frozen=True)
+class ModelGraph:
+    """``GET /api/v1/models/<id>/graph``: the graph as `DataflowGraph.to_json` gives it, and what was folded away."""
+
+    id: str
+    graph: GraphJson
+    folded: list[FoldedNodeJson]
+
+
+@dataclass(frozen=True)
+class NodeGroupJson:
+    """Nodes that follow one another and can be shown as one.
+
+    Attributes:
+        first: The first node; the group holds `count` of them.
+        times: How many equal blocks they are, one after the other; 1 where they are no repeat.
+        is_alike: The blocks have the same operators and edges, and other sizes.
+    """
+
+    first: int
+    count: int
+    name: str
+    times: int
+    is_alike: bool
+
+
+@dataclass(frozen=True)
+class ModelGroups:
+    """``GET /api/v1/models/<id>/groups``: ways to show a large model as few boxes.
+
+    Attributes:
+        repeats: Repeated blocks; no two overlap.
+        scopes: The scopes of the nodes' names as a tree: a group stands before those inside it.
+        sections: The whole model as some hundred stretches, cut where few tensors pass.
+    """
+
+    id: str
+    repeats: list[NodeGroupJson]
+    scopes: list[NodeGroupJson]
+    sections: list[NodeGroupJson]
+
+
+@dataclass(frozen=True)
+class LayoutJson:
+    """``GET`` and ``PUT /api/v1/models/<id>/layouts/<key>``: where boxes stand and edges run, as some page laid them out.
+
+    The key is the page's digest of everything that the layout depends on: sizes, edges and their order.
+
+    Attributes:
+        centres: x, y of each box.
+        points: x, y of all points of all edges, one edge after another.
+        offsets: Per edge where its points begin in `points`; one more entry at the end.
+        labels: Per edge x, y of its label's centre; null twice where it has none.
+    """
+
+    centres: list[float]
+    points: list[float]
+    offsets: list[int]
+    labels: list[float | None]
+
+
+@dataclass(frozen=True)
+class DotCluster:
+    """Nodes that are drawn together, with a border of a colour, ``#rrggbb``."""
+
+    label: str
+    colour: str
+    nodes: list[int]
+
+
+@dataclass(frozen=True)
+class DotRequest:
+    """Body of ``POST /api/v1/models/<id>/dot``; answered with the graph as DOT, for Graphviz.
+
+    Attributes:
+        fills: The colour of each node, in order, ``#rrggbb`` or None; empty for none.
+        clusters: `DotCluster`s.
+    """
+
+    title: str
+    fills: list[str | None] = field(default_factory=list)
+    clusters: list[dict[str, Any]] = field(default_factory=list)

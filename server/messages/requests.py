@@ -1,0 +1,106 @@
+"""What a run is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+
+    In what is said of each target, an empty name stands for all others.
+
+    Attributes:
+        accuracy: Largest relative error; None for the default of the model, or that of the base.
+        time_limit_s: None for none.
+        max_depth: Bound on every candidate of a target's rules.
+        max_exits: Exits of combined candidates.
+        taps: Targets whose combined candidates may be read inside and outside.
+        fusion: How a target's calls combine: ``none``, ``tvm`` or ``arbitrary``.
+        threads: Of every kernel; None for the usable cores.
+        percentile: Of the measured samples: what counts as the cost.
+        measure_all: Measure every candidate, not only those that can matter.
+        search: Name of the searcher.
+        objective: What plans are chosen by.
+    """
+
+    accuracy: float | None = None
+    time_limit_s: float | None = None
+    max_depth: dict[str, int] = field(default_factory=dict)
+    max_exits: dict[str, int] = field(default_factory=dict)
+    taps: list[str] = field(default_factory=list)
+    fusion: dict[str, str] = field(default_factory=dict)
+    threads: int | None = None
+    percentile: float | None = None
+    measure_all: bool = False
+    search: str | None = None
+    objective: str | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that say something."""
+        values = {name: getattr(self, name) for name in RunOptions.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value is not None and value is not False and value not in ({}, [])}
+
+
+@dataclass(frozen=True)
+class CheckOptions(RunOptions):
+    """Body of ``POST /api/v1/options``; answered with `OptionProblems`."""
+
+    targets: list[str]
+
+
+@dataclass(frozen=True)
+class OptionProblem:
+    """What is wrong with an option, or with what it says of `target`, where it speaks of several."""
+
+    option: str
+    target: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class OptionProblems:
+    """``POST /api/v1/options``: everything that is wrong; a run with such options would not start."""
+
+    problems: list[OptionProblem]
+
+
+@dataclass(frozen=True)
+class RunRequest(RunOptions):
+    """Body of ``POST /api/v1/runs``; answered with a `RunSnapshot`.
+
+    Attributes:
+        model: The model's id.
+        targets: Names of toolchains, in order of priority.
+        constraints: As in a constraints file (design, "Constraints file").
+        base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
+        measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
+        toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
+    """
+
+    model: str
+    targets: list[str]
+    constraints: list[dict[str, Any]] = field(default_factory=list)
+    base: str | None = None
+    measure: str | None = None
+    toolchain: str | None = None
+
+
+@dataclass(frozen=True)
+class WhatIfRequest:
+    """Body of ``POST /api/v1/runs/<id>/what-if``, answered with `WhatIf`, and of ``…/effects``, answered with `Effects`.
+
+    Attributes:
+        targets: Those that may be used; the others of the run are switched off.
+        constraints: As in `RunRequest`.
+        accuracy: Largest relative error of a partition; None for that of the run.
+        groups: For the effects: indices in `constraints` of those that are taken back together.
+    """
+
+    targets: list[str]
+    constraints: list[dict[str, Any]] = field(default_factory=list)
+    accuracy: float | None = None
+    groups: list[list[int]] = field(default_factory=list)

@@ -1,0 +1,285 @@
+"""Resources of runs: how one goes, its plan, the list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .live import ApiError, Numbered, RunState
+from .requests import RunOptions
+
+
+@dataclass(frozen=True)
+class TargetCounts:
+    """How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+
+    Attributes:
+        measured: A trial gave a cost.
+        invalid: There is no cost, whoever says so.
+        cache_hits: The cost was known.
+        built: Trials that got as far as a built candidate.
+        spared: Not measured, since no better plan has them even at the least that they may cost.
+        trials: How many were made, in `trials_s` seconds together.
+    """
+
+    name: str
+    found: int = 0
+    unique: int = 0
+    rejected: int = 0
+    measured: int = 0
+    invalid: int = 0
+    cache_hits: int = 0
+    built: int = 0
+    spared: int = 0
+    trials: int = 0
+    trials_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class PhaseTime:
+    """A phase that has begun. `started_s` is on the run's clock; `seconds` is None until the phase is over."""
+
+    phase: str
+    started_s: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Doing:
+    """The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `sitting` as in `CandidateBuilding`."""
+
+    target: str
+    label: str
+    spans: list[int]
+    since_s: float
+    sitting: int = 1
+
+
+@dataclass(frozen=True)
+class SearchStand:
+    """Where a search stands, as `SearchProgress` tells it."""
+
+    states: int
+    frontier: int
+    covered: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class ConvergencePoint:
+    """From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
+
+    Attributes:
+        bound_s: Proven by the search that goes on.
+        estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+    """
+
+    seconds: float
+    best_s: float | None
+    bound_s: float | None
+    estimate_s: float | None = None
+
+
+@dataclass(frozen=True)
+class ConsideredPart:
+    """A partition of a `ConsideredPlan`; `spans` as in `CostedRow`."""
+
+    target: str
+    spans: list[int]
+    is_known: bool
+
+
+@dataclass(frozen=True)
+class ConsideredPlan:
+    """The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known."""
+
+    total_s: float
+    partitions: list[ConsideredPart]
+
+
+@dataclass(frozen=True)
+class PlanPartition:
+    """One partition of a plan (design, `partition`)."""
+
+    id: str
+    target: str
+    nodes: list[int]
+    names: list[str]
+    ops: list[str]
+    cost_s: float | None
+    spread_s: float | None
+    samples: int
+    source: str
+    stability: float | None
+
+
+@dataclass(frozen=True)
+class PlanTransition:
+    """A tensor that changes hands; `source` and `target` are names of targets or ``host``."""
+
+    source: str
+    target: str
+    tensor: str
+    bytes: int
+    cost_s: float
+
+
+@dataclass(frozen=True)
+class PlanInfo:
+    """The best plan so far, or the final one."""
+
+    total_s: float
+    partitions: list[PlanPartition]
+    transitions: list[PlanTransition]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason."""
+
+    name: str
+    total_s: float | None
+    measured_s: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class VerifyInfo:
+    """The assembled plan against the reference; None fields were not done."""
+
+    measured_s: float | None
+    additive_error_s: float | None
+    max_rel_error: float | None
+    accuracy: float | None
+    reference: str | None
+
+
+@dataclass(frozen=True)
+class RunSnapshot:
+    """``GET /api/v1/runs/<id>``: everything the page needs to draw the run as of event `seq`.
+
+    Attributes:
+        created: ISO 8601, UTC.
+        machine: Where its costs were measured.
+        done: Distinct computations whose cost is known, of `total`.
+        now_s: What the run's clock shows when this is sent, or what it showed at the last event.
+        phases: Those that have begun, in the order in which they did.
+        doing: While costs are measured.
+        ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
+        search: While a search goes on.
+        considered: While costs are measured.
+        convergence: How best total and bound went; thinned, so that it is never long.
+        plan: The best plan so far (costs and transitions may be missing), or the final one.
+        conflict: Indices in `constraints` of a minimal set that cannot hold together.
+        uncovered: Nodes that no usable candidate holds.
+        artifact: The runnable artifact is built and verified: the export holds it.
+        recorded: Its costs come with the product and were not measured by this installation.
+        accuracy: The largest relative error that was asked for; None where none was.
+        remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
+        options: As far as they were given.
+        described: Those of the targets that are only described: their costs are estimates.
+        has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+    """
+
+    id: str
+    state: RunState
+    seq: int
+    model: str
+    model_name: str
+    targets: list[str]
+    constraints: list[dict[str, Any]]
+    created: str
+    base: str | None
+    machine: str
+    phase: str | None
+    done: int
+    total: int
+    counts: list[TargetCounts]
+    lower_bound_s: float | None
+    best_s: float | None
+    optimal: bool | None
+    plan: PlanInfo | None
+    baselines: list[Baseline]
+    verify: VerifyInfo | None
+    notes: list[str]
+    error: ApiError | None = None
+    conflict: list[int] = field(default_factory=list)
+    uncovered: list[int] = field(default_factory=list)
+    artifact: bool = False
+    recorded: bool = False
+    now_s: float = 0.0
+    phases: list[PhaseTime] = field(default_factory=list)
+    doing: Doing | None = None
+    ends_s: float | None = None
+    search: SearchStand | None = None
+    considered: ConsideredPlan | None = None
+    convergence: list[ConvergencePoint] = field(default_factory=list)
+    accuracy: float | None = None
+    remeasured: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+    described: list[str] = field(default_factory=list)
+    has_own_costs: bool = False
+
+
+@dataclass(frozen=True)
+class RunMarks:
+    """Body of ``PATCH /api/v1/runs/<id>``; answered with a `RunSummary`. What is None stays as it is.
+
+    Attributes:
+        name: What its user calls it; empty for nothing.
+    """
+
+    name: str | None = None
+    note: str | None = None
+    is_starred: bool | None = None
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One row of ``GET /api/v1/runs``.
+
+    Attributes:
+        total_s: Total of the best plan, if there is one.
+        by_target: Target → what its partitions take together, in seconds.
+        moves_s: What handing over takes, of the total.
+        constraints: How many there are.
+        artifact, recorded, remeasured: As in `RunSnapshot`.
+        name, note, is_starred: As in `RunMarks`.
+    """
+
+    id: str
+    state: RunState
+    model: str
+    model_name: str
+    targets: list[str]
+    constraints: int
+    created: str
+    base: str | None
+    machine: str
+    total_s: float | None
+    artifact: bool
+    by_target: dict[str, float] = field(default_factory=dict)
+    moves_s: float | None = None
+    optimal: bool | None = None
+    verify: VerifyInfo | None = None
+    recorded: bool = False
+    remeasured: str | None = None
+    name: str = ""
+    note: str = ""
+    is_starred: bool = False
+
+
+@dataclass(frozen=True)
+class RunList:
+    """``GET /api/v1/runs``: recorded runs too; newest first."""
+
+    runs: list[RunSummary]
+
+
+@dataclass(frozen=True)
+class RunLog:
+    """``GET /api/v1/runs/<id>/log``: the newest decisions of a run, in order; `is_cut` says that there were more."""
+
+    run: str
+    items: list[Numbered]
+    is_cut: bool
