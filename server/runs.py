@@ -24,13 +24,13 @@ def list_runs() -> Response:
 
 @blueprint.post("/runs")
 def create_run() -> Response:
-    return answer(services().runs.create(json_body(RunRequest)), 201)
+    return answer(services().control.create(json_body(RunRequest)), 201)
 
 
 @blueprint.post("/options")
 def check_options() -> Response:
     body = json_body(CheckOptions)
-    return answer(services().runs.option_problems(body.targets, body))
+    return answer(services().orders.option_problems(body.targets, body))
 
 
 @blueprint.get("/runs/<run>")
@@ -52,32 +52,32 @@ def delete_run(run: str) -> Response:
 
 @blueprint.post("/runs/<run>/cancel")
 def cancel_run(run: str) -> Response:
-    return answer(services().runs.cancel(run))
+    return answer(services().control.cancel(run))
 
 
 @blueprint.get("/runs/<run>/candidates")
 def get_candidates(run: str) -> Response:
     node = request.args.get("node")
     if node is None:
-        return _stored(services().runs.candidate_table(run))
+        return _stored(services().questions.candidate_table(run))
     if not (node.isascii() and node.isdecimal() and len(node) < 10):
         raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
-    return answer(services().runs.candidates(run, int(node)))
+    return answer(services().questions.candidates(run, int(node)))
 
 
 @blueprint.get("/runs/<run>/rules")
 def get_rules(run: str) -> Response:
-    return answer(services().runs.rules(run))
+    return answer(services().questions.rules(run))
 
 
 @blueprint.post("/runs/<run>/regrets")
 def get_regrets(run: str) -> Response:
-    return answer(services().runs.regrets(run, json_body(RegretRequest).candidates))
+    return answer(services().questions.regrets(run, json_body(RegretRequest).candidates))
 
 
 @blueprint.get("/runs/<run>/baselines/<name>/plan")
 def get_baseline_plan(run: str, name: str) -> Response:
-    return answer(services().runs.baseline_plan(run, name))
+    return answer(services().questions.baseline_plan(run, name))
 
 
 @blueprint.post("/runs/<run>/what-if")
@@ -99,7 +99,7 @@ def get_plan(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/document")
 def get_document(run: str) -> Response:
-    return _stored(services().runs.document(run))
+    return _stored(services().questions.document(run))
 
 
 @blueprint.get("/runs/<run>/events")
@@ -115,7 +115,7 @@ def get_log(run: str) -> Response:
 
 @blueprint.post("/runs/<run>/artifact")
 def build_artifact(run: str) -> Response:
-    snapshot, is_needed = services().runs.build(run)
+    snapshot, is_needed = services().control.build(run)
     return answer(snapshot, 202 if is_needed else 200)
 
 

@@ -12,6 +12,10 @@ from .config import ServerConfig
 from .jobs import JobPool
 from .model_store import ModelStore
 from .recorded import Recorded
+from .run_control import RunControl
+from .run_line import RunLine
+from .run_orders import RunOrders
+from .run_questions import RunQuestions
 from .run_service import RunService
 from .trace_service import TraceService
 from .what_if_service import WhatIfService
@@ -33,6 +37,10 @@ class Services:
     pool: JobPool
     recorded: Recorded
     runs: RunService
+    line: RunLine
+    orders: RunOrders
+    control: RunControl
+    questions: RunQuestions
     traces: TraceService
     what_if: WhatIfService
     news: threading.Event
@@ -44,6 +52,7 @@ class Services:
             action()
         self.traces.close()
         self.runs.close()
+        self.line.close()
 
 
 def make(config: ServerConfig) -> Services:
@@ -52,8 +61,22 @@ def make(config: ServerConfig) -> Services:
     models, pool = ModelStore(config), JobPool(config.pipeline)
     recorded = Recorded(pool.look_up)
     pool.start()
-    runs = RunService(config, models, pool, recorded, news.set)
-    return Services(config, models, pool, recorded, runs, TraceService(pool, runs), WhatIfService(runs, pool), news)
+    runs, line = RunService(pool, recorded, news.set), RunLine(config, pool)
+    orders = RunOrders(models, pool, runs, line, news.set)
+    return Services(
+        config,
+        models,
+        pool,
+        recorded,
+        runs,
+        line,
+        orders,
+        RunControl(runs, orders, line),
+        RunQuestions(runs, pool),
+        TraceService(pool, runs, line),
+        WhatIfService(runs, pool),
+        news,
+    )
 
 
 def attach(app: Flask, services: Services) -> None:

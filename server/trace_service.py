@@ -20,6 +20,7 @@ from . import run_store, trace_job
 from .errors import api_error, not_found, refused
 from .jobs import Events, JobPool
 from .protocol import ApiError, TraceFacts, TraceResult, TraceSearch, TraceStart, TraceState
+from .run_line import RunLine
 from .run_service import RunService
 
 START_WAIT_S = 0.5
@@ -49,9 +50,10 @@ class _Tracing:
 class TraceService:
     """All traces."""
 
-    def __init__(self, pool: JobPool, runs: RunService):
+    def __init__(self, pool: JobPool, runs: RunService, line: RunLine):
         self._pool = pool
         self._runs = runs
+        self._line = line
         self._lock = threading.Lock()
         self._now: _Tracing | None = None
         self._failures: OrderedDict[str, ApiError] = OrderedDict()
@@ -87,7 +89,7 @@ class TraceService:
         known = self.state(run)
         if known.state in ("ready", "tracing"):
             return known
-        if self._runs.is_measuring:
+        if self._line.is_measuring:
             raise refused("busy", "a run is measuring, and tracing would spoil its times", "trace the search when it is over")
         with self._lock:
             if self._now is not None:
@@ -152,7 +154,7 @@ class TraceService:
                     trace_job.write_trace,
                     str(now.folder),
                     on_events=now.heard,
-                    should_stop=lambda: now.stop.is_set() or self._runs.is_measuring,
+                    should_stop=lambda: now.stop.is_set() or self._line.is_measuring,
                     again=True,
                 )
             if not now.stop.is_set() and not (now.folder / FILE_NAME).exists():

@@ -29,9 +29,9 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.protocol import RunRequest
 app, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
-runs = app.extensions["collage"].runs
+control = app.extensions["collage"].control
 for target in ("hang", "fast"):
-    print(runs.create(RunRequest(sys.argv[1], [target])).id, flush=True)
+    print(control.create(RunRequest(sys.argv[1], [target])).id, flush=True)
 sys.stdin.read()
 """
 
@@ -140,10 +140,10 @@ def environment() -> dict[str, str]:
 
 def test_a_server_that_ends_orderly_stops_its_runs(home: Path, model: str) -> None:
     made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
-    runs = made.extensions["collage"].runs
+    runs, control = made.extensions["collage"].runs, made.extensions["collage"].control
     from collage_server.protocol import RunRequest
 
-    first, second = (runs.create(RunRequest(model, [target])).id for target in ("hang", "fast"))
+    first, second = (control.create(RunRequest(model, [target])).id for target in ("hang", "fast"))
     until(lambda: runs.get(first).state == "running")
     made.extensions["collage"].close()
     for run in (first, second):

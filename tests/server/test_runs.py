@@ -190,7 +190,7 @@ def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str,
 
 
 def test_too_many_wait(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live.services.runs, "_config", ServerConfig(waiting_runs=1))
+    monkeypatch.setattr(live.services.line, "_config", ServerConfig(waiting_runs=1))
     runs = [live.start(model, "wait")["id"]]
     until(lambda: live.get(f"runs/{runs[0]}")["state"] == "running")
     runs.append(live.start(model, "wait")["id"])
