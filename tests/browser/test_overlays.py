@@ -16,7 +16,9 @@ GREY = "(colour) => Math.max(...colour) - Math.min(...colour) < 24"
 @pytest.fixture
 def lstm(explorer: Explorer, open_page: OpenPage) -> Watched:
     """A model with one node that TVM cannot take, and its recorded run on one target."""
-    return open_page(f"{explorer.address}?sample=lstm")
+    watched = open_page(f"{explorer.address}?sample=lstm")
+    watched.press("f")
+    return watched
 
 
 def radio(watched: Watched, name: str) -> Locator:

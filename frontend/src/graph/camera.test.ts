@@ -24,7 +24,7 @@ test("fit shows all of a model in the middle; its width where it is a ribbon", (
   const ribbon = { x: 0, y: 0, width: 400, height: 100_000 };
   const whole = fitted(ribbon, screen);
   expect(whole.k * ribbon.height).toBeLessThanOrEqual(screen.height);
-  const [x, y] = at(whole, 500, 309);
+  const [x, y] = at(whole, 500, 318);
   expect([x, Math.round(y)]).toEqual([200, 50_000]);
   const wide = fittedWidth(ribbon, screen, whole);
   expect(wide.k).toBe(1.25);

@@ -19,6 +19,8 @@ const MAX_SCALE = 6;
 const MARGIN = 32;
 /** The overlays' switch lies over the top of the graph: what is shown as a whole, or from its top, begins below it. */
 const HEAD = 50;
+/** Under a graph that is shown as a whole. */
+const FOOT = 14;
 
 /** The same view moved by screen pixels. */
 export function panned(camera: Camera, dx: number, dy: number): Camera {
@@ -34,15 +36,15 @@ export function zoomedAbout(camera: Camera, factor: number, sx: number, sy: numb
 /** The whole of `bounds` in the middle of the screen, under the controls. */
 export function fitted(bounds: Rect, screen: Size, maxScale = 1.25): Camera {
   const wide = Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width);
-  const high = Math.max(1, screen.height - HEAD - MARGIN) / Math.max(1, bounds.height);
+  const high = Math.max(1, screen.height - HEAD - FOOT) / Math.max(1, bounds.height);
   const view = centred(bounds, screen, clamp(Math.min(wide, high), MIN_SCALE, maxScale));
-  return { ...view, y: view.y - (HEAD - MARGIN) / view.k / 2 };
+  return { ...view, y: view.y - (HEAD - FOOT) / view.k / 2 };
 }
 
 /** The width of `bounds` on the screen, at the height where `camera` is. A deep model is a ribbon: this is its readable fit. */
 export function fittedWidth(bounds: Rect, screen: Size, camera: Camera): Camera {
   const k = clamp(Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width), MIN_SCALE, 1.25);
-  const middle = camera.y + (screen.height + HEAD - MARGIN) / camera.k / 2;
+  const middle = camera.y + (screen.height + HEAD - FOOT) / camera.k / 2;
   return keptNear({ ...centred(bounds, screen, k), y: middle - screen.height / k / 2 }, bounds, screen);
 }
 
