@@ -54,7 +54,17 @@ PARTS = {
         "what_if",
         "trying",
     },
-    "cli": {"cost_commands", "explaining", "standalone", "terminal", "worker_command"},
+    "cli": {
+        "command_line",
+        "command_options",
+        "cost_commands",
+        "explaining",
+        "partition_commands",
+        "plan_commands",
+        "standalone",
+        "terminal",
+        "worker_command",
+    },
 }
 """Files beside ``pipeline.py`` and ``cli.py`` that are one room with them."""
 
