@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,13 @@ from collage_core.trace_file import FILE_NAME
 from . import job, run_store
 from .plain import read_json, write_json
 from .protocol import RunSnapshot
-from .run_state import finish
+from .run_state import NOT_BUILT, finish
 from .run_store import RECORDED, runs_folder
 
 SUFFIX = ".json.gz"
 SOURCE = "source.json"
+FORM = 2
+"""Another number has the folders made again: what is made of a record has changed."""
 
 LookUp = Callable[..., Any]
 """`JobPool.look_up`."""
@@ -60,22 +64,24 @@ class Recorded:
             return
         file, folder = self._file(run), runs_folder() / run
         status = file.stat()
-        source = {"path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
+        source = {"form": FORM, "path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
         with self._lock:
             if (folder / SOURCE).exists() and (folder / job.PLAN).exists() and read_json(folder / SOURCE) == source:
                 return
             folder.mkdir(exist_ok=True)
             shutil.copyfile(file, folder / job.RECORD)
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
-            run_store.save(folder, _snapshot(run, self._look_up(job.outcome, str(folder))))
-            write_json(folder / job.PLAN, read_json(file).get("plan"))
+            outcome = self._look_up(job.outcome, str(folder))
+            record = read_json(file)
+            run_store.save(folder, _snapshot(run, outcome, _built(record)))
+            write_json(folder / job.PLAN, record.get("plan"))
             write_json(folder / SOURCE, source)
 
     def _file(self, run: str) -> Path:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
 
 
-def _snapshot(run: str, outcome: job.Outcome) -> RunSnapshot:
+def _snapshot(run: str, outcome: job.Outcome, built: Mapping[str, int]) -> RunSnapshot:
     bare = RunSnapshot(
         id=run,
         state="recorded",
@@ -87,17 +93,16 @@ def _snapshot(run: str, outcome: job.Outcome) -> RunSnapshot:
         created=outcome["created"],
         base=None,
         machine=outcome["machine"],
-        phase=None,
-        done=0,
-        total=0,
-        counts=[],
-        lower_bound_s=None,
-        best_s=None,
-        optimal=None,
-        plan=None,
-        baselines=[],
-        verify=None,
-        notes=[],
         recorded=True,
     )
-    return finish(bare, outcome["document"])
+    known = finish(bare, outcome["document"])
+    return replace(known, counts=[replace(counts, built=built.get(counts.name, 0)) for counts in known.counts])
+
+
+def _built(record: Mapping[str, Any]) -> dict[str, int]:
+    """Target → how many of its trials got as far as a built candidate, at least.
+
+    A record counts the trials of distinct computations, and holds every candidate of those that failed.
+    """
+    failed = Counter(item["target"] for item in record.get("candidates", ()) if item["cost"]["stage"] in NOT_BUILT)
+    return {target["name"]: max(0, target["measured"] - failed[target["name"]]) for target in record["document"]["targets"]}

@@ -191,17 +191,17 @@ class RunSnapshot:
     created: str
     base: str | None
     machine: str
-    phase: str | None
-    done: int
-    total: int
-    counts: list[TargetCounts]
-    lower_bound_s: float | None
-    best_s: float | None
-    optimal: bool | None
-    plan: PlanInfo | None
-    baselines: list[Baseline]
-    verify: VerifyInfo | None
-    notes: list[str]
+    phase: str | None = None
+    done: int = 0
+    total: int = 0
+    counts: list[TargetCounts] = field(default_factory=list)
+    lower_bound_s: float | None = None
+    best_s: float | None = None
+    optimal: bool | None = None
+    plan: PlanInfo | None = None
+    baselines: list[Baseline] = field(default_factory=list)
+    verify: VerifyInfo | None = None
+    notes: list[str] = field(default_factory=list)
     error: ApiError | None = None
     conflict: list[int] = field(default_factory=list)
     uncovered: list[int] = field(default_factory=list)

@@ -12,6 +12,7 @@ import pytest
 from collage_server import recorded, run_store
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from collage_server.plain import read_json, write_json
 from fake_pipeline import _document_plan
 from flask.testing import FlaskClient
 
@@ -23,10 +24,11 @@ MODEL = "a" * 64
 
 def write_record(file: Path, total_s: float) -> None:
     document = {"targets": [], "search": {"optimal": True, "lower_bound_s": total_s}, "plan": _document_plan(total_s), "baselines": []}
-    counts = {"candidates": 3, "invalid": 1, "unique": 2, "measured": 1, "cache_hits": 0}
+    counts = {"candidates": 4, "invalid": 2, "unique": 3, "measured": 3, "cache_hits": 0}
     document["targets"] = [{"name": "fast", **counts}]
     with gzip.open(file, "wt") as stream:
-        json.dump({"document": document, "targets": ["fast"], "constraints": [], "hash": MODEL}, stream)
+        candidates = [{"target": "fast", "cost": {"stage": stage}} for stage in ("", "", "numerics", "build")]
+        json.dump({"document": document, "candidates": candidates, "targets": ["fast"], "constraints": [], "hash": MODEL}, stream)
 
 
 @pytest.fixture
@@ -57,6 +59,20 @@ def test_recorded_run(client: FlaskClient, tmp_path: Path) -> None:
     assert (refused.status_code, refused.json["error"]["code"]) == (409, "recorded")
     write_record(tmp_path / "mini_mnist.json.gz", 0.0345)
     assert client.get(f"/api/v1/runs/{RUN}").json["best_s"] == 0.0345, "a newer file is read again"
+
+
+def test_what_surely_was_built_is_counted(client: FlaskClient, tmp_path: Path) -> None:
+    write_record(tmp_path / "mini_mnist.json.gz", 0.02)
+    counts = client.get(f"/api/v1/runs/{RUN}").json["counts"]
+    assert [(row["measured"], row["built"]) for row in counts] == [(3, 2)], "wrong numbers come of something built, no build does not"
+
+
+def test_a_folder_of_an_earlier_version_is_made_again(client: FlaskClient, tmp_path: Path) -> None:
+    write_record(tmp_path / "mini_mnist.json.gz", 0.02)
+    folder = run_store.run_folder(client.get(f"/api/v1/runs/{RUN}").json["id"])
+    for name, change in ((recorded.SOURCE, {"form": 1}), (run_store.SNAPSHOT, {"counts": []})):
+        write_json(folder / name, {**read_json(folder / name), **change})
+    assert [row["built"] for row in client.get(f"/api/v1/runs/{RUN}").json["counts"]] == [2]
 
 
 def test_base_of_a_search_without_the_model(client: FlaskClient, tmp_path: Path) -> None:
