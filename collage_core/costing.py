@@ -133,13 +133,18 @@ class Costing:
         known = {candidate: host_cost() for candidate in candidates if candidate.target == HOST_TARGET}
         self._tell(estimator.recall(placed), known, placed)
         self.lazy = LazyCosts(self.found.graph, candidates, estimator.sort_of, known, self._measured, self._places)
-        costed = self.lazy.run()
-        if not self.lazy.is_cut_off:
+        return self._settled(self.lazy)
+
+    def _settled(self, lazy: LazyCosts) -> list[CostedCandidate]:
+        """The rules' candidates, measured as far as they matter."""
+        costed = lazy.run()
+        if not lazy.is_cut_off:
             return costed
         self.least = self._solved(costed).final.total
         late = Cost.unknown("the time limit was over before it was measured")
         missing = sum(is_bound(item.cost) for item in costed)
-        self.emit(Note(f"the time limit was over: {missing} of {len(placed)} candidates have no known cost"))
+        placed = sum(item.target != HOST_TARGET for item in costed)
+        self.emit(Note(f"the time limit was over: {missing} of {placed} candidates have no known cost"))
         return [CostedCandidate(item.held, late) if is_bound(item.cost) else item for item in costed]
 
     def _measured(self, wanted: Sequence[CandidatePartition]) -> dict[CandidatePartition, Cost]:
@@ -204,7 +209,8 @@ class Costing:
     def surer(self, costed: list[CostedCandidate], planned: Planned) -> list[CostedCandidate] | None:
         """`costed` with what the plan rests on measured in further sittings; None where all of it was.
 
-        A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run.
+        A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run, and
+        then what was left out because of them may matter.
         """
         estimator = self.estimator
         if not self.options.is_measured or not isinstance(estimator, LazyEstimator):
@@ -218,8 +224,10 @@ class Costing:
         costs: dict[CandidatePartition, Cost] = {}
         with suppress(Cancelled):
             self._tell(estimator.again(asked), costs, asked)
-        if self.lazy is not None:
+        self._best = None  # It was the total of costs that are known better now.
+        if self.lazy is not None and not self.lazy.is_cut_off:
             self.lazy.learn(costs)
+            return self._settled(self.lazy)
         return self._renewed(costed, {estimator.sort_of(candidate): cost for candidate, cost in costs.items()}, estimator)
 
     def _renewed(self, costed: list[CostedCandidate], costs: Mapping[Hashable, Cost], estimator: LazyEstimator) -> list[CostedCandidate]:

@@ -105,10 +105,12 @@ class LazyCosts:
 
     def measured(self, costed: Costed, chosen: Iterable[int]) -> Costed | None:
         """`costed` with the estimates among `chosen` measured; None where there are none."""
-        wanted = [held for place in chosen if isinstance(held := costed[place].held, CandidatePartition) and self._is_open(held)]
-        if not wanted:
+        held = [(costed[place].held, costed[place].cost) for place in chosen]
+        wanted = [one for one, _ in held if isinstance(one, CandidatePartition) and self._is_open(one)]
+        if wanted:
+            self._measure(wanted)
+        elif not any(is_bound(cost) for _, cost in held):
             return None
-        self._measure(wanted)
         return [self._renewed(item) for item in costed]
 
     def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:

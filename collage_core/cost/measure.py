@@ -30,6 +30,7 @@ from .database import CostDatabase
 from .estimator import Known
 from .place import Here, Place, swept_bytes
 from .records import CostKey, Record
+from .sittings import FEWEST, sitting_count
 from .transition import TransitionModel
 from .transition_trial import TransitionMeter
 from .trial import TrialLimits, TrialRunner, TrialTask
@@ -174,7 +175,8 @@ class MeasureEstimator:
         """As `LazyEstimator.again`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
-        measured = {key: computation for key, computation in computations.items() if key in records}
+        # What sat often enough in an earlier run is known: a run that is started again measures nothing.
+        measured = {key: one for key, one in computations.items() if key in records and sitting_count(records[key]) < FEWEST}
         self._prepare(list(measured.values()), list(computations.values()))
 
         def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:

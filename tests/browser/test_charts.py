@@ -23,6 +23,7 @@ def charts(explorer: Explorer, open_page: OpenPage) -> Watched:
     watched.page.locator(".partitions button.row").first.click()
     watched.press("v")
     expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()
+    watched.press("k")
     watched.page.get_by_role("tab", name="Charts").click()
     watched.idle()
     return watched
