@@ -71,7 +71,7 @@ class Crew:
                 member.close()
                 return
             self._members[member] = thread
-        thread.start()
+            thread.start()  # Under the lock: who closes the crew waits for all threads, which must have begun.
 
     def submit(self, job: Job) -> Future[Any]:
         """Have `job` done. Its future raises `MemberLost`, or what the work raised."""
