@@ -100,19 +100,19 @@ class _Packages:
     def __init__(self) -> None:
         self._packages: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
 
-    def get(self, target: str, model: SubModel, threads: int) -> bytes | None:
-        return self._packages.get(self._key(target, model, threads))
-
-    def keep(self, target: str, model: SubModel, threads: int, package: bytes) -> None:
-        """Keep it, and let go of the oldest beyond `_KEPT_BYTES`."""
-        key = self._key(target, model, threads)
-        self._packages[key] = package
+    def built(self, toolchain: Toolchain, target: str, model: SubModel, threads: int) -> bytes:
+        """The package of `model`, kept until there are newer ones of `_KEPT_BYTES`. Raises as `build`."""
+        key = target, hashlib.blake2b(model.onnx).digest(), threads
+        if key not in self._packages:
+            package = toolchain.build(model, threads)
+            if not isinstance(package, bytes):
+                raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
+            self._packages[key] = package
         self._packages.move_to_end(key)
+        found = self._packages[key]
         while sum(map(len, self._packages.values())) > _KEPT_BYTES:
             self._packages.popitem(last=False)
-
-    def _key(self, target: str, model: SubModel, threads: int) -> tuple[str, bytes, int]:
-        return target, hashlib.blake2b(model.onnx).digest(), threads
+        return found
 
 
 _trial: _Trial | None = None
@@ -132,10 +132,7 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     """
     release()
     toolchain = get_toolchain(target)
-    package = _packages.get(target, model, threads) or toolchain.build(model, threads)
-    if not isinstance(package, bytes):
-        raise ToolchainError("build", f"it gave a {type(package).__name__} as a package, not bytes")
-    _packages.keep(target, model, threads, package)
+    package = _packages.built(toolchain, target, model, threads)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
