@@ -100,10 +100,12 @@ async function stop(id: string): Promise<void> {
 
 function open(): Promise<Socket> {
   opening ??= import("socket.io-client").then(({ io }) => {
-    const socket = io({ path: `${config.prefix}/socket.io`, transports: ["websocket", "polling"], reconnectionDelayMax: 2000 });
+    // A connection that breaks off before the server's first word is noticed by the timeout alone.
+    const path = `${config.prefix}/socket.io`;
+    const socket = io({ path, transports: ["websocket", "polling"], reconnectionDelayMax: 2000, timeout: 3000 });
     socket.on("connect", () => connected());
     socket.on("disconnect", () => disconnected());
-    socket.io.on("reconnect_attempt", () => disconnected());
+    socket.on("connect_error", () => disconnected());
     socket.on("batch", (batch: Batch, acknowledge: () => void) => {
       received(batch);
       acknowledge();

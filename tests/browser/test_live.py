@@ -242,6 +242,15 @@ def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Pa
     process.communicate()
 
 
+def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, run: str, open_page: OpenPage) -> None:
+    go(run, "go1")
+    page = open_page(live.address).page
+    page.route_web_socket(re.compile("socket.io"), lambda socket: socket.close())
+    page.goto(f"{live.address}?model={model}&run={run}")
+    expect(page.locator(".doing")).to_contain_text("1 of 4 known")
+    expect(page.get_by_text("Disconnected.", exact=True)).to_be_visible()
+
+
 def test_a_model_whose_file_has_changed_is_opened_anew(live: Live, tmp_path: Path, open_page: OpenPage) -> None:
     (path,) = write_model(tmp_path)
     model = live.post("models", {"path": str(path)})["id"]
