@@ -26,7 +26,7 @@ from .lazy import SHARE, LazyCosts, is_bound, is_settled
 from .options import Options
 from .pace import Pace
 from .planning import How, Planned, considered_event, host_cost, make_problem, searched
-from .record import CostedCandidate, search_candidates
+from .record import CostedCandidate, search_candidates, usable
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
 from .search import FEMTOSECONDS, Constraint, SearchProblem, Transition, parse_constraints, parse_objective, plan_total
 from .toolchains import DescribedToolchain
@@ -165,12 +165,12 @@ class Costing:
     def _tell_considered(self, planned: Planned) -> None:
         """Say what is the best plan as far as one can tell, and the least total that rests on measurements alone."""
         problem, chosen = planned.problem, planned.final.chosen
-        usable = [item for item in planned.costed if not item.cost.is_invalid]
+        possible = usable(planned.costed)
         whole = [(index,) for index, candidate in enumerate(problem.candidates) if len(candidate.inside) == problem.nodes]
-        settled = [plan for plan in (chosen, *whole) if all(is_settled(usable[index].cost) for index in plan)]
+        settled = [plan for plan in (chosen, *whole) if all(is_settled(possible[index].cost) for index in plan)]
         totals = [plan_total(problem, plan) for plan in settled]
         self._best = min([*totals, *([] if self._best is None else [self._best])], default=None)
-        self.emit(considered_event(planned, [is_settled(usable[index].cost) for index in chosen], self._best))
+        self.emit(considered_event(planned, [is_settled(possible[index].cost) for index in chosen], self._best))
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """What is searched where candidates cost what `costed` says."""

@@ -17,6 +17,7 @@ from .events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from .graph import DataflowGraph
 from .model import OnnxModel, default_accuracy, load_model
 from .options import Options
+from .plan import Plan
 from .rules import HOST_TARGET, CandidatePartition, Host, PartitionRule, Rejection, RejectionLog, find_candidates, gather_specs, tally
 from .samples import SAMPLES, resolve
 from .toolchains import DescribedToolchain, Toolchain, check_name_is_free, get, read_description
@@ -127,6 +128,12 @@ def _described(options: Options) -> dict[str, Toolchain]:
 def model_name(source: str | Path) -> str:
     """What the user calls the model: a sample's name, or the file's without its ending."""
     return str(source) if str(source) in SAMPLES else Path(source).stem
+
+
+def load_as_planned(plan: Plan, source: str | Path) -> OnnxModel:
+    """The model `source` with the shapes and the folding of `plan`; whether it is the plan's model is not asked here."""
+    shapes = {name: tuple(shape) for name, shape in plan.options.get("shapes", {}).items()}
+    return load_model(resolve(str(source)), shapes, plan.options.get("fold", True), model_name(source))
 
 
 def model_document(model: OnnxModel) -> dict[str, Any]:

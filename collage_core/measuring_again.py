@@ -13,16 +13,15 @@ from typing import Any
 
 from .cost import Cost, LazyEstimator, Measuring, make_estimator
 from .cost.records import machine_id
-from .errors import CollageError, InfeasibleError
+from .errors import CollageError
 from .events import CandidateCosted, Emit, Note
-from .finding import Phases, check_usable, model_name
+from .finding import Phases, check_usable, load_as_planned
 from .graph import IndexSet
-from .model import OnnxModel, load_model
-from .planning import How, alone
+from .model import OnnxModel
+from .planning import How, alone, greedy_plan, known_total_s
 from .record import CostedCandidate, RunRecord, search_candidates
 from .rules import HOST_TARGET, CandidatePartition, make_candidate
-from .samples import resolve
-from .search import FEMTOSECONDS, SearchProblem, solve
+from .search import SearchProblem
 from .toolchains import get, names
 
 
@@ -63,9 +62,7 @@ def _check_measurable(record: RunRecord, target: str) -> None:
 
 
 def _model_of(record: RunRecord, source: str | Path) -> OnnxModel:
-    options = record.plan.options
-    shapes = {name: tuple(shape) for name, shape in options.get("shapes", {}).items()}
-    model = load_model(resolve(str(source)), shapes, options.get("fold", True), model_name(source))
+    model = load_as_planned(record.plan, source)
     if model.hash != record.plan.model.hash:
         raise CollageError(f"the run is one of the model {record.plan.model.name!r}, and {str(source)!r} is another", "", "other_model")
     return model
@@ -129,10 +126,5 @@ def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]
 
 
 def _total_s(problem: SearchProblem, name: str, how: How) -> float | None:
-    try:
-        found = solve(problem, (), "greedy") if name == "greedy" else alone(problem, name, how)
-    except InfeasibleError:
-        return None
-    if found is None or any(problem.candidates[index].cost is None for index in found.chosen):
-        return None
-    return found.total / FEMTOSECONDS
+    found = greedy_plan(problem) if name == "greedy" else alone(problem, name, how)
+    return None if found is None else known_total_s(problem, found)

@@ -26,13 +26,15 @@ from .errors import AccuracyError, CollageError, InfeasibleError
 from .events import Emit, Note, ignore
 from .finding import Found, Phases, model_document
 from .measuring_again import measured_again
-from .model import OnnxModel, load_model
+from .model import OnnxModel
 from .options import Options
 from .plan import Plan, PlannedModel, PlannedTarget
 from .planning import (
     Planned,
     alone,
     by_priority,
+    greedy_plan,
+    known_total_s,
     merge_rounds,
     not_verified,
     placed_partitions,
@@ -45,8 +47,7 @@ from .planning import (
 )
 from .record import CostedCandidate, RunRecord
 from .rules import HOST_TARGET
-from .samples import resolve
-from .search import FEMTOSECONDS, SearchProblem, SearchResult, after, never, solve
+from .search import FEMTOSECONDS, SearchResult, after, never
 from .toolchains import get
 from .trace import trace
 from .trying import check_not_described, described_options, with_described
@@ -272,11 +273,11 @@ class Run:
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
         if result is None:
             return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
-        is_known = all(self.planned.problem.candidates[index].cost is not None for index in result.chosen)
-        if is_known or not self.is_over():
+        total_s = known_total_s(self.planned.problem, result)
+        if total_s is not None or not self.is_over():
             self.baseline_plans[name] = result.chosen
-        total_s = result.total / FEMTOSECONDS if is_known else None
-        return {"name": name, "total_s": total_s, "measured_s": None, "reason": "" if is_known else "some of its costs are not known"}
+        reason = "some of its costs are not known" if total_s is None else ""
+        return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
 
     def do_without_worst(self, error: float) -> bool:
         """Search again without the partition of the plan that errs most; False where none errs, or there is no plan without it."""
@@ -390,10 +391,9 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
     """
     from .building import build_and_verify
 
-    shapes = {name: tuple(shape) for name, shape in plan.options.get("shapes", {}).items()}
     phases = Phases(emit)
     with phases("load"):
-        model = load_model(resolve(str(source)), shapes, plan.options.get("fold", True), finding.model_name(source))
+        model = finding.load_as_planned(plan, source)
     if model.hash != plan.model.hash:
         raise CollageError(
             f"the plan is for the model {plan.model.name!r} ({plan.model.hash[:16]}), this is {model.name!r} ({model.hash[:16]})",
@@ -408,14 +408,6 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
         plan.write(out / "plan.json")
         check_accuracy(built.verify, plan.accuracy)
         return {**built.verify, "accuracy": plan.accuracy}
-
-
-def greedy_plan(problem: SearchProblem) -> SearchResult | None:
-    """The greedy plan, or None when it does not cover the model."""
-    try:
-        return solve(problem, (), "greedy")
-    except InfeasibleError:
-        return None
 
 
 def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:

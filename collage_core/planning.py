@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from .cost.cost import Cost
+from .errors import InfeasibleError
 from .events import Emit, PlanConsidered, PlanImproved, SearchProgress
 from .graph import DataflowGraph
 from .plan import PlacedPartition, PlacedTransition, Plan
@@ -31,6 +32,7 @@ from .search import (
     parse_objective,
     plan_transitions,
     regrets_within,
+    solve,
     solve_for,
 )
 from .toolchains import Toolchain
@@ -242,8 +244,25 @@ def alone(problem: SearchProblem, target: str, how: How) -> SearchResult | None:
     covered = {node for candidate in only.candidates for node in candidate.inside}
     if len(covered) < problem.nodes:
         return None
-    result = solve_for(only, how.objective, (), how.search, SearchRun(should_stop=how.should_stop))
+    try:
+        result = solve_for(only, how.objective, (), how.search, SearchRun(should_stop=how.should_stop))
+    except InfeasibleError:
+        return None
     return replace(result, chosen=tuple(indices[index] for index in result.chosen))
+
+
+def greedy_plan(problem: SearchProblem) -> SearchResult | None:
+    """The greedy plan, or None when it does not cover the model."""
+    try:
+        return solve(problem, (), "greedy")
+    except InfeasibleError:
+        return None
+
+
+def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
+    """What the plan takes, in seconds; None where a cost in it is not known."""
+    is_known = all(problem.candidates[index].cost is not None for index in result.chosen)
+    return result.total / FEMTOSECONDS if is_known else None
 
 
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .cost import Cost
 from .errors import InfeasibleError
 from .events import Emit, ignore
 from .plan import Plan
@@ -70,22 +69,11 @@ def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
     """The record, with the candidates that err by more than `accuracy` as invalid ones."""
     if accuracy is None or accuracy == record.plan.accuracy:
         return record
-    costed = [_judged(item, accuracy) for item in record.candidates]
+    costed = [CostedCandidate(item.held, item.cost.judged(accuracy)) for item in record.candidates]
     pairs = zip(record.problem.candidates, usable(record.candidates), strict=True)
-    kept = [candidate for candidate, item in pairs if not _errs(item, accuracy)]
+    kept = [candidate for candidate, item in pairs if not item.cost.judged(accuracy).is_invalid]
     problem = record.problem.with_candidates(kept)
     return replace(record, candidates=costed, problem=problem, plan=record.plan.model_copy(update={"accuracy": accuracy}))
-
-
-def _errs(item: CostedCandidate, accuracy: float) -> bool:
-    return item.cost.error is not None and item.cost.error > accuracy
-
-
-def _judged(item: CostedCandidate, accuracy: float) -> CostedCandidate:
-    if item.cost.is_invalid or not _errs(item, accuracy):
-        return item
-    reason = f"it errs by {item.cost.error:.2g} of the largest value, at most {accuracy:g} may be"
-    return CostedCandidate(item.held, replace(Cost.invalid("numerics", reason), error=item.cost.error))
 
 
 def untimed(record: RunRecord, accuracy: float | None) -> int:

@@ -5,7 +5,7 @@ Seeds: RFC 62 (0.81), "Util Datatypes", Appendix E; design, "Cost of a plan". Pl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -53,6 +53,13 @@ class Cost:
     @property
     def is_unknown(self) -> bool:
         return self.source == "unknown"
+
+    def judged(self, accuracy: float) -> Cost:
+        """Itself, or an invalid one where it errs by more than `accuracy`."""
+        if self.is_invalid or self.error is None or self.error <= accuracy:
+            return self
+        reason = f"it errs by {self.error:.2g} of the largest value, at most {accuracy:g} may be"
+        return replace(Cost.invalid("numerics", reason), error=self.error)
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

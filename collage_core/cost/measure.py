@@ -332,10 +332,7 @@ class MeasureEstimator:
 
     def _cost(self, record: Record, target: str) -> Cost:
         """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module."""
-        if not record.stage and record.error is not None and record.error > self._accuracy:
-            reason = f"it errs by {record.error:.2g} of the largest value, at most {self._accuracy:g} may be"
-            record = replace(record, stage="numerics", reason=reason)
-        cost = record.cost(self._percentile, "measured")
+        cost = record.cost(self._percentile, "measured").judged(self._accuracy)
         return cost if cost.seconds is None else replace(cost, seconds=cost.seconds + self._call_of(target))
 
     def _call_of(self, target: str) -> float:

@@ -86,14 +86,15 @@ class Record:
         if self.stage or not self.samples:
             return replace(Cost.invalid(self.stage or "run", self.reason), error=self.error)
         low, high = np.percentile(self.samples, (25, 75))
+        values = sitting_values(self, percentile)
         return Cost(
-            median(sitting_values(self, percentile)),
+            median(values),
             source,
             float(high - low) / 2,
             len(self.samples),
             stopped_early=self.stopped_early,
             error=self.error,
-            interval_s=half_interval_s(self, percentile),
+            interval_s=half_interval_s(values, self.samples, percentile),
         )
 
 

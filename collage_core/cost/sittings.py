@@ -43,18 +43,22 @@ def sitting_count(record: Record) -> int:
     return len(record.sittings) or bool(record.samples)
 
 
-def half_interval_s(record: Record, percentile: float) -> float:
+def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float) -> float:
     """By how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
 
     From the order of the sittings where there are enough, so no distribution is assumed; else from that of the samples,
     together with what is known of sittings in general.
+
+    Args:
+        values: Of each sitting (`sitting_values`), in seconds.
+        samples: Of all sittings, in seconds.
+        percentile: Of a sitting's samples, which `values` are.
     """
-    values = sitting_values(record, percentile)
     cost_s = median(values)
     if len(values) >= FEWEST:
         return _wider_half(values, 50.0, cost_s)
     between_s = _NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
-    return math.hypot(_wider_half(record.samples, percentile, cost_s), between_s)
+    return math.hypot(_wider_half(samples, percentile, cost_s), between_s)
 
 
 def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
@@ -66,8 +70,9 @@ def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
     count = sitting_count(record)
     if record.stage or record.stopped_early or count >= MOST:
         return True
-    enough_s = max(median(sitting_values(record, percentile)), (whole_s or 0.0) * OF_THE_WHOLE)
-    return count >= FEWEST and half_interval_s(record, percentile) <= SURE * enough_s
+    values = sitting_values(record, percentile)
+    enough_s = max(median(values), (whole_s or 0.0) * OF_THE_WHOLE)
+    return count >= FEWEST and half_interval_s(values, record.samples, percentile) <= SURE * enough_s
 
 
 def with_sitting(older: Record, newer: Record) -> Record:

@@ -32,6 +32,10 @@ def sat(*values: float) -> Record:
     return record
 
 
+def half_s(record: Record) -> float:
+    return half_interval_s(sitting_values(record, 50.0), record.samples, 50.0)
+
+
 def test_each_sitting_counts_as_much_however_many_samples_it_has() -> None:
     record = with_sitting(with_sitting(Record(samples=(5.0,) * 100), Record(samples=(1.0,))), Record(samples=(1.0, 2.0, 3.0)))
     assert record.sittings == (100, 1, 3)
@@ -43,17 +47,17 @@ def test_each_sitting_counts_as_much_however_many_samples_it_has() -> None:
 
 
 def test_one_sitting_is_off_by_what_sittings_in_general_differ() -> None:
-    assert half_interval_s(Record(samples=(1.0,) * 200), 50.0) == pytest.approx(1.96 * BETWEEN)
-    assert half_interval_s(sat(1.0, 1.0, 1.0, 1.0), 50.0) == pytest.approx(1.96 * BETWEEN / 2)
+    assert half_s(Record(samples=(1.0,) * 200)) == pytest.approx(1.96 * BETWEEN)
+    assert half_s(sat(1.0, 1.0, 1.0, 1.0)) == pytest.approx(1.96 * BETWEEN / 2)
 
 
 def test_few_samples_are_off_by_as_much_as_they_reach() -> None:
-    assert half_interval_s(Record(samples=(1.0, 1.0, 3.0)), 50.0) > 2.0
+    assert half_s(Record(samples=(1.0, 1.0, 3.0))) > 2.0
 
 
 def test_enough_sittings_speak_for_themselves() -> None:
-    assert half_interval_s(sat(*[1.0] * FEWEST), 50.0) == 0.0
-    assert half_interval_s(sat(1.0, 1.1, 1.2, 1.3, 2.0), 50.0) == pytest.approx(0.8)
+    assert half_s(sat(*[1.0] * FEWEST)) == 0.0
+    assert half_s(sat(1.0, 1.1, 1.2, 1.3, 2.0)) == pytest.approx(0.8)
 
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
@@ -67,13 +71,13 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     held = 0
     for _ in range(1000):
         record = sat(*(value() for _ in range(MOST)))
-        held += abs(record.cost(50.0, "measured").seconds - truth) <= half_interval_s(record, 50.0)  # type: ignore[operator]
+        held += abs(record.cost(50.0, "measured").seconds - truth) <= half_s(record)  # type: ignore[operator]
     assert held >= 940
 
 
 def test_sure_is_what_matters_no_more() -> None:
     wide = sat(1.0, 1.0, 1.05, 1.1, 1.1)
-    assert half_interval_s(wide, 50.0) > SURE
+    assert half_s(wide) > SURE
     assert not is_sure(wide, 50.0, None)
     assert is_sure(wide, 50.0, whole_s=100.0), "a small part of the plan"
     assert not is_sure(sat(1.0, 1.0, 1.0, 1.0), 50.0, whole_s=100.0), "too few"

@@ -14,7 +14,7 @@ from collage_core.events import Event, Note
 from collage_core.graph import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline import partition, search_again
-from collage_core.planning import How, Planned, by_priority, make_problem, regret_seconds, search_first
+from collage_core.planning import How, Planned, alone, by_priority, greedy_plan, known_total_s, make_problem, regret_seconds, search_first
 from collage_core.record import CostedCandidate
 from collage_core.rules import make_candidate
 from collage_core.search import SearchProblem, SearchResult, parse_objective
@@ -72,6 +72,21 @@ def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_sa
     assert targets_of(planned.problem, planned.final) == ["a", "a", "b"]
     assert by_priority(planned) == "the costs of 1 of 3 partitions are not known (relu): there the order a, b decided"
     assert by_priority(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
+
+
+def test_a_target_alone_must_cover_each_node_once() -> None:
+    overlapping = [CostedCandidate(make_candidate(CHAIN, "a", IndexSet(nodes), "test"), Cost(1.0, "mock")) for nodes in ((0, 1), (1, 2))]
+    problem = make_problem(CHAIN, overlapping, {}, {})
+    assert alone(problem, "a", How()) is None
+    assert greedy_plan(problem) is None
+    assert alone(problem_of({("a", 0): 1.0, ("a", 1): 1.0}).problem, "a", How()) is None
+
+
+def test_a_total_is_known_where_each_cost_in_it_is() -> None:
+    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): None}))
+    assert known_total_s(planned.problem, planned.final) is None
+    planned = searched(problem_of({("a", 0): 1.0, ("a", 1): 2.0, ("b", 2): 0.5}))
+    assert known_total_s(planned.problem, planned.final) == 3.5
 
 
 def test_regrets_come_with_the_plan_only_where_it_is_known_to_be_the_fastest() -> None:
