@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from .cost import Cost
@@ -96,9 +97,29 @@ def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint]
 
 
 def noise_s(planned: Planned) -> float:
-    """By how much, in seconds, the plan's total may be off (95 %): what is nearer cannot be told apart."""
-    errors = _errors(planned)
-    return _SURE * math.sqrt(sum(errors[index] ** 2 for index in planned.final.chosen))
+    """By how much, in seconds, the plan's total may be off (95 %), as far as costs say: what is nearer cannot be told apart."""
+    errors, sorts = _errors(planned), _sorts(planned)
+    return _SURE * together_s((sorts[index], errors[index]) for index in planned.final.chosen)
+
+
+def total_interval_s(planned: Planned) -> float | None:
+    """Half of the 95 % interval of the plan's total, hand-overs left out; None where a cost in it does not say how sure it is."""
+    possible = usable(planned.costed)
+    costs = [possible[index].cost for index in planned.final.chosen]
+    if any(cost.source != "host" and cost.interval_s is None and (cost.spread_s is None or cost.samples < 2) for cost in costs):
+        return None
+    return noise_s(planned)
+
+
+def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
+    """By how much a sum may be off, of whose parts each may be off by so many seconds.
+
+    Parts of one sort are one measurement, and off by one amount; others know nothing of each other.
+    """
+    alike: dict[Hashable, float] = defaultdict(float)
+    for sort, off_s in parts:
+        alike[sort] += off_s
+    return math.hypot(*alike.values())
 
 
 class _Others:
@@ -132,7 +153,7 @@ def _errors(planned: Planned) -> list[float]:
     return [standard_error_s(item.cost) for item in usable(planned.costed)]
 
 
-def _sorts(planned: Planned) -> list[object]:
+def _sorts(planned: Planned) -> list[Hashable]:
     """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
     held = [item.held for item in usable(planned.costed)]
     return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]

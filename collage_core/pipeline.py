@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import finding
-from .certainty import by_priority_within_noise, noise_s, stability
+from .certainty import by_priority_within_noise, noise_s, stability, total_interval_s
 from .cost import Cost
 from .cost.function import CostFunction
 from .costing import Costing
@@ -220,6 +220,7 @@ class Run:
             machine=self.costing.machine,
             accuracy=self.found.accuracy(),
             total_s=self.planned.final.total / FEMTOSECONDS,
+            total_interval_s=total_interval_s(self.planned),
             partitions=placed_partitions(self.found.graph, self.planned, self.stability, self.preferred),
             transitions=placed_transitions(self.planned),
         )

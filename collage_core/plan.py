@@ -27,6 +27,7 @@ class PlacedPartition(_Part):
     Attributes:
         cost_s: Seconds; None where the cost is unknown.
         spread_s: Half the inter-quartile range of the samples, in seconds.
+        interval_s: As `Cost.interval_s`.
         source: As `Cost.source`.
         decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
         stability: Share of resamplings of the costs under which it stays chosen; None where costs have no samples, and after a
@@ -40,10 +41,16 @@ class PlacedPartition(_Part):
     ops: tuple[str, ...]
     cost_s: float | None = Field(ge=0, allow_inf_nan=False)
     spread_s: float | None = None
+    interval_s: float | None = None
     samples: int = 0
     source: str
     decided_by: str = "cost"
     stability: float | None = None
+
+    @property
+    def uncertainty_s(self) -> float | None:
+        """By how much `cost_s` may be off; a cost that was recorded without an interval has the spread of its samples."""
+        return self.spread_s if self.interval_s is None else self.interval_s
 
 
 class PlacedTransition(_Part):
@@ -79,6 +86,7 @@ class Plan(_Part):
         partitions: In the order of their first nodes.
         machine: Where the costs were measured; empty for mock costs and estimates.
         accuracy: Largest relative error that the assembled plan may have.
+        total_interval_s: By how much `total_s` may be off either way, half of a 95 % interval; None where a cost in it does not say.
         options: As given, for the record: costs, search, depths, threads, folding, shapes.
     """
 
@@ -90,6 +98,7 @@ class Plan(_Part):
     machine: str = ""
     accuracy: float = Field(gt=0, default=1e-3)
     total_s: float = Field(ge=0, allow_inf_nan=False)
+    total_interval_s: float | None = None
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
 

@@ -196,6 +196,7 @@ def placed_partitions(
                 ops=tuple(graph.nodes[node].op for node in nodes),
                 cost_s=item.cost.seconds,
                 spread_s=item.cost.spread_s,
+                interval_s=item.cost.interval_s,
                 samples=item.cost.samples,
                 source=item.cost.source,
                 decided_by="priority" if item.id in preferred or candidate.is_unknown else "cost",
@@ -315,4 +316,4 @@ def not_verified(accuracy: float) -> dict[str, Any]:
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The `plan` part of the `partition` document."""
     data = plan.to_json()
-    return {key: data[key] for key in ("total_s", "partitions", "transitions")}
+    return {key: data[key] for key in ("total_s", "total_interval_s", "partitions", "transitions")}

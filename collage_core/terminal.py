@@ -24,6 +24,7 @@ from .events import (
     SearchProgress,
     Verified,
 )
+from .plan import PlacedPartition
 
 PHRASES = {
     "load": "loading the model",
@@ -122,18 +123,19 @@ def show_plan(document: dict[str, Any]) -> None:
     """The result of `collage partition`, for people, on standard output."""
     console = Console(highlight=False, file=sys.stdout)
     table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
-    for part in document["plan"]["partitions"]:
-        ops = "+".join(part["ops"])
+    for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
+        ops = "+".join(part.ops)
         label = ops if len(ops) <= 60 else ops[:57] + "…"
-        spread = milliseconds(part["spread_s"]) if part["spread_s"] is not None else ""
-        table.add_row(part["target"], str(len(part["nodes"])), label, milliseconds(part["cost_s"]), spread, part["source"])
+        off = "" if part.uncertainty_s is None else milliseconds(part.uncertainty_s)
+        table.add_row(part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source)
     console.print(table)
     search, plan, verify = document["search"], document["plan"], document["verify"]
     proven = "optimal" if search["optimal"] else f"not proven; no plan is below {milliseconds(search['lower_bound_s'])}"
     unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
-    console.print(f"total {milliseconds(plan['total_s'])} in {len(plan['partitions'])} partitions ({proven})")
+    off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
+    console.print(f"total {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
     for row in document["baselines"]:
         why = f"  ({row['reason']})" if row["reason"] else ""
         console.print(

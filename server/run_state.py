@@ -240,7 +240,7 @@ def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
         PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
         for change in plan.get("transitions") or []
     ]
-    return PlanInfo(plan["total_s"], partitions, transitions)
+    return PlanInfo(plan["total_s"], partitions, transitions, plan.get("total_interval_s"))
 
 
 _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)

@@ -239,4 +239,5 @@ def _considered(data: dict[str, Any]) -> ConsideredPlan:
 
 def _plan(data: dict[str, Any]) -> PlanInfo:
     partitions = [PlanPartition(**partition) for partition in data["partitions"]]
-    return PlanInfo(data["total_s"], partitions, [PlanTransition(**transition) for transition in data["transitions"]])
+    transitions = [PlanTransition(**transition) for transition in data["transitions"]]
+    return PlanInfo(data["total_s"], partitions, transitions, data.get("total_interval_s"))

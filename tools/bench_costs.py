@@ -13,13 +13,13 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import collage_core
+from collage_core.certainty import together_s
 from collage_core.cost import Cost
 from collage_core.cost.database import CostDatabase
 from collage_core.cost.measure import MeasureEstimator
@@ -191,11 +191,8 @@ def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path
 
 
 def interval_s(parts: Sequence[CandidatePartition], costs: Sequence[Cost]) -> float:
-    """By how much the sum of the costs may be off: what is one computation is off by one amount."""
-    alike: dict[tuple[str, int], float] = defaultdict(float)
-    for part, cost in zip(parts, costs, strict=True):
-        alike[sort_of(part)] += cost.interval_s or 0.0
-    return math.hypot(*alike.values())
+    """By how much the sum of the costs may be off."""
+    return together_s((sort_of(part), cost.interval_s or 0.0) for part, cost in zip(parts, costs, strict=True))
 
 
 def plan_in_parts(model: str, folder: Path) -> RunRecord:

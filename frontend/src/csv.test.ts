@@ -16,12 +16,12 @@ test("a negative number stays a number", () => {
 
 test("the table of costs has a line for each candidate, in seconds, with its nodes by name", () => {
   const rows = [
-    row("x1", "tvm", [0, 1, 3, 3], { chosen: true, regret_s: 0, times: 2, cost: cost({ seconds: 0.25, spread_s: 0.01 }) }),
+    row("x1", "tvm", [0, 1, 3, 3], { chosen: true, regret_s: 0, times: 2, cost: cost({ seconds: 0.25, interval_s: 0.02, spread_s: 0.01 }) }),
     row("x2", "openvino", [2, 2], { in_no_plan: true, cost: invalid("build", 'it says "no", twice') }),
   ];
   const lines = costsCsv(rows, nodesOf("Conv", "Relu", "Gemm", "Add")).split("\r\n");
-  expect(lines[0]).toBe("target,operators,nodes,count,times,cost_s,spread_s,samples,source,regret_s,in_no_plan,chosen,stage,reason,rule,id");
-  expect(lines[1]).toBe("tvm,Conv+Relu+Add,conv0;relu1;add3,3,2,0.25,0.01,20,measured,0,false,true,,,tvm.rule,x1");
-  expect(lines[2]).toBe('openvino,Gemm,gemm2,1,1,,,0,invalid,,true,false,build,"it says ""no"", twice",openvino.rule,x2');
+  expect(lines[0]).toBe("target,operators,nodes,count,times,cost_s,interval_s,spread_s,samples,source,regret_s,in_no_plan,chosen,stage,reason,rule,id");
+  expect(lines[1]).toBe("tvm,Conv+Relu+Add,conv0;relu1;add3,3,2,0.25,0.02,0.01,20,measured,0,false,true,,,tvm.rule,x1");
+  expect(lines[2]).toBe('openvino,Gemm,gemm2,1,1,,,,0,invalid,,true,false,build,"it says ""no"", twice",openvino.rule,x2');
   expect(lines.slice(3)).toEqual([""]);
 });

@@ -20,7 +20,7 @@ function cell(value: Cell): string {
 }
 
 const HEADER = [
-  "target", "operators", "nodes", "count", "times", "cost_s", "spread_s", "samples", "source", "regret_s", "in_no_plan", "chosen", "stage", "reason", "rule", "id",
+  "target", "operators", "nodes", "count", "times", "cost_s", "interval_s", "spread_s", "samples", "source", "regret_s", "in_no_plan", "chosen", "stage", "reason", "rule", "id",
 ] as const;
 
 /** The table of costs: one line a candidate, in the order given; costs in seconds. */
@@ -29,8 +29,8 @@ export function costsCsv(rows: readonly CostedRow[], nodes: readonly NodeJson[])
     const inside = nodesIn(row.spans);
     const ops = inside.map((node) => nodes[node]?.op ?? "").join("+");
     const names = inside.map((node) => nodes[node]?.name ?? String(node)).join(";");
-    const { seconds, spread_s, samples, source, stage, reason } = row.cost;
-    return [row.target, ops, names, inside.length, row.times, seconds, spread_s, samples, source, row.regret_s, row.in_no_plan, row.chosen, stage, reason, row.rule, row.id];
+    const { seconds, interval_s, spread_s, samples, source, stage, reason } = row.cost;
+    return [row.target, ops, names, inside.length, row.times, seconds, interval_s, spread_s, samples, source, row.regret_s, row.in_no_plan, row.chosen, stage, reason, row.rule, row.id];
   });
   return csv(HEADER, lines);
 }

@@ -9,12 +9,12 @@ type Names = readonly Pick<NodeJson, "name" | "op">[];
 
 /** A line a partition, in the order given; then one for each tensor that changes hands. */
 export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanInfo, nodes: Names): string {
-  const header = ["target", "operators", "nodes", "count", "cost_s", "spread_s", "share_of_total", "samples", "source", "stability", "id"];
+  const header = ["target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_total", "samples", "source", "stability", "id"];
   const share = (costS: number | null): number | null => (costS === null || plan.total_s <= 0 ? null : costS / plan.total_s);
   const lines = partitions.map((one): Cell[] => [
-    one.target, opsOf(one.nodes, nodes), namesOf(one.nodes, nodes), one.nodes.length, one.cost_s, one.spread_s, share(one.cost_s), one.samples, one.source, one.stability, one.id,
+    one.target, opsOf(one.nodes, nodes), namesOf(one.nodes, nodes), one.nodes.length, one.cost_s, one.interval_s, one.spread_s, share(one.cost_s), one.samples, one.source, one.stability, one.id,
   ]);
-  const moves = plan.transitions.map((one): Cell[] => [`${one.source} to ${one.target}`, "hand over", one.tensor, null, one.cost_s, null, share(one.cost_s), null, null, null, null]);
+  const moves = plan.transitions.map((one): Cell[] => [`${one.source} to ${one.target}`, "hand over", one.tensor, null, one.cost_s, null, null, share(one.cost_s), null, null, null, null]);
   return csv(header, [...lines, ...moves]);
 }
 

@@ -24,11 +24,11 @@ test("a change is in one unit, that of the new value", () => {
   expect(format.change(0.0012, 84e-6)).toBe("1,200 → 84.0 µs");
 });
 
-test("a spread is a share of the cost, and none where there is none", () => {
-  expect(format.spread(0.01, 0.0002)).toBe("±2 %");
-  expect(format.spread(0.01, 0.00001)).toBe("±<1 %");
-  expect(format.spread(0.01, null)).toBe("");
-  expect(format.spread(null, 0.1)).toBe("");
+test("by how much a cost may be off is a share of it, and nothing where that is not known", () => {
+  expect(format.plusMinus(0.01, 0.0002)).toBe("±2 %");
+  expect(format.plusMinus(0.01, 0.00001)).toBe("±<1 %");
+  expect(format.plusMinus(0.01, null)).toBe("");
+  expect(format.plusMinus(null, 0.1)).toBe("");
 });
 
 test("shapes, sizes, errors and counts", () => {

@@ -60,10 +60,10 @@ function significant(value: number): string {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Half the quartile distance as a share of the cost: "±2 %". Empty where there is none. */
-export function spread(seconds: number | null, spreadS: number | null): string {
-  if (seconds === null || spreadS === null || seconds <= 0) return "";
-  const percent = (100 * spreadS) / seconds;
+/** By how much a cost may be off, as a share of it: "±2 %". Empty where nothing is known of that. */
+export function plusMinus(seconds: number | null, offS: number | null): string {
+  if (seconds === null || offS === null || seconds <= 0) return "";
+  const percent = (100 * offS) / seconds;
   if (percent === 0) return "±0 %";
   return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
 }

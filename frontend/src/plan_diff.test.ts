@@ -3,7 +3,7 @@ import { partition, runSnapshot } from "../test/runs";
 import { headline, isRecorded, planChange, shares } from "./plan_diff";
 
 describe("a change of the plan", () => {
-  const before = { total_s: 3e-3, partitions: [partition("tvm", [0, 1]), partition("openvino", [2])], transitions: [] };
+  const before = { total_s: 3e-3, partitions: [partition("tvm", [0, 1]), partition("openvino", [2])], transitions: [], total_interval_s: null };
   test("counts the partitions that were not there before", () => {
     const after = { ...before, total_s: 3.4e-3, partitions: [partition("tvm", [0]), partition("tvm", [1]), partition("openvino", [2])] };
     expect(planChange(before, after).differenceS).toBeCloseTo(4e-4);

@@ -576,6 +576,7 @@ export interface PlanPartition {
   samples: number;
   source: string;
   stability: number | null;
+  interval_s: number | null;
 }
 
 /** A tensor that changes hands; `source` and `target` are names of targets or `host`. */
@@ -587,11 +588,12 @@ export interface PlanTransition {
   cost_s: number;
 }
 
-/** The best plan so far, or the final one. */
+/** The best plan so far, or the final one; `total_interval_s` as `Plan.total_interval_s`. */
 export interface PlanInfo {
   total_s: number;
   partitions: PlanPartition[];
   transitions: PlanTransition[];
+  total_interval_s: number | null;
 }
 
 /** A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason. */

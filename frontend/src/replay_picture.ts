@@ -47,7 +47,7 @@ function partitionOf(known: TraceFacts, candidate: TraceCandidate): PlanPartitio
   const { number, target, spans, cost_s, source } = candidate;
   const kept = all.get(number);
   if (kept) return kept;
-  const one = { id: `trace:${number}`, target, nodes: nodesIn(spans), names: [], ops: [], cost_s, spread_s: null, samples: 0, source, stability: null };
+  const one = { id: `trace:${number}`, target, nodes: nodesIn(spans), names: [], ops: [], cost_s, spread_s: null, interval_s: null, samples: 0, source, stability: null };
   if (all.size >= KEPT) all.clear();
   all.set(number, one);
   return one;

@@ -66,7 +66,7 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes } };
     }
     case "PlanImproved":
-      return { best_s: event.total_s, plan: { total_s: event.total_s, partitions: event.partitions.map(uncosted), transitions: [] } };
+      return { best_s: event.total_s, plan: { total_s: event.total_s, partitions: event.partitions.map(uncosted), transitions: [], total_interval_s: null } };
     case "BaselineMeasured": {
       const { type, ...baseline } = event;
       void type;
@@ -121,5 +121,5 @@ function counted(run: RunSnapshot, target: string, change: (counts: TargetCounts
 
 function uncosted([target, nodes]: [string, number[]]): PlanPartition {
   const id = `${target}:${nodes.join()}`;
-  return { id, target, nodes, names: [], ops: [], cost_s: null, spread_s: null, samples: 0, source: "", stability: null };
+  return { id, target, nodes, names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source: "", stability: null };
 }

@@ -30,7 +30,7 @@ export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stan
 
 function part(id: string, target: string, spans: readonly number[], isKnown: boolean): PlanPartition {
   const source = isKnown ? "" : "estimate";
-  return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, samples: 0, source, stability: null };
+  return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source, stability: null };
 }
 
 const NOTHING: ReadonlySet<string> = new Set();

@@ -1,6 +1,7 @@
 // What the panel "Why" says of a node: its candidates by target, best first, and one sentence for the choice. Pure.
 
-import { duration, spread } from "./format";
+import { duration, plusMinus } from "./format";
+import { uncertaintyS } from "./overlays/certainty";
 import type { NodeCandidate, NodeCandidates, NodeRejection } from "./protocol";
 
 export interface TargetGroup {
@@ -55,8 +56,8 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
 export function sentence(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
-  const { seconds, spread_s: spreadS, samples, source } = chosen.cost;
-  const lines = [`${chosen.target} runs it in ${seconds === null ? "a time that is not known" : [duration(seconds), spread(seconds, spreadS)].filter(Boolean).join(" ")}`];
+  const { seconds, samples, source } = chosen.cost;
+  const lines = [`${chosen.target} runs it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, uncertaintyS(chosen.cost))].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
@@ -65,8 +66,8 @@ export function sentence(data: NodeCandidates): string[] {
   const needed = rival && threshold(rival);
   if (rival && needed !== undefined && rival.cost.seconds !== null) {
     const isEstimate = rival.cost.source === "estimate";
-    const isClose = !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.spread_s ?? 0) + (rival.cost.spread_s ?? 0);
-    if (isClose) lines.push(`${rival.target} is too close to call: the difference is within the spread`);
+    const isClose = !isEstimate && (rival.regret_s ?? 0) <= (uncertaintyS(chosen.cost) ?? 0) + (uncertaintyS(rival.cost) ?? 0);
+    if (isClose) lines.push(`${rival.target} is too close to call: the difference is within what measuring can tell`);
     else if (needed > 0) lines.push(`${rival.target} would win here below ${duration(needed)}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds)}`);
     else lines.push(`${rival.target} would not win here even if it took no time`);
   }

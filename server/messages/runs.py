@@ -111,6 +111,7 @@ class PlanPartition:
     samples: int
     source: str
     stability: float | None
+    interval_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,12 @@ class PlanTransition:
 
 @dataclass(frozen=True)
 class PlanInfo:
-    """The best plan so far, or the final one."""
+    """The best plan so far, or the final one; `total_interval_s` as `Plan.total_interval_s`."""
 
     total_s: float
     partitions: list[PlanPartition]
     transitions: list[PlanTransition]
+    total_interval_s: float | None = None
 
 
 @dataclass(frozen=True)

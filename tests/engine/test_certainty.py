@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from collage_core.certainty import by_priority_within_noise, noise_s, stability, standard_error_s
+from collage_core.certainty import by_priority_within_noise, noise_s, stability, standard_error_s, together_s, total_interval_s
 from collage_core.cost import Cost
 from collage_core.graph import IndexSet
 from collage_core.planning import How, Planned, make_problem, search_first
@@ -69,6 +71,21 @@ def test_nothing_is_said_of_costs_without_samples() -> None:
     mock = planned({("first", node): Cost(1.0, "mock") for node in range(3)})
     assert stability(mock, (), How()) == {}
     assert by_priority_within_noise(mock, (), How(), None) is mock
+
+
+def test_what_is_one_measurement_is_off_by_one_amount() -> None:
+    assert together_s([("a", 3.0), ("b", 4.0)]) == 5.0
+    assert together_s([("a", 1.5), ("b", 4.0), ("a", 1.5)]) == 5.0
+    assert together_s([]) == 0.0
+
+
+def test_a_total_says_how_sure_it_is_only_where_all_its_parts_do() -> None:
+    assert total_interval_s(planned(SURE)) == pytest.approx(noise_s(planned(SURE)))
+    mixed = {("first", 0): measured(1.0, 0.1), ("first", 1): Cost(1.0, "estimate"), ("first", 2): Cost(0.0, "host")}
+    assert total_interval_s(planned(mixed)) is None
+    stated = replace(Cost(1.0, "measured"), interval_s=0.5)
+    both = planned({("first", 0): stated, ("first", 1): stated, ("first", 2): Cost(0.0, "host")})
+    assert total_interval_s(both) == pytest.approx(math.hypot(0.5, 0.5))
 
 
 def test_priority_decides_what_measuring_cannot() -> None:

@@ -1,6 +1,6 @@
 // The rows of the table of costs: what each says, which of them a filter keeps, in which order they stand. Pure.
 
-import { relativeSpread } from "../overlays/certainty";
+import { uncertainty } from "../overlays/certainty";
 import type { CostedRow, NodeJson } from "../protocol";
 import { isThrough } from "../rules/tree";
 import { reorderedBy, sorted, type Order as OrderBy, type SortKey } from "../sorting";
@@ -93,7 +93,7 @@ const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Sor
   nodes: (row) => sizeOf(row.spans),
   times: (row) => row.times,
   cost: (row) => row.cost.seconds,
-  spread: ({ cost }) => relativeSpread(cost.seconds, cost.spread_s, cost.samples),
+  spread: ({ cost }) => uncertainty(cost.seconds, cost),
   samples: (row) => row.cost.samples,
   source: (row) => row.cost.source,
   regret: (row) => (row.in_no_plan ? Infinity : row.regret_s),

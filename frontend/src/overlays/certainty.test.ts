@@ -4,14 +4,16 @@ import { doubtOf } from "./certainty";
 
 const base = { ...partition("tvm", [0], 1e-3), stability: null };
 
-test("stability goes before spread", () => {
+test("stability goes before the interval", () => {
   expect(doubtOf({ ...base, stability: 1 })).toEqual({ basis: "stability", value: 0, isGuess: false });
   expect(doubtOf({ ...base, stability: 0.75 }).value).toBeCloseTo(0.5);
   expect(doubtOf({ ...base, stability: 0.2 }).value).toBe(1);
 });
 
-test("without stability the relative spread says it; one sample says nothing", () => {
-  expect(doubtOf({ ...base, spread_s: 5e-5 })).toMatchObject({ basis: "spread", isGuess: false });
+test("without stability the interval says it, and for a cost without one the spread; one sample says nothing", () => {
+  expect(doubtOf({ ...base, interval_s: 1e-4, spread_s: 5e-5 }).value).toBeCloseTo(0.4);
+  expect(doubtOf({ ...base, interval_s: 1e-4, samples: 1 }).value).toBeCloseTo(0.4);
+  expect(doubtOf({ ...base, spread_s: 5e-5 })).toMatchObject({ basis: "interval", isGuess: false });
   expect(doubtOf({ ...base, spread_s: 5e-5 }).value).toBeCloseTo(0.2);
   expect(doubtOf({ ...base, spread_s: 9e-4 }).value).toBe(1);
   expect(doubtOf({ ...base, spread_s: 0, samples: 1 })).toEqual({ basis: "nothing", value: null, isGuess: false });

@@ -1,12 +1,15 @@
-// How sure a partition of the plan is: by its stability, else by its relative spread; what was not measured is marked. Pure.
+// How sure a partition of the plan is: by its stability, else by how much its cost may be off; what was not measured is marked. Pure.
 
-import type { PlanPartition } from "../protocol";
+import type { Cost, PlanPartition } from "../protocol";
 
-/** Chosen in half of the resamplings or fewer, or a spread of a quarter of the cost or more: as unsure as it is shown. */
+/** Chosen in half of the resamplings or fewer, or off by a quarter of the cost or more: as unsure as it is shown. */
 export const LEAST_STABILITY = 0.5;
-export const WIDEST_SPREAD = 0.25;
+export const WIDEST = 0.25;
 
-export type Basis = "stability" | "spread" | "nothing";
+/** What "±" says, in words. */
+export const UNCERTAIN = "By how much the cost may be off: half of its 95 % interval over several sittings; where it was recorded without one, half the distance of its samples' quartiles.";
+
+export type Basis = "stability" | "interval" | "nothing";
 
 export interface Doubt {
   basis: Basis;
@@ -23,17 +26,26 @@ export function isGuess(partition: Pick<PlanPartition, "source" | "cost_s">): bo
   return partition.cost_s === null || !SOLID.has(partition.source);
 }
 
-/** Half the quartile distance as a share of the cost; null where there is none: one sample says nothing of it. */
-export function relativeSpread(seconds: number | null, spreadS: number | null, samples: number): number | null {
-  return seconds === null || seconds <= 0 || spreadS === null || samples < 2 ? null : spreadS / seconds;
+/**
+ * By how much a cost may be off either way, in seconds: half of its 95 % interval; where it was recorded without one, half the
+ * distance of its samples' quartiles; null where nothing says it, as with one sample.
+ */
+export function uncertaintyS(cost: Pick<Cost, "interval_s" | "spread_s" | "samples">): number | null {
+  return cost.interval_s ?? (cost.samples < 2 ? null : cost.spread_s);
+}
+
+/** The same as a share of the cost. */
+export function uncertainty(seconds: number | null, cost: Pick<Cost, "interval_s" | "spread_s" | "samples">): number | null {
+  const off = uncertaintyS(cost);
+  return seconds === null || seconds <= 0 || off === null ? null : off / seconds;
 }
 
 /** How sure a partition is. */
 export function doubtOf(partition: PlanPartition): Doubt {
   const guess = isGuess(partition);
   if (partition.stability !== null) return { basis: "stability", value: share((1 - partition.stability) / (1 - LEAST_STABILITY)), isGuess: guess };
-  const spread = relativeSpread(partition.cost_s, partition.spread_s, partition.samples);
-  if (!guess && spread !== null) return { basis: "spread", value: share(spread / WIDEST_SPREAD), isGuess: false };
+  const off = uncertainty(partition.cost_s, partition);
+  if (!guess && off !== null) return { basis: "interval", value: share(off / WIDEST), isGuess: false };
   return { basis: "nothing", value: partition.source === "host" ? 0 : null, isGuess: guess };
 }
 

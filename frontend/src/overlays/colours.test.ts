@@ -55,8 +55,8 @@ test("coverage tells apart: runs it, could take it, could not, and the host's", 
 
 test("difference paints what changed hands in the new target's colour, what is cut otherwise paler, and nothing else", () => {
   const same = partition("openvino", [3]);
-  const plan = { total_s: 1, partitions: [TVM, partition("tvm", [2]), same], transitions: [] };
-  const against = { total_s: 1, partitions: [partition("openvino", [0, 1]), partition("tvm", [2]), same], transitions: [] };
+  const plan = { total_s: 1, partitions: [TVM, partition("tvm", [2]), same], transitions: [], total_interval_s: null };
+  const against = { total_s: 1, partitions: [partition("openvino", [0, 1]), partition("tvm", [2]), same], transitions: [], total_interval_s: null };
   const difference = differenceOf(plan, against);
   expect(paint({ overlay: "difference", difference }, 0)?.fill).toBe("#aa0066");
   expect(paint({ overlay: "difference", difference }, 3, same)).toBeNull();

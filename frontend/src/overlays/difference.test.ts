@@ -4,7 +4,7 @@ import type { PlanInfo, PlanPartition } from "../protocol";
 import { changeOf, differenceOf, isChange } from "./difference";
 
 function plan(...partitions: PlanPartition[]): PlanInfo {
-  return { total_s: partitions.reduce((sum, one) => sum + (one.cost_s ?? 0), 0), partitions, transitions: [] };
+  return { total_s: partitions.reduce((sum, one) => sum + (one.cost_s ?? 0), 0), partitions, transitions: [], total_interval_s: null };
 }
 
 describe("two plans of one model", () => {

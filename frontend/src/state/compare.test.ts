@@ -14,9 +14,9 @@ test("without a choice a plan is compared with the best single target that it is
   const baselines = [baseline("tvm", 2e-3), baseline("openvino", 5e-3), baseline("onnxruntime", null), baseline("greedy", 1e-3)];
   keptRun.value = runSnapshot({ state: "done", baselines });
   expect(againstRef.value).toBe("baseline:tvm");
-  keptRun.value = runSnapshot({ state: "done", baselines, plan: { total_s: 2e-3, partitions: [partition("tvm", [0, 1, 2]), partition("host", [3])], transitions: [] } });
+  keptRun.value = runSnapshot({ state: "done", baselines, plan: { total_s: 2e-3, partitions: [partition("tvm", [0, 1, 2]), partition("host", [3])], transitions: [], total_interval_s: null } });
   expect(againstRef.value).toBe("baseline:openvino");
-  keptRun.value = runSnapshot({ state: "done", baselines: [baseline("tvm", 2e-3)], plan: { total_s: 2e-3, partitions: [partition("tvm", [0])], transitions: [] } });
+  keptRun.value = runSnapshot({ state: "done", baselines: [baseline("tvm", 2e-3)], plan: { total_s: 2e-3, partitions: [partition("tvm", [0])], transitions: [], total_interval_s: null } });
   expect(againstRef.value).toBe("baseline:tvm");
   keptRun.value = runSnapshot({ state: "done", baselines: [baseline("tvm", null)] });
   expect(againstRef.value).toBe("");

@@ -33,7 +33,7 @@ const opened = runSnapshot({ id: "opened", state: "recorded", counts });
 /** A plan whose total says how many terms it holds. */
 function planOf({ constraints: held = [], targets, accuracy }: Pick<WhatIfRequest, "constraints" | "targets" | "accuracy">): NonNullable<RunSnapshot["plan"]> {
   const terms = held.length + (2 - targets.length) + ((accuracy ?? null) === null ? 0 : 1);
-  return { total_s: 2e-3 + terms * 1e-3, partitions: [partition("tvm", [terms])], transitions: [] };
+  return { total_s: 2e-3 + terms * 1e-3, partitions: [partition("tvm", [terms])], transitions: [], total_interval_s: null };
 }
 
 const whatIf = vi.fn((_run: string, body: WhatIfRequest): Promise<WhatIf> => Promise.resolve({ run: "opened", plan: planOf(body), optimal: true, untimed: 0, error: null, conflict: [], off: [], uncovered: [] }));

@@ -3,8 +3,8 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { operatorsOf, type ColumnId } from "../costs/rows";
-import { count, difference, duration, spread } from "../format";
-import { relativeSpread } from "../overlays/certainty";
+import { count, difference, duration, plusMinus } from "../format";
+import { UNCERTAIN, uncertainty, uncertaintyS } from "../overlays/certainty";
 import type { CostedRow } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { nodesIn, sizeOf } from "../spans";
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
   { id: "nodes", title: "nodes", widthPx: 64, isNumber: true, cell: (row) => count(sizeOf(row.spans)) },
   { id: "times", title: "times", widthPx: 62, isNumber: true, hint: "how often this computation is in the model; it is measured once", cell: (row) => (row.times > 1 ? `×${count(row.times)}` : "") },
   { id: "cost", title: "cost", widthPx: 84, isNumber: true, cell: (row) => (row.cost.seconds === null ? "" : duration(row.cost.seconds)) },
-  { id: "spread", title: "spread", widthPx: 122, hint: "half the distance between the quartiles, on a scale to ±25 % of the cost", cell: (row) => <Spread row={row} /> },
+  { id: "spread", title: "± and spread", widthPx: 122, hint: `${UNCERTAIN} The bar is the samples' quartiles and the line that interval, on a scale to ±25 % of the cost`, cell: (row) => <Spread row={row} /> },
   { id: "samples", title: "samples", widthPx: 76, isNumber: true, cell: (row) => (row.cost.samples > 0 ? count(row.cost.samples) : "") },
   { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
   { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan that holds it is", cell: (row) => <Regret row={row} /> },
@@ -106,21 +106,24 @@ function Target({ row }: { row: CostedRow }): JSX.Element {
 
 const PLOT = { width: 56, height: 12, most: 0.25 };
 
-/** The quartiles around the cost, on one scale for all rows; an arrow where they are wider than it. */
+/** The interval and the quartiles around the cost, on one scale for all rows; an arrow where it is wider than that. */
 function Spread({ row }: { row: CostedRow }): JSX.Element | null {
-  const share = relativeSpread(row.cost.seconds, row.cost.spread_s, row.cost.samples);
-  if (share === null) return null;
+  const { seconds, spread_s: spreadS } = row.cost;
+  const share = uncertainty(seconds, row.cost);
+  if (seconds === null || share === null) return null;
   const { width, height, most } = PLOT;
-  const half = (Math.min(1, share / most) * (width - 4)) / 2;
+  const halfOf = (part: number): number => (Math.min(1, part / most) * (width - 4)) / 2;
+  const [off, quartile] = [halfOf(share), halfOf((spreadS ?? 0) / seconds)];
   const middle = width / 2;
   return (
     <span class="spread">
       <svg width={width} height={height} aria-hidden="true">
         <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
-        <rect x={middle - half} y={2} width={Math.max(1, 2 * half)} height={height - 4} rx={2} fill={look(row.target).base} />
+        <rect x={middle - quartile} y={2} width={Math.max(1, 2 * quartile)} height={height - 4} rx={2} fill={look(row.target).base} />
+        <line class="off" x1={middle - off} x2={middle + off} y1={height / 2} y2={height / 2} />
         <line class="middle" x1={middle} x2={middle} y1={1} y2={height - 1} />
       </svg>
-      {`${share > most ? "▸ " : ""}${spread(row.cost.seconds, row.cost.spread_s)}`}
+      {`${share > most ? "▸ " : ""}${plusMinus(seconds, uncertaintyS(row.cost))}`}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { count, difference as signed, duration } from "../format";
-import { doubtOf, LEAST_STABILITY, WIDEST_SPREAD } from "../overlays/certainty";
+import { doubtOf, LEAST_STABILITY, WIDEST } from "../overlays/certainty";
 import { hasEnded } from "../run_reducer";
 import { againstSide, difference, planRef, planSide, sideName } from "../state/compare";
 import { coverage, coveredTarget } from "../state/coverage";
@@ -69,18 +69,18 @@ function CostLegend(): JSX.Element {
 function CertaintyLegend(): JSX.Element {
   const doubts = partitions.value.map(doubtOf);
   const byStability = doubts.some((one) => one.basis === "stability");
-  const bySpread = doubts.some((one) => one.basis === "spread");
-  const ends = (stable: string, spread: string): string => [byStability ? stable : "", bySpread ? spread : ""].filter(Boolean).join(", ");
+  const byInterval = doubts.some((one) => one.basis === "interval");
+  const ends = (stable: string, off: string): string => [byStability ? stable : "", byInterval ? off : ""].filter(Boolean).join(", ");
   return (
     <div class="legend">
-      {(byStability || bySpread) && (
+      {(byStability || byInterval) && (
         <>
           <span>
             sure <span class="muted">{ends("chosen in 100 %", "±0 %")}</span>
           </span>
           <Ramp colour={doubt} />
           <span>
-            <span class="muted">{ends(`in ${LEAST_STABILITY * 100} % of resamplings`, `±${WIDEST_SPREAD * 100} % or more`)}</span> unsure
+            <span class="muted">{ends(`in ${LEAST_STABILITY * 100} % of resamplings`, `±${WIDEST * 100} % or more`)}</span> unsure
           </span>
         </>
       )}
@@ -89,7 +89,7 @@ function CertaintyLegend(): JSX.Element {
           not measured
         </Swatch>
       )}
-      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">no spread known</Swatch>}
+      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">by how much it may be off is not known</Swatch>}
     </div>
   );
 }

@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { partitionsCsv } from "../csv_tables";
-import { duration, plural, spread } from "../format";
+import { duration, plural, plusMinus } from "../format";
+import { UNCERTAIN, uncertaintyS } from "../overlays/certainty";
 import type { PlanInfo, PlanPartition } from "../protocol";
 import { look } from "../state/catalogue";
 import { lastChange } from "../state/decisions";
@@ -34,7 +35,9 @@ export function PartitionsTab(): JSX.Element {
           <tr>
             <th scope="col">partition</th>
             <th scope="col">cost</th>
-            <th scope="col">spread</th>
+            <th scope="col" title={UNCERTAIN}>
+              ±
+            </th>
             <th scope="col" class="wide">
               share of the total
             </th>
@@ -71,7 +74,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
         </button>
       </th>
       <td>{costS === null ? "" : duration(costS)}</td>
-      <td class="muted">{spread(costS, partition.spread_s)}</td>
+      <td class="muted">{plusMinus(costS, uncertaintyS(partition))}</td>
       <td class="wide">
         <Bar share={share} colour={look(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
       </td>

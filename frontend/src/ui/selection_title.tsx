@@ -1,7 +1,8 @@
 // The head of the panel: what is selected, where it stands in the plan, and a way to its partition or its nodes.
 
 import type { JSX } from "preact";
-import { duration, plural, shape, spread } from "../format";
+import { duration, plural, plusMinus, shape } from "../format";
+import { uncertaintyS } from "../overlays/certainty";
 import { toggleGroup } from "../graph/controller";
 import { groupTitle } from "../graph/groups";
 import type { PlanPartition } from "../protocol";
@@ -105,7 +106,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
       </h2>
       {partition.cost_s !== null && (
         <p>
-          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${spread(partition.cost_s, partition.spread_s)} ${sampleWords(partition)}${stability}`}</span>
+          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, uncertaintyS(partition))} ${sampleWords(partition)}${stability}`}</span>
         </p>
       )}
       <Members nodes={partition.nodes} />

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { totalsCsv } from "../csv_tables";
-import { difference, duration, relativeError } from "../format";
+import { difference, duration, plusMinus, relativeError } from "../format";
 import type { Baseline, RunSnapshot } from "../protocol";
 import { look } from "../state/catalogue";
 import { saveText } from "../state/download";
@@ -14,6 +14,7 @@ import { TotalByTarget } from "./total_by_target";
 interface Line {
   name: string;
   sumS: number | null;
+  intervalS: number | null;
   measuredS: number | null;
   reason: string;
   isPlan: boolean;
@@ -53,8 +54,8 @@ export function TotalsTab(): JSX.Element {
 }
 
 function linesOf(current: RunSnapshot): Line[] {
-  const plan: Line = { name: "this plan", sumS: current.plan?.total_s ?? null, measuredS: current.verify?.measured_s ?? null, reason: "", isPlan: true };
-  const line = (one: Baseline): Line => ({ name: one.name, sumS: one.total_s, measuredS: one.measured_s, reason: one.reason, isPlan: false });
+  const plan: Line = { name: "this plan", sumS: current.plan?.total_s ?? null, intervalS: current.plan?.total_interval_s ?? null, measuredS: current.verify?.measured_s ?? null, reason: "", isPlan: true };
+  const line = (one: Baseline): Line => ({ name: one.name, sumS: one.total_s, intervalS: null, measuredS: one.measured_s, reason: one.reason, isPlan: false });
   const others = current.baselines.map(line).sort((a, b) => (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity));
   return [plan, ...others];
 }
@@ -77,7 +78,9 @@ function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | 
         {isSingle && <Badge target={line.name} />} {line.name}
         {isSingle && <span class="muted"> alone</span>}
       </th>
-      <td>{line.sumS === null ? "" : duration(line.sumS)}</td>
+      <td>
+        {line.sumS === null ? "" : duration(line.sumS)} {line.intervalS !== null && <span class="muted">{plusMinus(line.sumS, line.intervalS)}</span>}
+      </td>
       <td>{line.measuredS === null ? "" : duration(line.measuredS)}</td>
       <td class="wide">{value === null ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
       <td>{against(line, plan)}</td>

@@ -3,7 +3,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { difference, duration, plural, spread } from "../format";
+import { difference, duration, plural, plusMinus } from "../format";
+import { uncertaintyS } from "../overlays/certainty";
 import type { NodeCandidate } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { cut, pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
@@ -175,7 +176,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={look(candidate.target).base} /> : <span />}
             <span class="numbers">
-              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{spread(cost.seconds, cost.spread_s)}</span>}
+              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{plusMinus(cost.seconds, uncertaintyS(cost))}</span>}
             </span>
           </>
         )}
