@@ -27,11 +27,6 @@ export async function during<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** The next turn of the event loop: between two long pieces of work frames are drawn and keys are heard. */
-export function breath(): Promise<void> {
-  return during("work", new Promise((resolve) => setTimeout(resolve)));
-}
-
 /** Resolves when nothing is pending, and what followed from the last thing has been given its turn. */
 export function idle(): Promise<void> {
   return new Promise((resolve) => {

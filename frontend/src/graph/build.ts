@@ -3,6 +3,7 @@
 // they are left out of the layout and drawn as a short end at either side.
 
 import { attribute, shape } from "../format";
+import { atOnce, eachOf, type LongWork } from "../long_work";
 import type { ConstantJson, GraphJson, NodeJson } from "../protocol";
 import { categoryOf, formalInput, type Category } from "./categories";
 
@@ -44,15 +45,21 @@ export interface BuiltGraph {
 
 /** The boxes and edges of a graph. */
 export function build(graph: GraphJson): BuiltGraph {
-  const boxes: Box[] = graph.nodes.map((node) => nodeBox(node, graph.constants));
+  return atOnce(building(graph));
+}
+
+/** As `build`, in parts. */
+export function* building(graph: GraphJson): LongWork<BuiltGraph> {
+  const boxes: Box[] = [];
   const producer = new Map<string, number>();
   const types = new Map<string, string>();
-  for (const node of graph.nodes) {
+  yield* eachOf(graph.nodes, (node) => {
+    boxes.push(nodeBox(node, graph.constants));
     for (const tensor of node.outputs) {
       producer.set(tensor.name, node.id);
       types.set(tensor.name, shape(tensor.shape));
     }
-  }
+  });
   for (const tensor of graph.inputs) {
     const text = `${shape(tensor.shape)} ${tensor.dtype}`;
     producer.set(tensor.name, boxes.length);
@@ -65,8 +72,9 @@ export function build(graph: GraphJson): BuiltGraph {
     const text = types.get(name);
     boxes.push({ id: boxes.length, kind: "output", title: name, name, category: "other", rows: text ? [{ name: "", text }] : [], isHost: false });
   }
-  const edges = connect(readers, producer, types);
+  const edges = yield* connecting(readers, producer, types);
   const order = drawingOrder(boxes, edges, graph.nodes.length);
+  yield;
   markStubs(edges, order);
   return { boxes, edges, order, nodeCount: graph.nodes.length };
 }
@@ -106,9 +114,9 @@ function isTelling(name: string, value: unknown): boolean {
 }
 
 /** One edge for each pair of boxes, whatever the number of tensors between them. */
-function connect(readers: [number, string[]][], producer: Map<string, number>, types: Map<string, string>): Edge[] {
+function* connecting(readers: [number, string[]][], producer: Map<string, number>, types: Map<string, string>): LongWork<Edge[]> {
   const edges: Edge[] = [];
-  for (const [to, names] of readers) {
+  yield* eachOf(readers, ([to, names]) => {
     const mine = new Map<number, Edge>();
     for (const name of new Set(names)) {
       const from = producer.get(name);
@@ -122,7 +130,7 @@ function connect(readers: [number, string[]][], producer: Map<string, number>, t
       }
     }
     edges.push(...mine.values());
-  }
+  });
   return edges;
 }
 

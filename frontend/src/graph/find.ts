@@ -1,6 +1,6 @@
 // Finds boxes by their name, operator or tensors, best first; and operators by their name. Pure.
 
-import type { BuiltGraph } from "./build";
+import type { Box, BuiltGraph } from "./build";
 
 export interface Found {
   box: number;
@@ -9,25 +9,40 @@ export interface Found {
   detail: string;
 }
 
+/** A box with its texts in small letters: made once for a model, not for each key. */
+export interface Findable {
+  box: Box;
+  title: string;
+  name: string;
+  tensors: readonly string[];
+  small: readonly string[];
+}
+
+/** What can be found in a graph. */
+export function findable(graph: BuiltGraph, tensorsOf: (box: number) => readonly string[]): Findable[] {
+  return graph.boxes.map((box) => {
+    const tensors = tensorsOf(box.id);
+    return { box, title: box.title.toLowerCase(), name: box.name.toLowerCase(), tensors, small: tensors.map((one) => one.toLowerCase()) };
+  });
+}
+
 const MOST = 200;
+const RANKS = 5;
 
 /** The boxes that match every word of `query`. */
-export function find(graph: BuiltGraph, tensorsOf: (box: number) => readonly string[], query: string): Found[] {
+export function find(among: readonly Findable[], query: string): Found[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
-  const found: { rank: number; item: Found }[] = [];
-  for (const box of graph.boxes) {
-    const title = box.title.toLowerCase();
-    const name = box.name.toLowerCase();
-    const tensor = tensorsOf(box.id).find((one) => words.every((word) => one.toLowerCase().includes(word)));
+  const text = words.join(" ");
+  const found: Found[][] = Array.from({ length: RANKS }, () => []);
+  for (const { box, title, name, tensors, small } of among) {
+    const tensor = small.findIndex((one) => words.every((word) => one.includes(word)));
     const isByName = words.every((word) => title.includes(word) || name.includes(word));
-    if (!isByName && tensor === undefined) continue;
-    const text = words.join(" ");
+    if (!isByName && tensor < 0) continue;
     const rank = title === text || name === text ? 0 : title.startsWith(text) ? 1 : name.startsWith(text) ? 2 : isByName ? 3 : 4;
-    found.push({ rank, item: { box: box.id, title: box.title, detail: isByName ? box.name : `tensor ${tensor ?? ""}` } });
+    found[rank]?.push({ box: box.id, title: box.title, detail: isByName ? box.name : `tensor ${tensors[tensor] ?? ""}` });
   }
-  found.sort((a, b) => a.rank - b.rank || a.item.box - b.item.box);
-  return found.slice(0, MOST).map((one) => one.item);
+  return found.flat().slice(0, MOST);
 }
 
 export interface FoundOp {
@@ -38,7 +53,13 @@ export interface FoundOp {
 /** The operators with several nodes whose name holds `query`, in the order of the model. */
 export function findOps(nodes: readonly { id: number; op: string }[], query: string): FoundOp[] {
   const wanted = query.trim().toLowerCase();
-  const found = new Map<string, number[]>();
-  for (const { id, op } of nodes) if (wanted !== "" && op.toLowerCase().includes(wanted)) found.set(op, [...(found.get(op) ?? []), id]);
-  return [...found].filter(([, all]) => all.length > 1).map(([op, all]) => ({ op, nodes: all }));
+  if (wanted === "") return [];
+  const all = new Map<string, number[]>();
+  for (const { id, op } of nodes) {
+    const known = all.get(op);
+    if (known) known.push(id);
+    else all.set(op, [id]);
+  }
+  const found = [...all].filter(([op]) => op.toLowerCase().includes(wanted));
+  return found.filter(([, same]) => same.length > 1).map(([op, same]) => ({ op, nodes: same }));
 }

@@ -5,7 +5,7 @@ import { partition } from "../../test/runs";
 import type { GraphJson, ModelGroups, NodeGroupJson } from "../protocol";
 import { build } from "./build";
 import { foldGraph, type ShownGraph } from "./fold";
-import { foldedCount, foldOf, groupsAround, groupTree, LARGE, openingGrouping, type GroupTree } from "./groups";
+import { foldOf, groupCount, groupsAround, groupTree, GROUPINGS, LARGE, openingGrouping, type GroupTree } from "./groups";
 import { framesOf, handlesOf } from "./handles";
 import { boxesOf, hullsOf } from "./hulls";
 import { touches } from "./scene";
@@ -85,7 +85,13 @@ test("a large model opens folded: by repeats, else by scopes, else in sections; 
   expect(openingGrouping(5000, groupsOf({ repeats, scopes, sections }))).toBe("repeats");
   expect(openingGrouping(5000, groupsOf({ repeats: [group(0, 100, "x", 10)], scopes, sections }))).toBe("scopes");
   expect(openingGrouping(5000, groupsOf({ sections }))).toBe("sections");
-  expect(foldedCount(layers, json.nodes.length)).toBe(3);
+});
+
+test("groups are counted without a tree of them: those that stand in no other", () => {
+  const found = groupsOf({ repeats: [group(0, 6, "layer", 3)], scopes: [group(0, 9, "a"), group(2, 3, "a/b"), group(5, 4, "a/c"), group(9, 2, "d")], sections: [] });
+  const plan = [partition("tvm", [0, 1]), partition("openvino", [2])];
+  for (const by of GROUPINGS) expect(groupCount(by, found, plan)).toBe(groupTree(by, found, plan).roots.length);
+  expect(groupCount("scopes", found, plan)).toBe(2);
 });
 
 test("a link's fold is taken as far as there are such groups, and its node is not hidden", () => {

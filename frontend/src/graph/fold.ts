@@ -2,6 +2,7 @@
 
 import { markStubs, type Box, type BuiltGraph, type Edge } from "./build";
 import { groupBox, type Group, type GroupTree } from "./groups";
+import { atOnce, eachOf, type LongWork } from "../long_work";
 import type { NodeJson } from "../protocol";
 
 /** A graph as it is drawn: boxes that a folded group hides are in `boxes`, and not in `order`. */
@@ -18,14 +19,22 @@ export interface ShownGraph extends BuiltGraph {
 
 /** Fold every group of the tree but those in `open`. Where the folded groups would make a cycle nothing is folded. */
 export function foldGraph(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): ShownGraph {
+  return atOnce(folding(built, nodes, tree, open));
+}
+
+/** As `foldGraph`, in parts. */
+export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): LongWork<ShownGraph> {
   const boxOf = new Map(tree.all.map((group, i): [Group, number] => [group, built.boxes.length + i]));
-  const boxes: Box[] = [...built.boxes, ...tree.all.map((group) => groupBox(boxOf.get(group) ?? 0, group, nodes))];
+  const boxes: Box[] = [...built.boxes];
+  yield* eachOf(tree.all, (group) => boxes.push(groupBox(boxOf.get(group) ?? 0, group, nodes)));
   const { folded, unfolded } = partsOf(tree, open);
   const holder = Int32Array.from(boxes, (_, id) => id);
   for (const group of folded) for (const node of group.nodes) holder[node] = boxOf.get(group) ?? node;
-  const edges = folded.length > 0 ? joined(built.edges, holder) : built.edges;
+  yield;
+  const edges = folded.length > 0 ? yield* joining(built.edges, holder) : built.edges;
   const order = folded.length > 0 ? orderOf(built, edges, holder) : built.order;
-  if (!order) return foldGraph(built, nodes, tree, new Set(tree.byId.keys()));
+  if (!order) return yield* folding(built, nodes, tree, new Set(tree.byId.keys()));
+  yield;
   if (folded.length > 0) markStubs(edges, order);
   const groupAt = new Map(folded.map((group): [number, Group] => [boxOf.get(group) ?? 0, group]));
   return { boxes, edges, order, nodeCount: built.nodeCount, holder, groupAt, boxOf, unfolded };
@@ -47,12 +56,12 @@ function partsOf(tree: GroupTree, open: ReadonlySet<string>): { folded: Group[];
 }
 
 /** One edge for each pair of boxes that are drawn; what runs inside a folded group is left out. */
-function joined(edges: readonly Edge[], holder: Int32Array): Edge[] {
+function* joining(edges: readonly Edge[], holder: Int32Array): LongWork<Edge[]> {
   const found = new Map<number, Map<number, Edge>>();
   const made: Edge[] = [];
-  for (const edge of edges) {
+  yield* eachOf(edges, (edge) => {
     const [from, to] = [holder[edge.from] ?? 0, holder[edge.to] ?? 0];
-    if (from === to) continue;
+    if (from === to) return;
     const mine = found.get(from) ?? new Map<number, Edge>();
     found.set(from, mine);
     const known = mine.get(to);
@@ -60,11 +69,11 @@ function joined(edges: readonly Edge[], holder: Int32Array): Edge[] {
       const next = { ...edge, from, to, isStub: false };
       mine.set(to, next);
       made.push(next);
-      continue;
+      return;
     }
     known.tensors = [...new Set([...known.tensors, ...edge.tensors])];
     if (known.tensors.length > 1) known.label = `${known.tensors.length} tensors`;
-  }
+  });
   return made;
 }
 

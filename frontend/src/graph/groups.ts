@@ -46,10 +46,19 @@ export function groupTree(by: Grouping, groups: ModelGroups, partitions: readonl
     case "scopes":
       return treeOf(nested(groups.scopes));
     case "partitions":
-      return treeOf(partitions.filter((one) => one.nodes.length > 1).map((one) => made([...one.nodes].sort((a, b) => a - b), one.target)));
+      return treeOf(partitions.filter(isGroup).map((one) => made([...one.nodes].sort((a, b) => a - b), one.target)));
     case "sections":
       return treeOf(groups.sections.map(plain));
   }
+}
+
+/** How many groups of the tree stand in no other. */
+export function groupCount(by: Grouping, groups: ModelGroups, partitions: readonly PlanPartition[]): number {
+  return by === "nothing" ? 0 : by === "partitions" ? partitions.filter(isGroup).length : outermost(groups[by]).length;
+}
+
+function isGroup({ nodes }: PlanPartition): boolean {
+  return nodes.length > 1;
 }
 
 function made(nodes: readonly number[], name: string, times = 1, isAlike = false, parent?: Group): Group {
@@ -105,7 +114,7 @@ const MANY = 700;
 /** By what a model is grouped when it opens. */
 export function openingGrouping(nodes: number, groups: ModelGroups): Grouping {
   if (nodes < LARGE) return "nothing";
-  const fits = (by: Grouping): boolean => foldedCount(groupTree(by, groups, []), nodes) <= MANY;
+  const fits = (by: "repeats" | "scopes"): boolean => outermost(groups[by]).reduce((left, one) => left - one.count + 1, nodes) <= MANY;
   return (["repeats", "scopes"] as const).find(fits) ?? "sections";
 }
 
@@ -126,9 +135,14 @@ export function foldOf(groups: ModelGroups, nodes: number, partitions: readonly 
   return { by, tree, open: new Set([...wanted.open.filter((id) => tree.byId.has(id)), ...around]) };
 }
 
-/** How many boxes there are when everything is folded. */
-export function foldedCount(tree: GroupTree, nodes: number): number {
-  return tree.roots.reduce((left, root) => left - root.nodes.length + 1, nodes);
+/** The groups that stand in no other. */
+function outermost(groups: readonly NodeGroupJson[]): NodeGroupJson[] {
+  let after = 0;
+  return groups.filter(({ first, count }) => {
+    if (first < after) return false;
+    after = first + count;
+    return true;
+  });
 }
 
 /** The groups that hide a node while they are folded, the outermost first. */

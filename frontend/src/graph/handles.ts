@@ -1,8 +1,9 @@
 // What unfolds a folded group and folds an unfolded one: the triangle in its box, and the tab at the frame around its nodes.
 
+import { atOnce, eachOf, type LongWork } from "../long_work";
 import { HULL_PAD, padded } from "./hulls";
 import { HANDLE_WIDTH, SIDE_PAD, TITLE_HEIGHT } from "./measure";
-import { boundsOf, holderOf, type PlacedBox, type Rect, type Scene } from "./scene";
+import { boundsOf, holderOf, type PlacedBox, type PlacedEdge, type Rect, type Scene } from "./scene";
 import { groupTitle, type Group } from "./groups";
 
 /** The frame around the nodes of an unfolded group. */
@@ -23,11 +24,17 @@ const TAB_GAP = 4;
 
 /** Frames of the unfolded groups, outer ones first: around what stands for their nodes, and around the frames inside. */
 export function framesOf(scene: Scene): GroupFrame[] {
+  return atOnce(framing(scene));
+}
+
+/** As `framesOf`, in parts. */
+export function* framing(scene: Scene): LongWork<GroupFrame[]> {
   const made = new Map<Group, Rect>();
   for (const group of [...scene.graph.unfolded].reverse()) {
     const held = new Set(group.nodes.flatMap((node) => holderOf(scene, node) ?? []));
+    yield;
     const inner = group.inner.flatMap((one) => made.get(one) ?? []);
-    const bounds = withEdges(scene, boundsOf([...held, ...inner]), held);
+    const bounds = yield* reaching(scene, boundsOf([...held, ...inner]), held);
     made.set(group, padded(bounds, inner.length > 0 ? FRAME_STEP : HULL_PAD + FRAME_STEP));
   }
   return scene.graph.unfolded.flatMap((group) => {
@@ -37,18 +44,20 @@ export function framesOf(scene: Scene): GroupFrame[] {
 }
 
 /** As wide as the edges of the boxes run beside them. */
-function withEdges(scene: Scene, bounds: Rect, held: ReadonlySet<PlacedBox>): Rect {
+function* reaching(scene: Scene, bounds: Rect, held: ReadonlySet<PlacedBox>): LongWork<Rect> {
   let [left, right] = [bounds.x, bounds.x + bounds.width];
-  for (const { box } of held) {
-    for (const { points } of [...(scene.into[box.id] ?? []), ...(scene.out[box.id] ?? [])]) {
-      for (let i = 0; i < points.length; i += 2) {
-        const [x, y] = [points[i] ?? 0, points[i + 1] ?? 0];
-        if (y < bounds.y || y > bounds.y + bounds.height) continue;
-        left = Math.min(left, x);
-        right = Math.max(right, x);
-      }
+  const reach = ({ points }: PlacedEdge): void => {
+    for (let i = 0; i < points.length; i += 2) {
+      const [x, y] = [points[i] ?? 0, points[i + 1] ?? 0];
+      if (y < bounds.y || y > bounds.y + bounds.height) continue;
+      left = Math.min(left, x);
+      right = Math.max(right, x);
     }
-  }
+  };
+  yield* eachOf(held, ({ box }) => {
+    scene.into[box.id]?.forEach(reach);
+    scene.out[box.id]?.forEach(reach);
+  });
   return { ...bounds, x: left, width: right - left };
 }
 

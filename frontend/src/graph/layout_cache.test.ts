@@ -70,6 +70,7 @@ beforeEach(() => {
     };
     return { Superseded, requestLayout };
   });
+  vi.doMock("../long_work", () => ({ nextFrame: () => Promise.resolve() }));
   vi.doMock("../api", () => ({
     api: {
       layout: () => {

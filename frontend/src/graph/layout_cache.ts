@@ -2,6 +2,7 @@
 // what comes first is taken. A layout is known by a digest of all that it depends on, so that it fits or is not found.
 
 import { api } from "../api";
+import { nextFrame } from "../long_work";
 import type { LayoutJson } from "../protocol";
 import { requestLayout, Superseded } from "./layout";
 import type { LayoutRequest, LayoutResult } from "./layout_core";
@@ -29,9 +30,13 @@ async function first(model: string, request: LayoutRequest): Promise<LayoutResul
   const kept = api.layout(model, key).then((json) => (json ? asLayout(json, request) : undefined));
   const made = requestLayout(request);
   const found = kept.catch(() => undefined).then((layout) => layout ?? made);
-  void Promise.all([made, kept]).then(
-    ([layout, known]) => (!known && performance.now() - start > SLOW_MS ? api.keepLayout(model, key, asJson(layout)) : undefined),
-  ).catch(() => undefined);
+  void Promise.all([made, kept]).then(async ([layout, known]) => {
+    if (known || performance.now() - start <= SLOW_MS) return;
+    await nextFrame();
+    const json = asJson(layout);
+    await nextFrame();
+    await api.keepLayout(model, key, json);
+  }).catch(() => undefined);
   return Promise.race([made, found]);
 }
 
@@ -46,7 +51,7 @@ export function digest({ boxes, labels, edges }: LayoutRequest): string {
   };
   for (const { buffer, byteOffset, byteLength } of [boxes, labels, edges]) {
     mix(byteLength);
-    new Uint32Array(buffer, byteOffset, byteLength / 4).forEach(mix);
+    for (const word of new Uint32Array(buffer, byteOffset, byteLength / 4)) mix(word);
   }
   return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }

@@ -1,19 +1,38 @@
-// From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it.
+// From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it, a
+// large one over several frames.
 
-import { breath } from "../idle";
+import { nextFrame, overFrames } from "../long_work";
 import type { GraphJson } from "../protocol";
 import type { BuiltGraph } from "./build";
-import { foldGraph } from "./fold";
+import { folding } from "./fold";
 import type { GroupTree } from "./groups";
+import { framing, type GroupFrame } from "./handles";
+import { Superseded } from "./layout";
 import { findLayout } from "./layout_cache";
-import { measure, textWidth } from "./measure";
-import { layoutRequest, placeScene, type Scene } from "./scene";
+import { measuring, textWidth } from "./measure";
+import { layoutRequest, placing, type Scene } from "./scene";
+
+/** A scene, and the frames around the unfolded groups in it. */
+export interface Laid {
+  scene: Scene;
+  frames: readonly GroupFrame[];
+}
+
+let newest = 0;
 
 /** Lay the graph of a model out, all groups folded but those in `open`. Rejects with `Superseded` where another layout was asked for meanwhile. */
-export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>): Promise<Scene> {
-  const graph = foldGraph(built, json.nodes, tree, open);
-  const sizes = measure(graph, textWidth);
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>): Promise<Laid> {
+  const mine = ++newest;
+  const pause = async (): Promise<void> => {
+    await nextFrame();
+    if (mine !== newest) throw new Superseded();
+  };
+  const graph = await overFrames(folding(built, json.nodes, tree, open), pause);
+  const sizes = await overFrames(measuring(graph, textWidth), pause);
   const layout = await findLayout(model, layoutRequest(graph, sizes));
-  await breath();
-  return placeScene(graph, sizes, layout);
+  await pause();
+  const scene = await overFrames(placing(graph, sizes, layout), pause);
+  const frames = await overFrames(framing(scene), pause);
+  await pause();
+  return { scene, frames };
 }

@@ -1,5 +1,6 @@
 // How large each box and edge label is: text is measured once, before the layout. In go boxes, out come sizes in graph pixels.
 
+import { atOnce, eachOf, type LongWork } from "../long_work";
 import type { BuiltGraph, Box } from "./build";
 
 export const FONT = '"Segoe UI", system-ui, -apple-system, "Noto Sans", "DejaVu Sans", sans-serif';
@@ -30,13 +31,18 @@ export interface Sizes {
 
 /** Sizes of the drawn boxes and all labels of a graph. */
 export function measure(graph: BuiltGraph, text: TextMeasurer): Sizes {
+  return atOnce(measuring(graph, text));
+}
+
+/** As `measure`, in parts. */
+export function* measuring(graph: BuiltGraph, text: TextMeasurer): LongWork<Sizes> {
   const boxes = new Float64Array(graph.order.length * 2);
-  graph.order.forEach((id, i) => {
+  yield* eachOf(graph.order, (id, i) => {
     const box = graph.boxes[id];
     if (box) boxes.set(boxSize(box, text), i * 2);
   });
   const labels = new Float64Array(graph.edges.length * 2);
-  graph.edges.forEach((edge, i) => {
+  yield* eachOf(graph.edges, (edge, i) => {
     if (edge.isStub || edge.label === "") return;
     labels.set([Math.ceil(text(edge.label, LABEL_FONT)) + 2, LABEL_HEIGHT], i * 2);
   });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { inception, transformer } from "../../test/graphs";
 import { sceneOf } from "../../test/layouts";
 import { partition } from "../../test/runs";
-import { find } from "./find";
+import { find, findable } from "./find";
 import { hullAt, hullsOf } from "./hulls";
 import { touches, type Scene } from "./scene";
 import { seenNodes } from "./strip_drawing";
@@ -71,7 +71,7 @@ test("the strip frames the nodes that are in view", () => {
 });
 
 test("find takes names, operators and tensors, the best match first", () => {
-  const search = (query: string): string[] => find(modules.graph, (box) => [`t${box}`], query).map((one) => modules.boxes[one.box]?.box.name ?? "");
+  const search = (query: string): string[] => find(findable(modules.graph, (box) => [`t${box}`]), query).map((one) => modules.boxes[one.box]?.box.name ?? "");
   expect(search("concat")).toEqual(["Concat_13", "Concat_27"]);
   expect(search("relu_1")[0]).toBe("Relu_1");
   expect(search("t27")).toContain("Concat_27");

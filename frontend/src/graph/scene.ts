@@ -1,6 +1,7 @@
 // The laid-out graph, ready to be drawn: boxes with places, edges with curves, and an index that says what a rectangle shows.
 // Made once for each model and each way to fold it; a plan never changes it.
 
+import { atOnce, eachOf, type LongWork } from "../long_work";
 import type { Box, BuiltGraph, Edge } from "./build";
 import type { ShownGraph } from "./fold";
 import type { LayoutRequest, LayoutResult } from "./layout_core";
@@ -47,57 +48,75 @@ export function holderOf(scene: Scene, box: number): PlacedBox | undefined {
 
 /** What the layout needs of a graph: stubs are left out. */
 export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
-  const kept = graph.edges.map((_, i) => i).filter((i) => !graph.edges[i]?.isStub);
   const place = new Int32Array(graph.boxes.length);
   graph.order.forEach((id, i) => (place[id] = i));
-  return {
-    boxes: sizes.boxes.slice(),
-    labels: Float64Array.from(kept.flatMap((i) => [sizes.labels[i * 2] ?? 0, sizes.labels[i * 2 + 1] ?? 0])),
-    edges: Int32Array.from(kept.flatMap((i) => [place[graph.edges[i]?.from ?? 0] ?? 0, place[graph.edges[i]?.to ?? 0] ?? 0])),
-  };
+  const count = graph.edges.filter((edge) => !edge.isStub).length;
+  const [labels, edges] = [new Float64Array(2 * count), new Int32Array(2 * count)];
+  let at = 0;
+  graph.edges.forEach(({ from, to, isStub }, i) => {
+    if (isStub) return;
+    labels.set(sizes.labels.subarray(i * 2, i * 2 + 2), at);
+    edges[at] = place[from] ?? 0;
+    edges[at + 1] = place[to] ?? 0;
+    at += 2;
+  });
+  return { boxes: sizes.boxes.slice(), labels, edges };
 }
 
 /** Put a layout's places to the boxes and edges; the top left corner becomes (0, 0). */
 export function placeScene(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): Scene {
+  return atOnce(placing(graph, sizes, layout));
+}
+
+/** As `placeScene`, in parts. */
+export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): LongWork<Scene> {
   const boxes: (PlacedBox | undefined)[] = new Array<undefined>(graph.boxes.length).fill(undefined);
-  const drawn = placeBoxes(graph, sizes, layout);
+  const drawn = yield* placingBoxes(graph, sizes, layout);
   for (const one of drawn) boxes[one.box.id] = one;
-  const edges = placeEdges(graph, boxes, layout);
-  const bounds = boundsOf([...drawn, ...edges.map((edge) => edge.bounds)]);
+  const edges = yield* placingEdges(graph, boxes, layout);
+  const bounds = boundsOf([boundsOf(drawn), boundsOf(edges.map((edge) => edge.bounds))]);
+  yield;
   for (const box of drawn) move(box, -bounds.x, -bounds.y);
-  for (const edge of edges) moveEdge(edge, -bounds.x, -bounds.y);
   const into: PlacedEdge[][] = boxes.map(() => []);
   const out: PlacedEdge[][] = boxes.map(() => []);
-  for (const edge of edges) {
+  yield* eachOf(edges, (edge) => {
+    moveEdge(edge, -bounds.x, -bounds.y);
     into[edge.edge.to]?.push(edge);
     out[edge.edge.from]?.push(edge);
-  }
+  });
   const all: Rect = { x: 0, y: 0, width: bounds.width, height: bounds.height };
-  const boxesIn = remembering(bandIndex(drawn, (box) => box));
-  const edgesIn = bandIndex(edges, (edge) => edge.bounds);
+  const boxesIn = remembering(yield* indexing(drawn, (box) => box));
+  const edgesIn = yield* indexing(edges, (edge) => edge.bounds);
   return { graph, boxes, drawn, edges, bounds: all, into, out, boxesIn, edgesIn };
 }
 
-function placeBoxes(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): PlacedBox[] {
-  return graph.order.flatMap((id, i): PlacedBox[] => {
+function* placingBoxes(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): LongWork<PlacedBox[]> {
+  const placed: PlacedBox[] = [];
+  yield* eachOf(graph.order, (id, i) => {
     const box = graph.boxes[id];
     const [width, height] = [sizes.boxes[i * 2] ?? 0, sizes.boxes[i * 2 + 1] ?? 0];
     const [x, y] = [(layout.centres[i * 2] ?? 0) - width / 2, (layout.centres[i * 2 + 1] ?? 0) - height / 2];
-    return box ? [{ box, x, y, width, height }] : [];
+    if (box) placed.push({ box, x, y, width, height });
   });
+  return placed;
 }
 
 const STUB_LENGTH = 18;
 
-function placeEdges(graph: BuiltGraph, boxes: readonly (PlacedBox | undefined)[], layout: LayoutResult): PlacedEdge[] {
+function* placingEdges(graph: BuiltGraph, boxes: readonly (PlacedBox | undefined)[], layout: LayoutResult): LongWork<PlacedEdge[]> {
+  const placed: PlacedEdge[] = [];
   let laid = 0;
-  return graph.edges.map((edge) => {
-    if (edge.isStub) return { edge, points: new Float64Array(0), label: undefined, bounds: stubBounds(edge, boxes) };
+  yield* eachOf(graph.edges, (edge) => {
+    if (edge.isStub) {
+      placed.push({ edge, points: new Float64Array(0), label: undefined, bounds: stubBounds(edge, boxes) });
+      return;
+    }
     const i = laid++;
     const points = layout.points.slice(layout.offsets[i], layout.offsets[i + 1]);
     const [x, y] = [layout.labels[i * 2] ?? NaN, layout.labels[i * 2 + 1] ?? NaN];
-    return { edge, points, label: Number.isNaN(x) ? undefined : { x, y }, bounds: pointBounds(points) };
+    placed.push({ edge, points, label: Number.isNaN(x) ? undefined : { x, y }, bounds: pointBounds(points) });
   });
+  return placed;
 }
 
 /** A stub is seen at its reader alone: the producer says by one mark that there are more. */
@@ -164,15 +183,20 @@ const BAND = 256;
 
 /** Finds what lies in a rectangle: things are kept by bands of height, since models are tall. */
 export function bandIndex<T>(things: readonly T[], rectOf: (thing: T) => Rect): (area: Rect) => T[] {
+  return atOnce(indexing(things, rectOf));
+}
+
+/** As `bandIndex`, in parts. */
+function* indexing<T>(things: readonly T[], rectOf: (thing: T) => Rect): LongWork<(area: Rect) => T[]> {
   const bands = new Map<number, T[]>();
-  for (const thing of things) {
+  yield* eachOf(things, (thing) => {
     const rect = rectOf(thing);
     for (let band = Math.floor(rect.y / BAND); band <= Math.floor((rect.y + rect.height) / BAND); band++) {
       const list = bands.get(band);
       if (list) list.push(thing);
       else bands.set(band, [thing]);
     }
-  }
+  });
   const [lowest, highest] = [Math.min(...bands.keys()), Math.max(...bands.keys())];
   return (area) => {
     const found = new Set<T>();

@@ -4,8 +4,8 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { asApiError } from "../api";
 import * as cameras from "../graph/camera";
-import { framesOf, handlesOf, type GroupFrame } from "../graph/handles";
-import { groupsAround, groupTitle, groupTree, LARGE, type Fold, type Group, type Grouping } from "../graph/groups";
+import { handlesOf, type GroupFrame } from "../graph/handles";
+import { groupCount, groupsAround, groupTitle, groupTree, LARGE, type Fold, type Group, type Grouping } from "../graph/groups";
 import { Superseded } from "../graph/layout";
 import { makeScene } from "../graph/make_scene";
 import { textWidth, TITLE_FONT } from "../graph/measure";
@@ -15,7 +15,7 @@ import { partitions, runError } from "./run";
 import { camera, glide, look, screenSize } from "./view";
 
 /** Frames and handles of the groups that are drawn. */
-export const groupFrames = computed((): readonly GroupFrame[] => (model.value ? framesOf(model.value.scene) : []));
+export const groupFrames = computed((): readonly GroupFrame[] => model.value?.frames ?? []);
 export const handles = computed(() => (model.value ? handlesOf(model.value.scene, groupFrames.value, (title) => textWidth(title, TITLE_FONT)) : []));
 
 /** What was asked for last; it is on the page as soon as it is laid out. */
@@ -31,10 +31,9 @@ export const fold = computed((): Fold | null => {
 export const groupings = computed((): { by: Grouping; count: number }[] => {
   const opened = model.value;
   if (!opened) return [];
-  const count = (by: Grouping): number => groupTree(by, opened.groups, partitions.value).roots.length;
-  const all: Grouping[] = ["repeats", "scopes", "partitions"];
+  const all: Grouping[] = ["nothing", "repeats", "scopes", "partitions"];
   if (opened.graph.nodes.length >= LARGE) all.push("sections");
-  return [{ by: "nothing", count: 0 }, ...all.map((by) => ({ by, count: count(by) }))];
+  return all.map((by) => ({ by, count: groupCount(by, opened.groups, partitions.value) }));
 });
 
 /** Group by something else, all folded but `open`. */
@@ -101,15 +100,15 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   if (!opened) return;
   wanted.value = { of: opened.graph, fold: next };
   try {
-    const scene = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open);
+    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open);
     const now = model.peek();
     if (now?.graph !== opened.graph || wanted.peek()?.fold !== next) return;
-    const view = anchored(now.scene, scene, anchor);
+    const view = anchored(now.scene, laid.scene, anchor);
     batch(() => {
-      modelState.value = { kind: "ready", model: { ...now, fold: next, scene } };
+      modelState.value = { kind: "ready", model: { ...now, fold: next, ...laid } };
       look(view);
     });
-    if (now.fold.by !== next.by) showWhole(scene);
+    if (now.fold.by !== next.by) showWhole(laid.scene);
   } catch (error) {
     if (error instanceof Superseded) return;
     wanted.value = null;

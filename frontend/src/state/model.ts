@@ -2,15 +2,16 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError, type Shapes } from "../api";
-import { build, type BuiltGraph } from "../graph/build";
+import { building, type BuiltGraph } from "../graph/build";
 import { foldOf, type Fold, type WantedFold } from "../graph/groups";
+import type { GroupFrame } from "../graph/handles";
 import { makeScene } from "../graph/make_scene";
 import { Superseded } from "../graph/layout";
 import type { Scene } from "../graph/scene";
 import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
 import { recordedRun, refreshModels } from "./catalogue";
 import { adoptRun } from "./decisions";
-import { breath } from "../idle";
+import { nextFrame, overFrames } from "../long_work";
 import { clearRun, showRun } from "./run";
 import { clearSelection, isDrawerOpen } from "./selection";
 
@@ -23,6 +24,8 @@ export interface OpenedModel {
   groups: ModelGroups;
   fold: Fold;
   scene: Scene;
+  /** Around the unfolded groups. */
+  frames: readonly GroupFrame[];
 }
 
 const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
@@ -49,15 +52,15 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
-    await breath();
-    const built = build(graph.graph);
-    await breath();
+    await nextFrame();
+    const built = await overFrames(building(graph.graph));
+    await nextFrame();
     const fold = foldOf(groups, graph.graph.nodes.length, shown?.plan?.partitions ?? [], wanted);
-    const scene = await makeScene(info.id, graph.graph, built, fold.tree, fold.open);
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open);
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
-      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, built, groups, fold, scene } };
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, built, groups, fold, ...laid } };
       if (shown) showRun(shown);
       else clearRun();
       isDrawerOpen.value = shown !== undefined;

@@ -1,9 +1,9 @@
 // Find: results as one types, by name, operator or tensor; Enter goes to the chosen one, Escape leaves. Above the nodes stand
 // the operators that fit: Enter selects all nodes of one, the Menu key or a right click decides for them.
 
-import { useComputed, useSignal } from "@preact/signals";
+import { computed, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { find, findOps, type Found, type FoundOp } from "../graph/find";
+import { find, findable, findOps, type Found, type FoundOp } from "../graph/find";
 import { openMenuAt, openOpMenu } from "../state/decide_menu";
 import { menu } from "../state/menu";
 import { model } from "../state/model";
@@ -20,9 +20,9 @@ export function FindBox(): JSX.Element {
   const found = useComputed(() => search(query.value));
   const type = (text: string): void => {
     query.value = text;
-    at.value = search(text).ops.length;
+    at.value = found.peek().ops.length;
     isOpen.value = text !== "";
-    hits.value = new Set(search(text).nodes.map((one) => one.box));
+    hits.value = new Set(found.peek().nodes.map((one) => one.box));
   };
   const leave = (input: HTMLInputElement): void => {
     type("");
@@ -143,9 +143,14 @@ function Row({ place, at, found, children }: { place: number; at: number; found:
   );
 }
 
+const built = computed(() => model.value?.built);
+
+const among = computed(() => {
+  const nodes = model.peek()?.graph.nodes ?? [];
+  return built.value ? findable(built.value, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? []) : [];
+});
+
 function search(query: string): Results {
-  const opened = model.value;
-  if (!opened || query.trim() === "") return { ops: [], nodes: [] };
-  const { nodes } = opened.graph;
-  return { ops: findOps(nodes, query), nodes: find(opened.built, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? [], query) };
+  if (query.trim() === "") return { ops: [], nodes: [] };
+  return { nodes: find(among.value, query), ops: findOps(model.peek()?.graph.nodes ?? [], query) };
 }
