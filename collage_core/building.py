@@ -10,7 +10,7 @@ import os
 import shutil
 import statistics
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -36,6 +36,8 @@ RUN_TIMEOUT_S = 300.0
 _START_S = 60.0
 ROUNDS = 5
 """How often each plan is timed, turn by turn, so that a machine that drifts is fair to all."""
+MOST_ROUNDS = 15
+"""With those that do not count, since the cores lay apart."""
 CLEAR_MARGIN = 0.05
 """A baseline that is faster than the plan by this share is spoken of."""
 
@@ -191,19 +193,28 @@ def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
 def _rounds(
     built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]]
 ) -> dict[tuple[str, ...], list[float]]:
-    samples: dict[tuple[str, ...], list[float]] = {identity: [] for identity in folders}
+    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other (`cost.echo`)."""
+    from .cost.echo import Echo, while_near
+
     failed: set[tuple[str, ...]] = set()
-    for _ in range(ROUNDS):
+
+    def one_round() -> dict[tuple[str, ...], list[float]]:
+        seconds = {}
         for identity, (name, folder) in folders.items():
             if identity in failed:
                 continue
             try:
-                samples[identity] += _time(built.pool, name, folder, built.inputs)
+                seconds[identity] = _time(built.pool, name, folder, built.inputs)
             except CollageError as error:
                 failed.add(identity)
                 if name in rows:
                     rows[name]["reason"] = error.message
-    return samples
+        return seconds
+
+    is_alone = built.plan.options.get("threads") == 1
+    with closing(Echo()) as echo:
+        rounds = while_near(one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds)
+    return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}
 
 
 def _identity(plan: Plan) -> tuple[str, ...]:

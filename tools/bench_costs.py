@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from collage_core.certainty import together_s
 from collage_core.cost import Cost
 from collage_core.cost.database import CostDatabase
 from collage_core.cost.measure import MeasureEstimator
-from collage_core.cost.records import machine_id
+from collage_core.cost.records import Record, machine_id
+from collage_core.cost.steadiness import APART
 from collage_core.graph import IndexSet
 from collage_core.isolation import Worker
 from collage_core.lazy import SHARE, LazyCosts
@@ -42,8 +43,12 @@ LIVE = ("mini_mnist", "mnist", "lstm", "squeezenet")
 SMALL = 4
 """With no candidates of more nodes than this, many partitions must be put together, and many costs matter."""
 TRIES = 20
+TRIALS = 12
+THREADED = ("onnxruntime", "tvm")
+"""Targets whose kernels are timed while cores lie near and apart: one with threads of its own, and one with TVM's."""
 AGREEING = 19
 CALLS = 200
+DATABASE = "costs.sqlite3"
 
 Row = Sequence[object]
 
@@ -53,6 +58,7 @@ def main() -> int:
     parts: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
         "lazy": replayed,
         "live": live,
+        "apart": near_and_apart,
         "aa": measured_twice,
         "additive": additive,
         "workers": workers,
@@ -145,7 +151,7 @@ def scratch() -> Iterator[Path]:
 
 def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
     """A measured run into a database of its own, and the seconds that costing took."""
-    record = partition(model, Options(TARGETS, costs_db=str(folder / "costs.sqlite3"), **more))
+    record = partition(model, Options(TARGETS, costs_db=str(folder / DATABASE), **more))
     return record, record.document["phases"]["costs_s"]
 
 
@@ -179,15 +185,70 @@ def parts_of(record: RunRecord) -> list[CandidatePartition]:
 
 
 def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path, swept: int | None = None) -> list[Cost]:
-    """The costs of `parts`, measured anew, in as many sittings as for a plan that rests on them."""
-    database = CostDatabase(folder / f"again-{time.monotonic_ns()}.sqlite3")
-    estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model), swept=swept)
+    """The costs of `parts`, measured afresh, in as many sittings as for a plan that rests on them."""
+    database, inputs = CostDatabase(folder / DATABASE), model.seeded_inputs()
+    estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), swept=swept, is_afresh=True)
     try:
         known = {candidate: cost for candidate, cost, _ in estimator.estimate(model.graph, parts)}
         known.update((candidate, cost) for candidate, cost, _ in estimator.again(parts))
     finally:
         estimator.close()
     return [known[part] for part in parts]
+
+
+def near_and_apart(models: Sequence[str]) -> Iterator[str]:
+    """Whole models on one target, timed in trials that know nothing of each other: while two cores lay near each other, and apart."""
+    rows = []
+    for name in (models[0], models[-1]):
+        model = load_model(resolve(name))
+        whole = IndexSet(range(len(model.graph)))
+        for target in THREADED:
+            records = [trial_of(model, make_candidate(model.graph, target, whole, "whole")) for _ in range(TRIALS)]
+            rows.append(
+                [name, target, *beside([(record.echo_s, statistics.median(record.samples)) for record in records if record.echo_s])]
+            )
+    head = [
+        "sample",
+        "target",
+        "near: trials",
+        "echo, ns",
+        "median, ms",
+        "±",
+        "apart: trials",
+        "echo, ns",
+        "median, ms",
+        "±",
+        "times as long",
+    ]
+    show("One kernel while two cores lie near each other, and apart", head, rows)
+    yield from ()
+
+
+def beside(trials: Sequence[tuple[float, float]]) -> Row:
+    """Of trials (echo, seconds) while the cores lay near: how many, both medians, how far the seconds reach; the same of others."""
+    most_s = (1 + APART) * min((echo_s for echo_s, _ in trials), default=0.0)
+    groups = [trial for trial in trials if trial[0] <= most_s], [trial for trial in trials if trial[0] > most_s]
+    cells: list[object] = []
+    for echoes, seconds in (zip(*group, strict=True) if group else ((), ()) for group in groups):
+        middle_s = statistics.median(seconds) if seconds else math.nan
+        reach = f"{(max(seconds) - min(seconds)) / 2 / middle_s:.0%}" if seconds else ""
+        cells += [
+            len(seconds),
+            f"{statistics.median(echoes) * 1e9:.0f}" if echoes else "",
+            f"{middle_s * 1e3:.4g}" if seconds else "",
+            reach,
+        ]
+    near, apart = (statistics.median(seconds for _, seconds in group) if group else math.nan for group in groups)
+    return [*cells, f"{apart / near:.2f}"]
+
+
+def trial_of(model: OnnxModel, part: CandidatePartition) -> Record:
+    """One trial, in a new process and into a database of its own."""
+    with scratch() as folder, CostDatabase(folder / DATABASE) as database:
+        estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model))
+        with closing(estimator):
+            list(estimator.estimate(model.graph, [part]))
+            return database.get([estimator.sort_of(part)])[estimator.sort_of(part)]
 
 
 def interval_s(parts: Sequence[CandidatePartition], costs: Sequence[Cost]) -> float:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -35,6 +35,8 @@ __all__ = ["FILE_NAME", "CostDatabase", "open_database"]
 T = TypeVar("T")
 _TRY_AGAIN_S = 30.0
 _CHUNK = 500
+_FASTEST_ECHO_S = 1e-8
+"""No two cores answer each other faster: what says so is no measurement."""
 
 
 def open_database(where: str | Path | None = None) -> CostDatabase:
@@ -114,6 +116,12 @@ class CostDatabase:
         """How many records are on disk."""
         with self.session() as connection:
             return connection.execute(select(func.count()).select_from(measurements)).scalar_one()
+
+    def fastest_echo_s(self, machine: str, ago: timedelta) -> float | None:
+        """Of what was measured on `machine` since so long ago; None where nothing tells."""
+        since = (datetime.now(UTC) - ago).isoformat(timespec="seconds")
+        mine = measurements.c.machine == machine, measurements.c.created > since, measurements.c.echo_s > _FASTEST_ECHO_S
+        return self._tried("read", lambda connection: connection.execute(select(func.min(measurements.c.echo_s)).where(*mine)).scalar())
 
     def get_transition(self, key: TransitionKey) -> MeasuredTransition | None:
         """A transition that was measured, or found to be impossible to measure; of exactly this dtype."""

@@ -6,7 +6,7 @@ What enters from outside is checked to the last field, and named by its line; wh
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, Protocol
@@ -17,9 +17,9 @@ from .schema import CostRow, TransitionRow, plain
 from .soundness import flaw, shown, utc
 
 FORMAT = "collage-costs"
-VERSION = 2
-_READ = (1, VERSION)
-"""In version 1 no record tells its sittings: each was one."""
+VERSION = 3
+_SINCE: Mapping[str, tuple[int, Any]] = {"sittings": (2, []), "echo_s": (3, None)}
+"""Fields that older versions do not have: the first that does, and what the others mean."""
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {"cost": (CostKey, Record), "transition": (TransitionKey, MeasuredTransition)}
 _LONGEST_LINE = 8 << 20
 _CLOCKS_DIFFER = timedelta(days=1)
@@ -117,8 +117,8 @@ class _Reader:
         if data.get("format") != FORMAT:
             self._refuse(f"format is {shown(data.get('format'))}, it must be {FORMAT!r}")
         self._version = data.get("version")
-        if self._version not in _READ:
-            self._refuse(f"version is {shown(self._version)}, this collage-explorer reads {' and '.join(map(str, _READ))}")
+        if self._version not in range(1, VERSION + 1):
+            self._refuse(f"version is {shown(self._version)}, this collage-explorer reads 1 to {VERSION}")
 
     def _check_end(self, data: dict[str, Any], costs: Costs) -> None:
         for name, rows in (("costs", costs.records), ("transitions", costs.transitions)):
@@ -131,8 +131,9 @@ class _Reader:
     def _row(self, kind: str, data: dict[str, Any]) -> Any:
         classes = _KINDS[kind]
         names = {each.name for one in classes for each in fields(one)}
-        if self._version == 1 and "sittings" in names:
-            data.setdefault("sittings", [])
+        for name, (version, meaning) in _SINCE.items():
+            if self._version < version and name in names:
+                data.setdefault(name, meaning)
         for name in sorted(names ^ data.keys()):
             self._refuse(f"{name} is missing" if name in names else f"{shown(name)} is no field of a {kind}")
         for name in ("samples", "sittings"):

@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import numpy as np
 
@@ -29,8 +30,9 @@ from .cost import Cost
 from .database import CostDatabase
 from .estimator import Known
 from .place import Here, Place, swept_bytes
-from .records import CostKey, Record
+from .records import CostKey, Record, machine_id
 from .sittings import FEWEST, sitting_count
+from .steadiness import Speed
 from .transition import TransitionModel
 from .transition_trial import TransitionMeter
 from .trial import TrialLimits, TrialRunner, TrialTask
@@ -42,6 +44,8 @@ BUDGET_SAFETY = 1.5
 """How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
 _RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
 _OTHERS_RANK = 2
+_ECHO_HOLDS = timedelta(hours=1)
+"""So long a machine is taken to be what it was: its cores may come to lie as near to each other as they did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,8 @@ class MeasureEstimator:
         self._refused: dict[tuple[str, str], str] = {}
 
     def _here(self, limits: TrialLimits) -> Place:
-        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes)
+        known = Speed(echo_s=self._database.fastest_echo_s(machine_id(), _ECHO_HOLDS) or math.inf)
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes, known)
         return Here(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:

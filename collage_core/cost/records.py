@@ -57,6 +57,7 @@ class Record:
         unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
         worker: Name of the machine that measured it, in a fleet; empty for this one.
         seconds_spent: What building, checking and timing it took, the first time.
+        echo_s: Seconds of the fastest echo between two cores meanwhile (`echo`); None where none was asked for.
     """
 
     samples: tuple[float, ...] = ()
@@ -72,6 +73,7 @@ class Record:
     worker: str = ""
     seconds_spent: float = 0.0
     sittings: tuple[int, ...] = ()
+    echo_s: float | None = None
 
     @property
     def is_lasting(self) -> bool:

@@ -27,17 +27,17 @@ def calm_rounds(
     Args:
         known: What the reference took in earlier rounds of this process; these add to it.
     """
-    known_s, rounds, begin = known.known_s(), list[Sample](), clock()
+    before, rounds, begin = known.known(), list[Sample](), clock()
     with watch() as waits:
         after_s = reference_speed(clock)
-        while not rounds or (len(undisturbed(rounds, known_s)) < count and clock() - begin < LONGEST_S):
+        while not rounds or (len(undisturbed(rounds, before)) < count and clock() - begin < LONGEST_S):
             waited, start = waits(), clock()
             difference = one_round()
             share = waited_share(waited, waits(), clock() - start)
             before_s, after_s = after_s, reference_speed(clock)
             rounds.append(Sample(difference, max(before_s, after_s), share))
     known.learn(own_speed(rounds))
-    return [sample.seconds for sample in kept(rounds, (count + 1) // 2, known_s)[0]]
+    return [sample.seconds for sample in kept(rounds, (count + 1) // 2, before)[0]]
 
 
 def sure_extra(differences: list[float]) -> float:

@@ -1,8 +1,8 @@
-"""The tables of the cost database, schema 3: one row a measurement, one a hand-over; and how both become rows and back.
+"""The tables of the cost database, schema 4: one row a measurement, one a hand-over; and how both become rows and back.
 
 Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2 had
-no `sittings`. What a column added since says of older rows is its server default (`migrations`). What is read from a row is
-what was in it, sound or not.
+no `sittings`, schema 3 no `echo_s`. What a column added since says of older rows is its server default (`migrations`). What is read
+from a row is what was in it, sound or not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Dialect
 
 from .records import CostKey, MeasuredTransition, Record, TransitionKey
 
-SCHEMA = 3
+SCHEMA = 4
 
 Key = CostKey | TransitionKey
 Value = Record | MeasuredTransition
@@ -67,6 +67,7 @@ measurements = Table(
     Column("worker", String, nullable=False, server_default=""),
     Column("seconds_spent", Float, nullable=False, server_default="0"),
     Column("sittings", _Numbers, nullable=False, server_default="[]"),
+    Column("echo_s", Float),
     sqlite_with_rowid=False,
 )
 transitions = Table(

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .steadiness import APART
 from .timing import confidence_interval
 
 if TYPE_CHECKING:
     from .records import Record
 
-FEWEST = 5
+FEWEST = 7
 """With so many sittings, the interval follows from them alone."""
 MOST = 11
 SURE = 0.02
@@ -79,11 +80,11 @@ def with_sitting(older: Record, newer: Record) -> Record:
     """`older` with the samples of one sitting more.
 
     One that failed takes its place: a kernel must work each time. One during which the machine was slowed down all the time
-    counts only where there is no other.
+    counts only where there is no other, and so does one while the cores lay apart.
     """
-    if newer.stage or (older.unsteady and not newer.unsteady):
+    if newer.stage or (older.unsteady and not newer.unsteady) or _are_apart(older, newer):
         return newer
-    if newer.unsteady and not older.unsteady:
+    if (newer.unsteady and not older.unsteady) or _are_apart(newer, older):
         return older
     sittings = (*(older.sittings or (len(older.samples),)), len(newer.samples))
     return replace(
@@ -93,7 +94,13 @@ def with_sitting(older: Record, newer: Record) -> Record:
         error=max((error for error in (older.error, newer.error) if error is not None), default=None),
         unsteady=max(older.unsteady, newer.unsteady),
         seconds_spent=older.seconds_spent,
+        echo_s=min((echo_s for echo_s in (older.echo_s, newer.echo_s) if echo_s is not None), default=None),
     )
+
+
+def _are_apart(one: Record, other: Record) -> bool:
+    """Whether two cores lay apart in `one`, as `other` shows."""
+    return one.echo_s is not None and other.echo_s is not None and one.echo_s > (1 + APART) * other.echo_s
 
 
 def _wider_half(values: Sequence[float], percentile: float, middle: float) -> float:

@@ -141,7 +141,7 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _word),
     **dict.fromkeys(("reason", "note"), _text),
     **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent"), _seconds),
-    **dict.fromkeys(("limit_s", "reference_s"), _maybe_seconds),
+    **dict.fromkeys(("limit_s", "reference_s", "echo_s"), _maybe_seconds),
     **dict.fromkeys(("stopped_early", "crashed"), _flag),
     "threads": _threads,
     "error": _maybe_share,

@@ -1,8 +1,9 @@
 """Whether the machine was itself while a sample was taken, and which samples may be believed.
 
-Two signs: a small fixed computation, the reference, ran slower than it can right before or after the sample; or a thread of
-this process waited for a core meanwhile. The reference alone notices a slowed core but no other process that takes the core
-in turns: it is over before its turn is. What is disturbed is thrown away and never scaled, since nobody knows by how much
+Three signs: a small fixed computation, the reference, ran slower than it can right before or after the sample; a thread of this
+process waited for a core meanwhile; or, where the kernel has several threads, two cores were farther apart than they can be
+(`echo`). The reference alone notices a slowed core, but no other process that takes the core in turns: it is over before its
+turn is. What is disturbed is thrown away and never scaled, since nobody knows by how much
 another kernel than the reference suffers.
 """
 
@@ -15,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from statistics import median
 
@@ -28,6 +30,8 @@ Waits = Callable[[], list[int]]
 
 SLOWER = 0.15
 """By what share a sample may be slowed down before it counts as disturbed."""
+APART = 0.5
+"""By what share an echo may be slower. It is either as fast as ever or takes more than twice as long; what is between is noise."""
 REMEMBERED_S = 60.0
 _FASTEST = 5
 _TRIES = 3
@@ -43,29 +47,46 @@ class Sample:
         seconds: Of one run.
         reference_s: Of the reference, before or after it: the slower of the two.
         waited: Share of the sample's time, below 1, that a thread of ours waited for a core.
+        echo_s: Of an echo between two cores, before or after it: the slower of the two; 0 where none was asked for.
     """
 
     seconds: float
     reference_s: float
     waited: float = 0.0
+    echo_s: float = 0.0
 
 
-def undisturbed(samples: Sequence[Sample], known_s: float = math.inf) -> list[Sample]:
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the signs take on the undisturbed machine, in seconds; infinite where that is not known."""
+
+    reference_s: float = math.inf
+    echo_s: float = math.inf
+
+    def best(self, other: Speed) -> Speed:
+        """The faster of both, each sign for itself."""
+        return Speed(min(self.reference_s, other.reference_s), min(self.echo_s, other.echo_s))
+
+
+UNKNOWN = Speed()
+
+
+def undisturbed(samples: Sequence[Sample], known: Speed = UNKNOWN) -> list[Sample]:
     """Those taken while the machine was no more than `SLOWER` below its own speed; in their order.
 
     Args:
-        known_s: What the reference took on the undisturbed machine before, where that is known.
+        known: The speed of the undisturbed machine before, where that is known.
     """
-    own = min(own_speed(samples), known_s)
+    own = own_speed(samples).best(known)
     return [sample for sample in samples if _slowdown(sample, own) <= 1 + SLOWER]
 
 
-def kept(samples: Sequence[Sample], fewest: int, known_s: float = math.inf) -> tuple[list[Sample], float]:
+def kept(samples: Sequence[Sample], fewest: int, known: Speed = UNKNOWN) -> tuple[list[Sample], float]:
     """The undisturbed samples and 0; where those are less than `fewest`, all, and by what share they were slowed down."""
-    calm = undisturbed(samples, known_s)
+    calm = undisturbed(samples, known)
     if len(calm) == len(samples) or len(calm) >= fewest:
         return calm, 0.0
-    own = min(own_speed(samples), known_s)
+    own = own_speed(samples).best(known)
     return list(samples), median(_slowdown(sample, own) for sample in samples) - 1
 
 
@@ -76,17 +97,21 @@ def least_disturbed(samples: Sequence[Sample], count: int) -> list[Sample]:
     return [samples[place] for place in sorted(places)]
 
 
-def own_speed(samples: Sequence[Sample]) -> float:
-    """Seconds of the reference on the undisturbed machine: the median of its fastest quarter, of the fastest five at most.
+def own_speed(samples: Sequence[Sample]) -> Speed:
+    """That of the undisturbed machine: of each sign the median of the fastest quarter, of the fastest five at most.
 
     So three undisturbed samples tell the machine's own speed, however long it is disturbed after them.
     """
-    ordered = sorted(sample.reference_s for sample in samples)
-    return median(ordered[: min(math.ceil(len(ordered) / 4), _FASTEST)])
+    echoes = [sample.echo_s for sample in samples if sample.echo_s]
+    return Speed(_of_fastest([sample.reference_s for sample in samples]), _of_fastest(echoes) if echoes else math.inf)
+
+
+def _of_fastest(seconds: Sequence[float]) -> float:
+    return median(sorted(seconds)[: min(math.ceil(len(seconds) / 4), _FASTEST)])
 
 
 class OwnSpeed:
-    """What the reference takes on the undisturbed machine, as the timings of the last minute saw it, in whatever process.
+    """The speed of the undisturbed machine, as the timings of the last minute saw it, in whatever process.
 
     A neighbour may slow a virtual machine down for longer than a timing takes: then only earlier ones tell. What is slower
     for more than a minute is the machine's own speed from then on.
@@ -94,22 +119,24 @@ class OwnSpeed:
 
     def __init__(self, clock: Clock = time.monotonic):
         self._clock = clock
-        self._seen: deque[tuple[float, float]] = deque()
+        self._seen: deque[tuple[float, Speed]] = deque()
 
-    def known_s(self) -> float:
-        """Seconds of the reference; infinite where nothing is known."""
+    def known(self) -> Speed:
+        """The best that was seen."""
         while self._seen and self._clock() - self._seen[0][0] > REMEMBERED_S:
             self._seen.popleft()
-        return min((reference_s for _, reference_s in self._seen), default=math.inf)
+        return reduce(Speed.best, (speed for _, speed in self._seen), UNKNOWN)
 
-    def learn(self, own_s: float) -> None:
+    def learn(self, own: Speed) -> None:
         """Remember the own speed that a timing found."""
-        self._seen.append((self._clock(), own_s))
+        self._seen.append((self._clock(), own))
 
 
-def _slowdown(sample: Sample, own_s: float) -> float:
-    """How many times as long as on the undisturbed machine the sample took, by the worse of the two signs."""
-    return max(sample.reference_s / own_s if own_s else 1.0, 1 / (1 - sample.waited))
+def _slowdown(sample: Sample, own: Speed) -> float:
+    """How many times as long as on the undisturbed machine the sample took, by the worst of the three signs."""
+    apart = sample.echo_s / own.echo_s
+    reference = sample.reference_s / own.reference_s if own.reference_s else 1.0
+    return max(reference, 1 / (1 - sample.waited), apart if apart > 1 + APART else 1.0)
 
 
 def reference_speed(clock: Clock) -> float:

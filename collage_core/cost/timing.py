@@ -16,8 +16,23 @@ from statistics import median
 import numpy as np
 
 from ..collector import no_collector
-from .steadiness import Clock, Sample, Waits, kept, least_disturbed, own_speed, reference_speed, undisturbed, waited_share, waiting
+from .steadiness import (
+    UNKNOWN,
+    Clock,
+    Sample,
+    Speed,
+    Waits,
+    kept,
+    least_disturbed,
+    own_speed,
+    reference_speed,
+    undisturbed,
+    waited_share,
+    waiting,
+)
 
+ECHO_EVERY_S = 0.01
+"""From one echo to the next at least: it takes a fifth of a millisecond, and the core that the kernel's other threads are on."""
 _NORMAL_95 = 1.96
 
 
@@ -54,14 +69,14 @@ class Samples:
         stopped_early: They exceeded the budget.
         reference_s: Of the reference meanwhile.
         unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept.
-        own_s: What the reference took while it was undisturbed most.
+        own: The machine's speed while it was undisturbed most.
     """
 
     seconds: tuple[float, ...]
     stopped_early: bool = False
     reference_s: float = 0.0
     unsteady: float = 0.0
-    own_s: float = 0.0
+    own: Speed = UNKNOWN
 
 
 def time_runs(
@@ -72,7 +87,8 @@ def time_runs(
     between: Callable[[], None] | None = None,
     enough_s: float | None = None,
     watch: Callable[[], AbstractContextManager[Waits]] = waiting,
-    known_s: float = math.inf,
+    known: Speed = UNKNOWN,
+    echo: Callable[[], float] | None = None,
 ) -> Samples:
     """Time `run`, which has run before.
 
@@ -82,15 +98,16 @@ def time_runs(
         between: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
         enough_s: What takes less need not be known better: timing ends as soon as the confidence interval is below.
         watch: Tells how long our threads waited for a core.
-        known_s: What the reference took on the undisturbed machine, as earlier timings saw it.
+        known: The speed of the undisturbed machine, as earlier timings saw it.
+        echo: Seconds of an echo between two cores, now; where `run` uses several.
     """
     with no_collector(), watch() as waits:
-        session = _Session(run, limits, clock, between, waits, known_s)
+        session = _Session(run, limits, clock, between, waits, known, echo)
         fastest = session.warm_up()
         if budget_s is not None and fastest > budget_s and fastest >= limits.batch_s and session.is_calm():
             return session.result(stopped_early=True)
         session.start(1 if between else max(1, math.ceil(limits.batch_s / max(fastest, 1e-9))))
-        while not session.is_enough(enough_s):
+        while not (session.is_enough(enough_s) and session.is_confirmed()):
             session.take()
             if budget_s is not None and session.is_over(budget_s):
                 return session.result(stopped_early=True)
@@ -122,14 +139,20 @@ class _Session:
         clock: Clock,
         between: Callable[[], None] | None,
         waits: Waits,
-        known_s: float,
+        known: Speed,
+        echo: Callable[[], float] | None,
     ):
         self._run = run
         self._limits = limits
         self._clock = clock
         self._between = between
         self._waits = waits
-        self._known_s = known_s
+        self._known = known
+        self._echo = echo
+        self._echo_s = 0.0
+        self._echoed = 0.0
+        self._nearest = UNKNOWN
+        self._unheard = 0
         self._batch = 1
         self._begin = 0.0
         self._reference_s = 0.0
@@ -142,16 +165,18 @@ class _Session:
         while not self._samples or self._elapsed() < self._limits.warm_up_s:
             self._samples.append(self._timed())
         self._reference_s = reference_speed(self._clock)
+        self._listen()
         self._samples = [replace(sample, reference_s=self._reference_s) for sample in self._samples]
         return min(sample.seconds * (1 - sample.waited) for sample in self._samples)
 
     def is_calm(self) -> bool:
         """Whether any sample so far is undisturbed."""
-        return bool(undisturbed(self._samples, self._known_s))
+        return bool(self._undisturbed())
 
     def start(self, batch: int) -> None:
         """From now on samples count, each of `batch` runs."""
         self._samples = []
+        self._unheard = 0
         self._batch = batch
         self._begin = self._clock()
 
@@ -161,11 +186,21 @@ class _Session:
             self._between()
         sample = self._timed()
         before, self._reference_s = self._reference_s, reference_speed(self._clock)
-        self._samples.append(replace(sample, reference_s=max(before, self._reference_s)))
+        self._samples.append(replace(sample, reference_s=max(before, self._reference_s), echo_s=self._echo_s))
+        if self._clock() - self._echoed >= ECHO_EVERY_S:
+            self._listen()
         limits = self._limits
-        self._calm = [sample.seconds for sample in undisturbed(self._samples, self._known_s)]
+        self._judge()
         if len(self._samples) >= limits.most and len(self._calm) < limits.fewest:
             self._samples = least_disturbed(self._samples, max(limits.fewest, limits.most // 2))
+            self._unheard = len(self._samples)
+
+    def is_confirmed(self) -> bool:
+        """Whether the newest samples are what they seem, as the echo after them says; or there is no time for others."""
+        seeming = len(self._calm)
+        self._listen()
+        self._judge()
+        return len(self._calm) >= seeming or self._elapsed() >= self._limits.longest_s
 
     def is_over(self, budget_s: float) -> bool:
         """Whether the run surely takes longer than `budget_s`."""
@@ -187,10 +222,26 @@ class _Session:
 
     def result(self, *, stopped_early: bool = False) -> Samples:
         """What is left when disturbed samples are thrown away: no fewer than half of the fewest that were wanted, else all."""
-        believed, unsteady = kept(self._samples, (self._limits.fewest + 1) // 2, self._known_s)
+        believed, unsteady = kept(self._samples, (self._limits.fewest + 1) // 2, self._known.best(self._nearest))
         reference_s = median(sample.reference_s for sample in believed)
         seconds = tuple(sample.seconds for sample in believed)
-        return Samples(seconds, stopped_early, reference_s, unsteady, own_speed(self._samples))
+        return Samples(seconds, stopped_early, reference_s, unsteady, own_speed(self._samples).best(self._nearest))
+
+    def _listen(self) -> None:
+        """Samples since the last echo get the slower of that and a new one."""
+        if self._echo is None or self._unheard == len(self._samples):
+            return
+        before, self._echo_s, self._echoed = self._echo_s, self._echo(), self._clock()
+        self._nearest = self._nearest.best(Speed(echo_s=self._echo_s or math.inf))
+        slower = max(before, self._echo_s)
+        self._samples[self._unheard :] = [replace(sample, echo_s=slower) for sample in self._samples[self._unheard :]]
+        self._unheard = len(self._samples)
+
+    def _undisturbed(self) -> list[Sample]:
+        return undisturbed(self._samples, self._known.best(self._nearest))
+
+    def _judge(self) -> None:
+        self._calm = [sample.seconds for sample in self._undisturbed()]
 
     def _timed(self) -> Sample:
         waits = self._waits()

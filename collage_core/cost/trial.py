@@ -23,7 +23,7 @@ from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from . import trial_child
 from .records import Record
-from .steadiness import OwnSpeed
+from .steadiness import UNKNOWN, OwnSpeed, Speed
 from .timing import TimingLimits
 from .trial_child import ArrayFile, Check, GetToolchain, Timed
 
@@ -100,6 +100,7 @@ class TrialRunner:
         limits: TrialLimits,
         should_stop: Callable[[], bool] | None = None,
         swept_bytes: int = 0,
+        known: Speed = UNKNOWN,
     ):
         self._get_toolchain = get_toolchain
         self._swept_bytes = swept_bytes
@@ -110,6 +111,7 @@ class TrialRunner:
         memory = limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE)
         self._pool = Pool(memory_bytes=memory)
         self._own_speed = OwnSpeed()
+        self._own_speed.learn(known)
         self._broken: dict[str, str] = {}
         self._hangs: dict[str, list[Record]] = defaultdict(list)
 
@@ -173,15 +175,16 @@ class TrialRunner:
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        how = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known_s()
+        how = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known()
         timed: Timed = self._call(worker, "run", timing_s, trial_child.sample, *how)
-        self._own_speed.learn(timed.samples.own_s)
+        self._own_speed.learn(timed.samples.own)
         return self._refusal(timed.check) or Record(
             samples=timed.samples.seconds,
             error=max(first.error, timed.check.error),
             stopped_early=timed.samples.stopped_early,
             reference_s=timed.samples.reference_s,
             unsteady=timed.samples.unsteady,
+            echo_s=timed.samples.own.echo_s if math.isfinite(timed.samples.own.echo_s) else None,
         )
 
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:

@@ -20,6 +20,8 @@ from ..model.accuracy import is_float, output_errors
 from ..model.base import SubModel
 from ..toolchains.base import Kernel, Toolchain, ToolchainError
 from ..toolchains.buffers import aligned_empty, numpy_dtype
+from .echo import Echo
+from .steadiness import Speed
 from .timing import Samples, TimingLimits, time_runs
 
 GetToolchain = Callable[[str], Toolchain]
@@ -72,6 +74,7 @@ class _Trial:
     """The kernel under trial and its buffers."""
 
     kernel: Kernel
+    threads: int
     given: list[ArrayFile] = field(default_factory=list)
     wanted: list[ArrayFile] = field(default_factory=list)
     inputs: list[np.ndarray] = field(default_factory=list)
@@ -117,6 +120,7 @@ class _Packages:
 
 _trial: _Trial | None = None
 _packages = _Packages()
+_echo = Echo()
 
 
 def warm_up(get_toolchain: GetToolchain, target: str) -> None:
@@ -137,7 +141,7 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot be bound and run")
-    _trial = _Trial(kernel)
+    _trial = _Trial(kernel, threads)
 
 
 def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
@@ -150,20 +154,21 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
     return trial.run_checked()
 
 
-def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, swept_bytes: int, known_s: float) -> Timed:
+def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, swept_bytes: int, known: Speed) -> Timed:
     """Time the kernel that was checked, check what it computed meanwhile, and let go of it.
 
     Checked is what the last timed run left, and one run more: a kernel that is right in every other run, or that took what
     it found in its buffers for its own work, is wrong in one of the two.
 
     Args:
-        budget_s, enough_s, known_s: As `time_runs` takes them.
+        budget_s, enough_s, known: As `time_runs` takes them.
         swept_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
             0 where the whole model stays in the cache: then runs follow each other.
     """
     trial = _current()
     between = _rest_of_the_model(trial, swept_bytes) if swept_bytes else None
-    samples = time_runs(trial.kernel.run, limits, budget_s, between=between, enough_s=enough_s, known_s=known_s)
+    echo = _echo.seconds if trial.threads > 1 else None
+    samples = time_runs(trial.kernel.run, limits, budget_s, between=between, enough_s=enough_s, known=known, echo=echo)
     found = trial.check(samples.seconds[-1])
     if not samples.stopped_early:
         found = max(found, trial.run_checked(), key=lambda check: check.error)

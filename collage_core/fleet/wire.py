@@ -119,7 +119,7 @@ def record_from_json(data: Any, took_s: float) -> Record:
         raise Nonsense("a run took no time at all")
     if sum(record.samples) > _SLACK * took_s:
         raise Nonsense(f"its runs took {sum(record.samples):.3g} s, and it had {took_s:.3g} s in all")
-    if min(record.error or 0, record.limit_s or 0, record.reference_s or 0) < 0:
+    if min(record.error or 0, record.limit_s or 0, record.reference_s or 0, record.echo_s or 0) < 0:
         raise Nonsense("a number that is never negative is")
     return record
 

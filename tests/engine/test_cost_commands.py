@@ -291,7 +291,7 @@ BAD_FILES = {
     "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
-    "other schema": (b'{"format": "collage-costs", "version": 3}\n', "line 1: version is 3, this collage-explorer reads 1 and 2"),
+    "other schema": (b'{"format": "collage-costs", "version": 4}\n', "line 1: version is 4, this collage-explorer reads 1 to 3"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
     "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
 }

@@ -46,7 +46,7 @@ def test_first_schema_is_brought_forward(path: Path) -> None:
             check_costs_of_schema_1(database)
             database.put(replace(KEY, weights="d1ce"), replace(RECORD, worker="shed-3"))
     connection = sqlite3.connect(path)
-    assert connection.execute("SELECT value FROM meta").fetchall() == [("3",)]
+    assert connection.execute("SELECT value FROM meta").fetchall() == [("4",)]
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     connection.close()
     assert tables == [("measurements",), ("meta",), ("transitions",)]
@@ -56,12 +56,25 @@ def test_the_second_schema_is_brought_forward(path: Path) -> None:
     with CostDatabase(path) as database:
         database.put(KEY, RECORD)
     connection = sqlite3.connect(path)
-    connection.executescript("ALTER TABLE measurements DROP COLUMN sittings; UPDATE meta SET value = '2' WHERE key = 'schema'")
+    columns = "ALTER TABLE measurements DROP COLUMN sittings; ALTER TABLE measurements DROP COLUMN echo_s;"
+    connection.executescript(f"{columns} UPDATE meta SET value = '2' WHERE key = 'schema'")
     connection.close()
     with CostDatabase(path) as database:
         assert database.get([KEY])[KEY].sittings == ()
         database.put(KEY, replace(RECORD, sittings=(1,) * len(RECORD.samples)))
         assert database.get([KEY])[KEY].sittings == (1,) * len(RECORD.samples)
+
+
+def test_the_third_schema_is_brought_forward(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+    connection = sqlite3.connect(path)
+    connection.executescript("ALTER TABLE measurements DROP COLUMN echo_s; UPDATE meta SET value = '3' WHERE key = 'schema'")
+    connection.close()
+    with CostDatabase(path) as database:
+        assert database.get([KEY])[KEY].echo_s is None
+        database.put(KEY, replace(RECORD, echo_s=270e-9))
+        assert database.get([KEY])[KEY].echo_s == 270e-9
 
 
 def test_the_very_first_files_had_no_notes(path: Path) -> None:

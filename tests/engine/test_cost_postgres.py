@@ -123,7 +123,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
     put_many(postgres_url, "a", 1)
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE meta SET value = '7'")
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 3\)"):
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 4\)"):
         open_database(postgres_url)
     assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "7")]
 
@@ -154,7 +154,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
 
 def test_first_schema_is_brought_forward(postgres_url: str) -> None:
     of_schema_1(postgres_url)
-    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 3\)") as caught:
+    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 4\)") as caught:
         CostDatabase(postgres_url, read_only=True)
     assert "`collage costs import` does" in caught.value.hint
     for _ in range(2):
@@ -180,7 +180,7 @@ def test_killed_writers_lose_nothing_that_was_told(postgres_url: str) -> None:
 
 def test_several_make_its_tables_at_once(postgres_url: str) -> None:
     all_at_once(8, lambda number: CostDatabase(postgres_url).close())
-    assert rows_of(postgres_url, "SELECT value FROM meta") == [("3",)]
+    assert rows_of(postgres_url, "SELECT value FROM meta") == [("4",)]
 
 
 def test_those_who_write_the_same_never_wait_for_each_other_in_turn(postgres_url: str) -> None:

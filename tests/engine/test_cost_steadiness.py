@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from collage_core.cost import steadiness
 from collage_core.cost.steadiness import (
     REMEMBERED_S,
+    UNKNOWN,
     OwnSpeed,
     Sample,
+    Speed,
     kept,
     least_disturbed,
     reference_speed,
@@ -94,6 +96,13 @@ def test_sample_that_lost_the_core_is_thrown_away_though_the_reference_did_not_n
     assert kept([lost] * 4, 3) == ([lost] * 4, pytest.approx(1.0))
 
 
+def test_sample_whose_cores_lay_apart_is_thrown_away_though_each_was_as_fast_as_ever() -> None:
+    near, noisy, apart = (Sample(TRUTH_S, REFERENCE_S, echo_s=echo_s) for echo_s in (270e-9, 350e-9, 610e-9))
+    assert kept([near, apart, noisy, apart, near], 3) == ([near, noisy, near], 0.0)
+    assert kept([apart] * 5, 3) == ([apart] * 5, 0.0), "they never lay nearer"
+    assert kept([apart] * 5, 3, Speed(echo_s=270e-9)) == ([apart] * 5, pytest.approx(610 / 270 - 1))
+
+
 def test_clock_that_cannot_tell_the_reference_disturbs_nothing() -> None:
     samples = [Sample(TRUTH_S, 0.0)] * 6
     assert kept(samples, 5) == (samples, 0.0)
@@ -104,14 +113,14 @@ def test_least_disturbed_come_in_their_order() -> None:
     assert least_disturbed(samples, 3) == [samples[0], samples[3], samples[4]]
 
 
-@given(st.lists(st.floats(1, 20), min_size=2, max_size=60), st.integers(1, 10), st.sampled_from([REFERENCE_S, np.inf]))
-def test_what_is_believed_is_never_further_from_the_truth_than_all_is(slowdowns: list[float], fewest: int, known_s: float) -> None:
+@given(st.lists(st.floats(1, 20), min_size=2, max_size=60), st.integers(1, 10), st.sampled_from([Speed(REFERENCE_S), UNKNOWN]))
+def test_what_is_believed_is_never_further_from_the_truth_than_all_is(slowdowns: list[float], fewest: int, known: Speed) -> None:
     samples = series(slowdowns)
-    believed, unsteady = kept(samples, fewest, known_s)
+    believed, unsteady = kept(samples, fewest, known)
     assert TRUTH_S <= median_s(believed) <= median_s(samples)
     assert len(believed) >= min(fewest, len(samples))
     assert unsteady >= 0
-    if unsteady == 0 and known_s == REFERENCE_S and len(believed) < len(samples):
+    if unsteady == 0 and known != UNKNOWN and len(believed) < len(samples):
         assert median_s(believed) <= 1.15 * TRUTH_S * (1 + 1e-9)
 
 
@@ -119,6 +128,7 @@ class Machine:
     """A clock on which everything takes as much longer as `slowdown` says of the time when it begins."""
 
     def __init__(self, slowdown: Callable[[float], float], kernel_s: float = TRUTH_S, waits_s: float = 0.0, every: int = 1):
+        self.echo: Callable[[], float] | None = None
         self.now = 0.0
         self.runs = 0
         self.waited_ns = 0
@@ -141,14 +151,14 @@ class Machine:
         self,
         limits: TimingLimits,
         monkeypatch: pytest.MonkeyPatch,
-        known_s: float = np.inf,
+        known: Speed = UNKNOWN,
         budget_s: float | None = None,
     ) -> Samples:
         def watch() -> AbstractContextManager[Callable[[], list[int]]]:
             return nullcontext(lambda: [0, self.waited_ns])
 
         monkeypatch.setattr(steadiness, "_reference", self.reference)
-        return time_runs(self.run, limits, budget_s, clock=self.clock, watch=watch, known_s=known_s)
+        return time_runs(self.run, limits, budget_s, clock=self.clock, watch=watch, known=known, echo=self.echo)
 
     def clock(self) -> float:
         return self.now
@@ -200,9 +210,9 @@ def test_no_more_samples_are_held_than_the_most_however_long_it_is_disturbed(mon
 
 def test_machine_that_was_faster_before_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda now: 1.5 if 1.0 < now < 2.0 else 1.0)
-    known_s = machine.timed(TimingLimits(), monkeypatch).own_s
+    known = machine.timed(TimingLimits(), monkeypatch).own
     machine.now = 1.5
-    timed = machine.timed(TimingLimits(), monkeypatch, known_s)
+    timed = machine.timed(TimingLimits(), monkeypatch, known)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
     assert timed.unsteady == 0
     assert machine.now > 2.0
@@ -212,12 +222,12 @@ def test_machine_that_was_faster_before_is_waited_for(monkeypatch: pytest.Monkey
 
 def test_machine_that_stays_slower_than_it_was_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda now: 1.5 if now > 1.0 else 1.0)
-    known_s = machine.timed(TimingLimits(), monkeypatch).own_s
+    known = machine.timed(TimingLimits(), monkeypatch).own
     machine.now = 1.5
-    timed = machine.timed(TimingLimits(), monkeypatch, known_s)
+    timed = machine.timed(TimingLimits(), monkeypatch, known)
     assert timed.unsteady == pytest.approx(0.5)
     assert machine.now == pytest.approx(1.5 + TimingLimits().longest_s, abs=0.05)
-    assert timed.own_s == pytest.approx(1.5 * REFERENCE_S)
+    assert timed.own.reference_s == pytest.approx(1.5 * REFERENCE_S)
 
 
 def test_nothing_is_given_up_on_a_run_of_a_machine_that_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +235,7 @@ def test_nothing_is_given_up_on_a_run_of_a_machine_that_is_slowed_down(monkeypat
     first = machine.timed(TimingLimits(), monkeypatch, budget_s=0.03)
     assert not first.stopped_early
     machine.now = 1.5
-    timed = machine.timed(TimingLimits(), monkeypatch, first.own_s, budget_s=0.03)
+    timed = machine.timed(TimingLimits(), monkeypatch, first.own, budget_s=0.03)
     assert not timed.stopped_early
     assert timed.seconds == pytest.approx([0.02] * 5)
     machine.now = 1.5
@@ -235,15 +245,39 @@ def test_nothing_is_given_up_on_a_run_of_a_machine_that_is_slowed_down(monkeypat
 def test_own_speed_is_the_best_of_the_last_minute() -> None:
     now = 0.0
     own_speed = OwnSpeed(lambda: now)
-    assert own_speed.known_s() == np.inf
-    for reference_s in (3.0, 2.0, 4.0):
-        own_speed.learn(reference_s)
+    assert own_speed.known() == UNKNOWN
+    for speed in (Speed(3.0, 1.0), Speed(2.0, 5.0), Speed(4.0, 6.0)):
+        own_speed.learn(speed)
         now += REMEMBERED_S / 2
-    assert own_speed.known_s() == 2.0
+    assert own_speed.known() == Speed(2.0, 5.0)
     now += 1.0
-    assert own_speed.known_s() == 4.0
+    assert own_speed.known() == Speed(4.0, 6.0)
     now += REMEMBERED_S
-    assert own_speed.known_s() == np.inf
+    assert own_speed.known() == UNKNOWN
+
+
+def test_cores_that_lie_apart_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(lambda now: 1.0)
+    machine.echo = lambda: 610e-9 if 1.0 < machine.now < 2.0 else 270e-9
+    known = machine.timed(TimingLimits(), monkeypatch).own
+    assert known.echo_s == 270e-9
+    machine.now = 1.5
+    timed = machine.timed(TimingLimits(), monkeypatch, known)
+    assert len(timed.seconds) >= 5
+    assert timed.unsteady == 0
+    assert 2.0 < machine.now < 2.1
+    machine.now = 1.5
+    timed = machine.timed(TimingLimits(longest_s=0.2), monkeypatch, known)
+    assert timed.unsteady == pytest.approx(610 / 270 - 1)
+
+
+def test_samples_after_which_the_cores_lay_apart_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(lambda now: 1.0)
+    machine.echo = lambda: 610e-9 if 0.012 < machine.now < 0.5 else 270e-9
+    timed = machine.timed(TimingLimits(), monkeypatch)
+    assert len(timed.seconds) >= 5
+    assert timed.unsteady == 0
+    assert machine.now > 0.5
 
 
 def test_long_kernel_is_believed_with_half_of_the_fewest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from collage_core.cost.database import CostDatabase
 from collage_core.cost.place import Here
 from collage_core.cost.records import MeasuredTransition, TransitionKey, machine_id
 from collage_core.cost.rounds import LONGEST_S, calm_rounds, sure_extra
-from collage_core.cost.steadiness import OwnSpeed
+from collage_core.cost.steadiness import OwnSpeed, Speed
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.cost.transition_trial import SIZES, TransitionMeter, fit
 from collage_core.cost.trial import TrialLimits, TrialRunner
@@ -96,7 +96,7 @@ def test_rounds_end_on_a_machine_that_stays_disturbed(monkeypatch: pytest.Monkey
     machine = Machine((0.0, 100.0))
     monkeypatch.setattr(steadiness, "_reference", machine.reference)
     known = OwnSpeed(lambda: machine.now)
-    known.learn(25e-6)
+    known.learn(Speed(25e-6))
     machine.now = 1e-9
     found = machine.rounds(9, known)
     assert set(found) == {1.5e-6}
