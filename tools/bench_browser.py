@@ -112,7 +112,7 @@ def opened(browser: Browser, site: Site) -> Iterator[Page]:
         context.close()
 
 
-def traced(browser: Browser, page: Page, act: Callable[[], None]) -> Trace:
+def traced(browser: Browser, page: Page, act: Callable[[], object]) -> Trace:
     """The main thread while `act` goes on."""
     browser.start_tracing(page=page, categories=list(CATEGORIES))
     try:
@@ -181,7 +181,7 @@ def settle(page: Page, site: Site) -> None:
         page.wait_for_timeout(SETTLE_MS)
 
 
-def acted(browser: Browser, page: Page, act: Callable[[], None]) -> Figures:
+def acted(browser: Browser, page: Page, act: Callable[[], object]) -> Figures:
     """Do something, and wait until all that follows from it is on the page: CPU of the main thread, and wall time."""
 
     def whole() -> None:

@@ -35,7 +35,7 @@ LAYER_NODES = 37
 MODELS = {"transformer500": 500, "transformer2000": 2_000, "transformer10000": 10_000, "resnet50": 122, "densenet121": 368, "gpt2": 448}
 """Model → nodes that both pages get; ours opens a large model with its repeated layers folded."""
 
-PARTS = ("paint", "select", "decide", "costs", "stream", "size")
+PARTS = ("paint", "unfolded", "select", "decide", "costs", "stream", "size")
 SAMPLE = "resnet50"
 THIRD = "transformer2000"
 LARGEST = "transformer10000"
@@ -60,6 +60,7 @@ class Results:
         pages: (model, page) → a round's figures, one after the other.
         failures: (model, page) → why there is no picture.
         acts: Part → figures of each time.
+        unfolded: What is done to the largest model with all its nodes drawn → figures of each round.
         first: Script and style before the first paint: name → gzipped bytes.
         notes: What went on beside, such as rounds that were tried again.
     """
@@ -67,6 +68,7 @@ class Results:
     pages: dict[tuple[str, str], list[Figures]] = field(default_factory=dict)
     failures: dict[tuple[str, str], str] = field(default_factory=dict)
     acts: dict[str, list[Figures]] = field(default_factory=dict)
+    unfolded: dict[str, list[Figures]] = field(default_factory=dict)
     first: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -185,6 +187,26 @@ def measure_costs(browser: Browser, rounds: int, folder: Path, results: Results)
     print(f"costs: {results.usual('costs', 'cpu'):.0f} ms", file=sys.stderr)
 
 
+def measure_unfolded(browser: Browser, rounds: int, folder: Path, results: Results) -> None:
+    """The largest model with all its nodes drawn and a plan over them: everything that is done to the whole of it."""
+    from bench_large import figures_of, planned
+
+    home = folder / LARGEST
+    home.mkdir()
+    with planned(home, write_model(LARGEST, folder)) as site:
+        for _ in range(rounds):
+            for name, figures in figures_of(browser, site).items():
+                results.unfolded.setdefault(name, []).append(figures)
+    name, frame = dearest_unfolded(results)
+    print(f"unfolded: {frame:.0f} ms ({name})", file=sys.stderr)
+
+
+def dearest_unfolded(results: Results) -> tuple[str, float]:
+    """What has the dearest frame, and that frame: the median of its rounds."""
+    frames = {name: median(one["frame"] for one in rounds) for name, rounds in results.unfolded.items()}
+    return max(frames.items(), key=lambda item: item[1])
+
+
 def largest_sample() -> str:
     """The sample whose recorded run has the most candidates."""
     files = (ROOT / "collage_core" / "samples" / "recorded").glob("*.json.gz")
@@ -221,6 +243,9 @@ def checks(results: Results) -> list[Check]:
     for figure, what in (("frame", "opening"), ("pan", "panning"), ("zoom", "zooming")):
         if (LARGEST, OURS_NAME) in results.pages:
             made.append(Check(f"{LARGEST}, dearest frame when {what}", results.middle(LARGEST, OURS_NAME, figure), FRAME_MS, "ms"))
+    if results.unfolded:
+        name, frame = dearest_unfolded(results)
+        made.append(Check(f"{LARGEST} unfolded, dearest frame of all ({name})", frame, FRAME_MS, "ms"))
     for part, what, budget in (
         ("select", "select a node → its why", SELECT_MS),
         ("decide", "veto → the new plan is drawn", DECIDE_MS),
@@ -268,6 +293,13 @@ def act_rows(results: Results) -> Iterator[tuple[str, ...]]:
         yield part, str(len(found)), *map(_number, (median(cpu), max(cpu), results.worst(part, "frame"), median(wall)))
 
 
+def unfolded_rows(results: Results) -> Iterator[tuple[str, ...]]:
+    """A line for each thing that is done to the largest model, unfolded."""
+    for name, rounds in results.unfolded.items():
+        cpu = [one["cpu"] for one in rounds if "cpu" in one]
+        yield name, _number(median(cpu) if cpu else None), _number(median(one["frame"] for one in rounds))
+
+
 def report(results: Results) -> str:
     """All tables."""
     parts = []
@@ -276,6 +308,8 @@ def report(results: Results) -> str:
     if acts := list(act_rows(results)):
         header = ("what", "times", "CPU ms", "most ms", "dearest frame ms", "wall ms")
         parts.append(f"## What a person does\n\n{table(header, acts)}")
+    if rows := list(unfolded_rows(results)):
+        parts.append(f"## {LARGEST}, all nodes drawn\n\n{table(('what', 'CPU ms', 'dearest frame ms'), rows)}")
     if results.first:
         rows = [(name, f"{size / 1000:.1f}") for name, size in results.first.items()]
         parts.append(f"## Before the first paint\n\n{table(('file', 'KB gzipped'), rows)}")
@@ -311,6 +345,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure_costs(browser, options.rounds, folder, results)
         if "stream" in parts:
             measure_stream(browser, folder, results)
+        if "unfolded" in parts:
+            measure_unfolded(browser, options.rounds, folder, results)
         measure_pages(browser, models, options.rounds, folder, results)
         browser.close()
     return judge(results, options.json)
@@ -335,6 +371,7 @@ def _plain(results: Results, judged: Sequence[Check], about: str) -> Mapping[str
         "pages": [{"model": model, "page": page, "rounds": rounds} for (model, page), rounds in results.pages.items()],
         "failures": [{"model": model, "page": page, "why": why} for (model, page), why in results.failures.items()],
         "acts": results.acts,
+        "unfolded": results.unfolded,
         "first_bytes": results.first,
         "checks": [{**asdict(check), "holds": check.holds} for check in judged],
     }

@@ -2,6 +2,7 @@
 
 import { config } from "./config";
 import { during } from "./idle";
+import { nextFrame } from "./long_work";
 import type {
   ApiError,
   BaselinePlan,
@@ -155,14 +156,23 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
+/** An answer of so many bytes takes a good part of a frame to read. */
+const LARGE = 1 << 20;
+
 async function answer<T>(path: string, init: RequestInit): Promise<T> {
   const body = await text(path, init);
-  return (body === "" ? undefined : JSON.parse(body)) as T;
+  if (body === "") return undefined as T;
+  const read = JSON.parse(body) as T;
+  if (body.length >= LARGE) await nextFrame();
+  return read;
 }
 
 async function text(path: string, init: RequestInit): Promise<string> {
   const response = await reach(path, init);
-  const body = await response.text();
+  // `text()` of a large answer takes twice as long, in one piece.
+  const bytes = await response.arrayBuffer();
+  if (bytes.byteLength >= LARGE) await nextFrame();
+  const body = new TextDecoder().decode(bytes);
   if (response.ok) return body;
   throw failure(response.status, body);
 }

@@ -113,7 +113,8 @@ export function drawBadges(pen: Pen, hulls: readonly Hull[], detail: Detail): vo
 /** A badge like a tab on the upper edge; the letter alone where the hull is narrow, none where it is tiny. */
 function drawOnHull(context: Brush, box: Rect, paint: HullPaint, scale: number): void {
   const height = BADGE_HEIGHT * scale;
-  const width = context.measureText(paint.badgeText).width + 10 * scale;
+  const text = paint.badgeText();
+  const width = context.measureText(text).width + 10 * scale;
   if (box.height < height * 1.6 || box.width < 18) return;
   const isWhole = box.width >= width * 0.6;
   context.fillStyle = paint.badge;
@@ -121,7 +122,7 @@ function drawOnHull(context: Brush, box: Rect, paint: HullPaint, scale: number):
   context.roundRect(box.x - 0.5, box.y - height + 1, isWhole ? width : 18 * scale, height, [4, 4, 0, 0]);
   context.fill();
   context.fillStyle = "#ffffff";
-  context.fillText(isWhole ? paint.badgeText : paint.badgeText.slice(0, 1), box.x + 5 * scale - 0.5, box.y - height / 2 + 1.5);
+  context.fillText(isWhole ? text : text.slice(0, 1), box.x + 5 * scale - 0.5, box.y - height / 2 + 1.5);
 }
 
 const SIDE_FONT_PX = 10.5;
@@ -142,13 +143,14 @@ function drawBeside(pen: Pen, small: { hull: Hull; box: Rect }[], alpha: number)
     if (taken.some((other) => Math.abs(other - y) < SIDE_LINE_PX)) continue;
     taken.push(y);
     const { badge, badgeText } = frame.paint(hull);
+    const text = badgeText();
     const x = rightAt(small, y) + 5;
     context.fillStyle = badge;
     context.beginPath();
-    context.roundRect(x, y, context.measureText(badgeText).width + 8, SIDE_LINE_PX, 3);
+    context.roundRect(x, y, context.measureText(text).width + 8, SIDE_LINE_PX, 3);
     context.fill();
     context.fillStyle = "#ffffff";
-    context.fillText(badgeText, x + 4, y + SIDE_LINE_PX / 2 + 0.5);
+    context.fillText(text, x + 4, y + SIDE_LINE_PX / 2 + 0.5);
   }
   context.globalAlpha = 1;
 }

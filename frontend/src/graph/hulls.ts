@@ -1,6 +1,7 @@
 // The outlines of a plan's partitions and of unfolded groups over the laid-out graph: made from the places that the boxes already
 // have; nothing moves.
 
+import { eachOf, type LongWork } from "../long_work";
 import type { PlanPartition } from "../protocol";
 import { boundsOf, touches, type PlacedBox, type Rect, type Scene } from "./scene";
 
@@ -22,24 +23,29 @@ export interface Hull extends Shape {
 
 export const HULL_PAD = 9;
 
-const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull>>();
+const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull | undefined>>();
 
 /**
  * The hulls of a plan, in its order. The hull of a partition is made once for each scene; one that stands wholly within
  * folded groups of more than itself has none.
  */
 export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
-  const made = known.get(scene) ?? new WeakMap<PlanPartition, Hull>();
+  return partitions.flatMap((partition) => hullOf(scene, partition) ?? []);
+}
+
+/** Make the hulls of a plan before they are asked for, in parts. */
+export function hulling(scene: Scene, partitions: readonly PlanPartition[]): LongWork<void> {
+  return eachOf(partitions, (partition) => hullOf(scene, partition));
+}
+
+function hullOf(scene: Scene, partition: PlanPartition): Hull | undefined {
+  const made = known.get(scene) ?? new WeakMap<PlanPartition, Hull | undefined>();
   known.set(scene, made);
-  return partitions.flatMap((partition) => {
-    const known = made.get(partition);
-    if (known) return [known];
-    const boxes = boxesOf(scene, partition.nodes);
-    if (boxes.length === 0) return [];
-    const hull = { partition, ...shapeOf(scene, boxes) };
-    made.set(partition, hull);
-    return [hull];
-  });
+  if (made.has(partition)) return made.get(partition);
+  const boxes = boxesOf(scene, partition.nodes);
+  const hull = boxes.length > 0 ? { partition, ...shapeOf(scene, boxes) } : undefined;
+  made.set(partition, hull);
+  return hull;
 }
 
 /** The boxes that are drawn for some nodes and for no others. */

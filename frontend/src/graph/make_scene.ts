@@ -2,11 +2,12 @@
 // large one over several frames.
 
 import { nextFrame, overFrames } from "../long_work";
-import type { GraphJson } from "../protocol";
+import type { GraphJson, PlanPartition } from "../protocol";
 import type { BuiltGraph } from "./build";
 import { folding } from "./fold";
 import type { GroupTree } from "./groups";
 import { framing, type GroupFrame } from "./handles";
+import { hulling } from "./hulls";
 import { Superseded } from "./layout";
 import { findLayout } from "./layout_cache";
 import { measuring, textWidth } from "./measure";
@@ -20,8 +21,8 @@ export interface Laid {
 
 let newest = 0;
 
-/** Lay the graph of a model out, all groups folded but those in `open`. Rejects with `Superseded` where another layout was asked for meanwhile. */
-export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>): Promise<Laid> {
+/** Lay the graph of a model out, all groups folded but those in `open`, with hulls for a plan. Rejects with `Superseded` where another layout was asked for meanwhile. */
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<Laid> {
   const mine = ++newest;
   const pause = async (): Promise<void> => {
     await nextFrame();
@@ -33,6 +34,7 @@ export async function makeScene(model: string, json: GraphJson, built: BuiltGrap
   await pause();
   const scene = await overFrames(placing(graph, sizes, layout), pause);
   const frames = await overFrames(framing(scene), pause);
+  await overFrames(hulling(scene, plan), pause);
   await pause();
   return { scene, frames };
 }

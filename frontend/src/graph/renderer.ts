@@ -12,7 +12,7 @@ export interface HullPaint {
   /** Of its nodes, where they are all alike; null where they differ, or where the overlay says nothing of them. */
   node: NodePaint | null;
   badge: string;
-  badgeText: string;
+  badgeText: () => string;
 }
 
 /** A share of what a folded group holds that is painted alike. */

@@ -28,14 +28,56 @@ export function drawLines(context: CanvasRenderingContext2D, width: number, heig
   context.clearRect(0, 0, width, height);
   const line = lineHeight(view.count, height);
   const gap = line >= 3 ? 1 : 0;
-  for (let node = 0; node < view.count; node++) {
-    const length = (0.3 + 0.7 * (view.lengths[node] ?? 0)) * (width - 2 * SIDE);
-    context.fillStyle = view.selected.has(node) ? view.selectColour : (view.colours[node] ?? "#888888");
-    const extra = view.selected.has(node) ? 2 : 0;
-    const height = Math.max(line - gap, 0.5) + extra;
-    context.fillRect(SIDE - extra, node * line, length + 2 * extra, height);
-    if (extra === 0 && view.hatched.has(node)) breakLine(context, length, node * line, height);
+  const lengthAt = (share: number): number => (0.3 + 0.7 * share) * (width - 2 * SIDE);
+  for (const { top, high, share, colour, isHatched } of barsOf(view, line)) {
+    const length = lengthAt(share);
+    context.fillStyle = colour;
+    context.fillRect(SIDE, top, length, high - gap);
+    if (isHatched) breakLine(context, length, top, high - gap);
   }
+  context.fillStyle = view.selectColour;
+  for (const node of view.selected) {
+    if (node < view.count) context.fillRect(SIDE - 2, node * line, lengthAt(view.lengths[node] ?? 0) + 4, Math.max(line - gap, 0.5) + 2);
+  }
+}
+
+interface Bar {
+  top: number;
+  high: number;
+  /** Of the longest length. */
+  share: number;
+  colour: string;
+  isHatched: boolean;
+}
+
+/** A bar for each node; where several nodes share a pixel, one for those of them that look alike, as high as their share of it. */
+export function barsOf(view: StripView, line: number): Bar[] {
+  const bars: Bar[] = [];
+  for (let first = 0; first < view.count; ) {
+    let after = first + 1;
+    while (after < view.count && Math.floor(after * line) === Math.floor(first * line)) after += 1;
+    bars.push(...barsIn(view, line, first, after));
+    first = after;
+  }
+  return bars;
+}
+
+function barsIn(view: StripView, line: number, first: number, after: number): Bar[] {
+  const sorts = new Map<string, { count: number; shares: number; colour: string; isHatched: boolean }>();
+  for (let node = first; node < after; node++) {
+    const [colour, isHatched] = [view.colours[node] ?? "#888888", view.hatched.has(node)];
+    const key = isHatched ? `${colour} hatched` : colour;
+    const sort = sorts.get(key) ?? { count: 0, shares: 0, colour, isHatched };
+    sort.count += 1;
+    sort.shares += view.lengths[node] ?? 0;
+    sorts.set(key, sort);
+  }
+  let top = first * line;
+  return [...sorts.values()].map(({ count, shares, colour, isHatched }) => {
+    const bar = { top, high: count * line, share: shares / count, colour, isHatched };
+    top += bar.high;
+    return bar;
+  });
 }
 
 const DASH = 4;

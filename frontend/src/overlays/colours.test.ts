@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { partition } from "../../test/runs";
 import { doubt, heat } from "../targets";
-import { isSamePaint, paintNode, type Painted, type Palette } from "./colours";
+import { isSamePaint, paintNode, paintNodes, type Painted, type Palette } from "./colours";
 import { differenceOf } from "./difference";
 
 const PALETTE: Palette = { isDark: false, background: "#ffffff", bare: "rgb(150,150,150)", target: (name) => (name === "tvm" ? "#aa0066" : "#0066aa") };
@@ -71,4 +71,24 @@ test("paints are compared by what they look like", () => {
   expect(isSamePaint(one, { ...one, isHatched: true })).toBe(false);
   expect(isSamePaint(null, null)).toBe(true);
   expect(isSamePaint(null, one)).toBe(false);
+});
+
+test("nodes of one partition that look alike have one paint; each is painted as it is alone", () => {
+  const other = partition("openvino", [2, 3], 1e-3);
+  const holders = new Map([[0, TVM], [1, TVM], [2, other], [3, other]]);
+  const plan = { total_s: 3e-3, partitions: [TVM, other], transitions: [] };
+  const against = { ...plan, partitions: [TVM, partition("openvino", [2], 1e-3), partition("tvm", [3], 1e-3)] };
+  const nodes = [{ kind: "takes" }, { kind: "cannot", stage: "build", reason: "no" }, { kind: "takes" }, { kind: "takes" }] as const;
+  const all: Painted[] = [
+    { overlay: "target" },
+    { overlay: "cost", hottestS: 2e-3 },
+    { overlay: "coverage", target: "openvino", nodes },
+    { overlay: "difference", difference: differenceOf(plan, against) },
+    { overlay: "search", triedId: other.id, isRefused: true, isLive: false, covered: 5 },
+  ];
+  for (const painted of all) {
+    const paints = paintNodes(painted, 5, holders, PALETTE);
+    expect(paints).toEqual([0, 1, 2, 3, 4].map((node) => paintNode(painted, node, holders.get(node), PALETTE)));
+    if (painted.overlay !== "difference") expect(paints[2]).toBe(paints[3]);
+  }
 });

@@ -55,6 +55,29 @@ export function paintNode(painted: Painted, node: number, partition: PlanPartiti
   }
 }
 
+/** How the nodes from 0 on are painted, `holders` being the partitions that hold them: those of one partition that look alike are painted once. */
+export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap<number, PlanPartition>, palette: Palette): (NodePaint | null)[] {
+  const made = new Map<PlanPartition, Map<unknown, NodePaint | null>>();
+  return Array.from({ length: count }, (_, node) => {
+    const partition = holders.get(node);
+    if (!partition) return paintNode(painted, node, undefined, palette);
+    const mine = made.get(partition) ?? new Map<unknown, NodePaint | null>();
+    made.set(partition, mine);
+    const own = ownPart(painted, node);
+    const known = mine.get(own);
+    if (known !== undefined) return known;
+    const paint = paintNode(painted, node, partition, palette);
+    mine.set(own, paint);
+    return paint;
+  });
+}
+
+/** What a node's paint depends on besides its partition. */
+function ownPart(painted: Painted, node: number): unknown {
+  if (painted.overlay === "coverage") return painted.nodes?.[node]?.kind;
+  return painted.overlay === "difference" && painted.difference?.moved.has(node);
+}
+
 function searched(painted: Painted & { overlay: "search" }, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
   if (!partition) return node < painted.covered ? { fill: palette.bare, strength: CLEAR, isHatched: false } : null;
   const isTried = partition.id === painted.triedId;

@@ -6,13 +6,24 @@ import { difference as signed, duration, plusMinus } from "../format";
 import { doubtOf, uncertaintyS } from "../overlays/certainty";
 import { changeOf, isChange } from "../overlays/difference";
 import type { PlanPartition } from "../protocol";
-import { look } from "./catalogue";
+import { look, looks } from "./catalogue";
 import { difference } from "./compare";
 import { constraints } from "./decisions";
 import { overlay } from "./selection";
 
 /** Names of the nodes that are pinned. */
 const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
+
+/** Gives a partition's badge: each is written once, when it is first seen. */
+export const badges = computed(() => {
+  void [overlay.value, difference.value, pinned.value, looks.value];
+  const known = new Map<PlanPartition, string>();
+  return (partition: PlanPartition): string => {
+    const text = known.get(partition) ?? badgeOf(partition);
+    known.set(partition, text);
+    return text;
+  };
+});
 
 /** What a partition's badge says. */
 export function badgeOf(partition: PlanPartition): string {

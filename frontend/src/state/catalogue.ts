@@ -23,9 +23,15 @@ const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, 
 
 /** How a target looks; its letter is the toolchain's own, or for one that is only tried, a free one. */
 export function look(target: string): TargetLook {
-  const known = letters.value;
-  return targetLook(target, known.get(target) ?? freeLetter(target, new Set(known.values())));
+  const known = looks.value.get(target);
+  if (known) return known;
+  const made = targetLook(target, letters.value.get(target) ?? freeLetter(target, new Set(letters.value.values())));
+  looks.value.set(target, made);
+  return made;
 }
+
+/** Made once for each target: every node asks. */
+export const looks = computed(() => (void letters.value, new Map<string, TargetLook>()));
 
 let loadingSamples: Promise<void> | undefined;
 

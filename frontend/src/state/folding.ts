@@ -100,7 +100,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   if (!opened) return;
   wanted.value = { of: opened.graph, fold: next };
   try {
-    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open);
+    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open, partitions.peek());
     const now = model.peek();
     if (now?.graph !== opened.graph || wanted.peek()?.fold !== next) return;
     const view = anchored(now.scene, laid.scene, anchor);

@@ -52,11 +52,11 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
-    await nextFrame();
     const built = await overFrames(building(graph.graph));
     await nextFrame();
-    const fold = foldOf(groups, graph.graph.nodes.length, shown?.plan?.partitions ?? [], wanted);
-    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open);
+    const plan = shown?.plan?.partitions ?? [];
+    const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan);
     if (mine !== newest) return;
     batch(() => {
       clearSelection();

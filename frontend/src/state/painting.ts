@@ -6,10 +6,10 @@ import { CATEGORY_COLOUR } from "../graph/categories";
 import { hullsOf, type Hull } from "../graph/hulls";
 import type { HullPaint } from "../graph/renderer";
 import { mix, readTheme, watchTheme, type Theme } from "../graph/theme";
-import { isSamePaint, paintNode, type NodePaint, type Painted, type Palette } from "../overlays/colours";
+import { isSamePaint, paintNodes, type NodePaint, type Painted, type Palette } from "../overlays/colours";
 import type { PlanPartition } from "../protocol";
 import { picture } from "../search_picture";
-import { badgeOf } from "./badges";
+import { badges } from "./badges";
 import { look } from "./catalogue";
 import { difference, planSide } from "./compare";
 import { coverage, coveredTarget } from "./coverage";
@@ -69,10 +69,11 @@ export const palette = computed((): Palette => {
   return { isDark: colours?.isDark ?? false, background, bare: mix(colours?.edge ?? "#888888", background, 0.5), target: (name) => look(name).base };
 });
 
+const nodeCount = computed(() => model.value?.graph.nodes.length ?? 0);
+
 /** How each node is painted: the graph and the strip both follow this. */
 export const nodePaints = computed((): readonly (NodePaint | null)[] => {
-  const [holders, how, colours] = [drawnPartitionOf.value, painted.value, palette.value];
-  return (model.value?.graph.nodes ?? []).map((node) => paintNode(how, node.id, holders.get(node.id), colours));
+  return paintNodes(painted.value, nodeCount.value, drawnPartitionOf.value, palette.value);
 });
 
 /** The one paint of a hull's nodes; undefined where they differ. */
@@ -91,7 +92,8 @@ export function paintOf(hull: Hull): HullPaint {
 
 function paint(hull: Hull): HullPaint {
   const { partition } = hull;
-  return { node: commonPaint(hull) ?? null, badge: look(partition.target).strong, badgeText: badgeOf(partition) };
+  const words = badges.value;
+  return { node: commonPaint(hull) ?? null, badge: look(partition.target).strong, badgeText: () => words(partition) };
 }
 
 const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();
