@@ -176,6 +176,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         verify=snapshot.verify,
         recorded=snapshot.recorded,
         remeasured=snapshot.remeasured,
+        options=snapshot.options,
     )
 
 
@@ -192,9 +193,10 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
 
 def _settled(data: dict[str, Any]) -> RunSummary:
     """A row as it is on disk; made anew where the run was under way, or an earlier version wrote it."""
-    if data["state"] in ACTIVE or "by_target" not in data:
+    if data["state"] in ACTIVE or "options" not in data:
         return summary(settled(data["id"]) or _read(data["id"]))
-    return RunSummary(**{**data, "verify": VerifyInfo(**data["verify"]) if data["verify"] else None})
+    verify = VerifyInfo(**data["verify"]) if data["verify"] else None
+    return RunSummary(**{**data, "verify": verify, "options": RunOptions(**data["options"])})
 
 
 def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:

@@ -22,10 +22,11 @@ test("totals are of the plan and of every baseline, with the reason where there 
 });
 
 test("runs have a column for every target that occurs, and no formula", () => {
-  const text = runsCsv([runSummary("a", { name: "=HYPERLINK(1)", note: 'say "hi",\nthen go' }), runSummary("b", { by_target: { openvino: 1 } })]);
+  const text = runsCsv([runSummary("a", { name: "=HYPERLINK(1)", note: 'say "hi",\nthen go' }), runSummary("b", { by_target: { openvino: 1 }, options: { search: "greedy", time_limit_s: 5 } })]);
   const [header] = lines(text);
-  expect(header).toContain("total_s,onnxruntime_s,openvino_s,tvm_s,handing_over_s");
+  expect(header).toContain("base,options,total_s,onnxruntime_s,openvino_s,tvm_s,handing_over_s");
   expect(text).toContain("a,'=HYPERLINK(1),false,\"say \"\"hi\"\",\nthen go\",chain");
+  expect(text).toContain(",time limit (s) 5; search greedy,");
 });
 
 test("a comparison has a line for each part, and one for handing over", () => {

@@ -3,6 +3,7 @@
 import { csv, type Cell } from "./csv";
 import { changeOf, type Difference } from "./overlays/difference";
 import type { NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "./protocol";
+import { optionsInWords } from "./options/form";
 import { isRight } from "./runs/rows";
 
 type Names = readonly Pick<NodeJson, "name" | "op">[];
@@ -29,11 +30,11 @@ export function totalsCsv(run: RunSnapshot): string {
 export function runsCsv(runs: readonly RunSummary[]): string {
   const targets = [...new Set(runs.flatMap((run) => Object.keys(run.by_target)))].sort();
   const header = [
-    "id", "name", "starred", "note", "model", "created", "machine", "state", "targets", "constraints", "base", "total_s",
+    "id", "name", "starred", "note", "model", "created", "machine", "state", "targets", "constraints", "base", "options", "total_s",
     ...targets.map((target) => `${target}_s`), "handing_over_s", "optimal", "measured_s", "max_rel_error", "right",
   ];
   const lines = runs.map((run): Cell[] => [
-    run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, run.total_s,
+    run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, optionsInWords(run.options).join("; "), run.total_s,
     ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.verify?.measured_s ?? null, run.verify?.max_rel_error ?? null, isRight(run),
   ]);
   return csv(header, lines);

@@ -699,7 +699,7 @@ export interface RunMarks {
  *     by_target: Target → what its partitions take together, in seconds.
  *     moves_s: What handing over takes, of the total.
  *     constraints: How many there are.
- *     artifact, recorded, remeasured: As in `RunSnapshot`.
+ *     artifact, recorded, remeasured, options: As in `RunSnapshot`.
  *     name, note, is_starred: As in `RunMarks`.
  */
 export interface RunSummary {
@@ -720,6 +720,7 @@ export interface RunSummary {
   verify: VerifyInfo | null;
   recorded: boolean;
   remeasured: string | null;
+  options: RunOptions;
   name: string;
   note: string;
   is_starred: boolean;

@@ -70,6 +70,7 @@ export function runSummary(id: string, changes: Partial<RunSummary> = {}): RunSu
     verify: null,
     recorded: false,
     remeasured: null,
+    options: {},
     name: "",
     note: "",
     is_starred: false,

@@ -245,7 +245,7 @@ class RunSummary:
         by_target: Target → what its partitions take together, in seconds.
         moves_s: What handing over takes, of the total.
         constraints: How many there are.
-        artifact, recorded, remeasured: As in `RunSnapshot`.
+        artifact, recorded, remeasured, options: As in `RunSnapshot`.
         name, note, is_starred: As in `RunMarks`.
     """
 
@@ -266,6 +266,7 @@ class RunSummary:
     verify: VerifyInfo | None = None
     recorded: bool = False
     remeasured: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
     name: str = ""
     note: str = ""
     is_starred: bool = False

@@ -12,6 +12,7 @@ import requests
 from collage_server import run_marks, run_store
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from collage_server.protocol import RunOptions
 from flask import Flask
 
 from .live import Live
@@ -79,10 +80,11 @@ def test_a_row_says_who_takes_how_long_and_whether_it_is_right(live: Live, done:
 
 
 def test_a_row_of_an_earlier_version_is_made_anew(app: Flask, home: Path) -> None:
-    snapshot = replace(finish(START, DOCUMENT), id="old", state="done")
+    snapshot = replace(finish(START, DOCUMENT), id="old", state="done", options=RunOptions(threads=2, max_depth={"": 3}))
     run_store.save(run_store.runs_folder() / "old", snapshot)
     file = run_store.run_folder("old") / run_store.SUMMARY
     now = json.loads(file.read_text())
+    assert next(one for one in run_store.summaries() if one.id == "old").options == snapshot.options
     first_version = ("id", "state", "model", "model_name", "targets", "constraints", "created", "base", "machine", "total_s", "artifact")
     file.write_text(json.dumps({name: now[name] for name in first_version}))
     assert next(one for one in run_store.summaries() if one.id == "old") == run_store.summary(snapshot)

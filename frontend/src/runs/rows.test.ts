@@ -6,7 +6,7 @@ const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, 
 const ROWS = [
   runSummary("a", { created: "2026-01-03T00:00:00Z", total_s: 3e-3, is_starred: true, name: "Before the holidays" }),
   runSummary("b", { created: "2026-01-02T00:00:00Z", total_s: null, state: "failed", model: "m2", model_name: "bert" }),
-  runSummary("c", { created: "2026-01-01T00:00:00Z", total_s: 1e-3, base: "a", constraints: 2, note: "pinned the <stem>", verify: VERIFY }),
+  runSummary("c", { created: "2026-01-01T00:00:00Z", total_s: 1e-3, base: "a", constraints: 2, options: { accuracy: 0.01, threads: 2, max_depth: { tvm: 3 } }, note: "pinned the <stem>", verify: VERIFY }),
   runSummary("d", { created: "2025-12-31T00:00:00Z", total_s: 2e-3, state: "recorded", recorded: true, targets: ["tvm"], verify: { ...VERIFY, max_rel_error: 0.1 } }),
 ];
 
@@ -25,6 +25,7 @@ test("runs of this model, or of all; with a star; by any of their words", () => 
   expect(kept({ isStarredOnly: true })).toBe("a");
   expect(kept({ text: " STEM" })).toBe("c");
   expect(kept({ text: "searched again" })).toBe("c");
+  expect(kept({ text: "threads 2" })).toBe("c");
   expect(kept({ text: "holidays nothing" })).toBe("");
   expect(kept({ text: "bert", isEveryModel: true })).toBe("b");
 });
@@ -43,6 +44,6 @@ test("every column sorts; what has no value comes last both ways", () => {
 
 test("a row says what it is, what was asked, and whether it is right", () => {
   expect(ROWS.map(kindOf)).toEqual(["run", "run", "searched again", "recorded run"]);
-  expect(ROWS.map(optionsOf)).toEqual(["", "", "known costs, 2 constraints", ""]);
+  expect(ROWS.map(optionsOf)).toEqual(["", "", "known costs, 2 constraints, max depth 3 for tvm, threads 2, accuracy 0.01", ""]);
   expect(ROWS.map(isRight)).toEqual([null, null, true, false]);
 });

@@ -1,5 +1,6 @@
 // The rows of the list of runs: what each says, which of them a filter keeps, in which order they stand. Pure.
 
+import { optionsInWords } from "../options/form";
 import type { RunSummary } from "../protocol";
 import { reorderedBy, sorted, type Order, type SortKey } from "../sorting";
 
@@ -7,7 +8,7 @@ export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "option
 export type RunOrder = Order<RunColumn>;
 
 export interface RunFilter {
-  /** Any part of the name, the note, the model or a target; empty for all. */
+  /** Any part of the name, the note, the model, an option or a target; empty for all. */
   text: string;
   isStarredOnly: boolean;
   /** Of other models too. */
@@ -20,7 +21,7 @@ export function filteredRuns(rows: readonly RunSummary[], filter: RunFilter, mod
   return rows.filter((row) => {
     if (!filter.isEveryModel && row.model !== model) return false;
     if (filter.isStarredOnly && !row.is_starred) return false;
-    const text = [row.name, row.note, row.model_name, kindOf(row), ...row.targets].join(" ").toLowerCase();
+    const text = [row.name, row.note, row.model_name, kindOf(row), optionsOf(row), ...row.targets].join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
@@ -38,9 +39,10 @@ export function whenOf(row: Pick<RunSummary, "created">): string {
   return Number.isNaN(when.getTime()) ? row.created : when.toLocaleString("en-GB", { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" });
 }
 
-/** What was asked of a run beside its targets. */
+/** What was asked of a run beside its targets: whatever differs from the engine's own. */
 export function optionsOf(row: RunSummary): string {
-  return [row.base !== null ? "known costs" : "", row.constraints > 0 ? `${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}` : ""].filter(Boolean).join(", ");
+  const constraints = row.constraints > 0 ? [`${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}`] : [];
+  return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInWords(row.options)].join(", ");
 }
 
 /** Whether the whole plan was compared with the reference, and is within its accuracy; null where that was not done. */

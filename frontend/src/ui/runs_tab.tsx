@@ -21,7 +21,7 @@ export function RunsTab(): JSX.Element {
     <div class="filling">
       <div class="table-bar">
         <div class="filters" role="group" aria-label="Filter">
-          <input type="text" aria-label="Words" placeholder="name, note, target" autocomplete="off" spellcheck={false} value={filter.text} onInput={(event) => keepRuns({ text: event.currentTarget.value })} />
+          <input type="text" aria-label="Words" class="wide" placeholder="name, note, option, target" autocomplete="off" spellcheck={false} value={filter.text} onInput={(event) => keepRuns({ text: event.currentTarget.value })} />
           <label>
             <input type="checkbox" checked={filter.isStarredOnly} onChange={(event) => keepRuns({ isStarredOnly: event.currentTarget.checked })} /> starred
           </label>
