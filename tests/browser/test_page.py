@@ -255,12 +255,26 @@ def test_both_themes_follow_the_system(explorer: Explorer, open_page: OpenPage, 
         assert value > 700 if scheme == "light" else value < 120
 
 
+FITS = "() => document.documentElement.scrollWidth <= window.innerWidth"
+
+
 def test_at_200_percent_everything_can_be_reached(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist", width=640, height=360, device_scale_factor=2)
-    assert watched.page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
-    for name in ("Why", "Partitions", "Log"):
-        watched.page.get_by_role("tab", name=name).scroll_into_view_if_needed()
-        expect(watched.page.get_by_role("tab", name=name)).to_be_in_viewport()
+    for name in ("Why", "Node", "Pins", "Search", "Partitions", "Costs", "Totals", "Runs", "Compare", "Charts", "Netron", "Log"):
+        tab = watched.page.get_by_role("tab", name=name)
+        tab.click()
+        watched.idle()
+        expect(tab).to_be_in_viewport()
+        assert watched.page.evaluate(FITS), name
+    watched.page.get_by_role("tab", name="Toolchains & rules").click()
+    reached = {"Rules": "treeitem", "Options": "textbox", "Describe one": "textbox"}
+    for part, role in reached.items():
+        watched.page.get_by_role("radio", name=part, exact=True).click()
+        watched.idle()
+        assert watched.page.evaluate(FITS), part
+        last = watched.page.locator(".drawer").get_by_role(role).last  # type: ignore[arg-type]
+        last.scroll_into_view_if_needed()
+        expect(last).to_be_in_viewport()
 
 
 def test_a_server_that_goes_away_is_said(tmp_path: Path, open_page: OpenPage) -> None:

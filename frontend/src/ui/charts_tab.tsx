@@ -80,7 +80,7 @@ function picked(about: string): void {
 
 function Numbers({ of }: { of: Figure }): JSX.Element {
   return (
-    <div class="numbers">
+    <div class="numbers" role="region" aria-label="Chart in numbers" tabIndex={0}>
       <table aria-label="Numbers of the chart">
         <thead>
           <tr>

@@ -20,7 +20,7 @@ export function RejectedList({ target, rule }: { target: string; rule: RuleTree 
   return (
     <section class="rejected-list" aria-label={`Rejected by ${rule.rule}`}>
       <div class="table-bar">
-        <h3>{`Rejected by ${rule.rule}`}</h3>
+        <h2>{`Rejected by ${rule.rule}`}</h2>
         <span class="muted">{state.kind === "ready" && `${count(Math.min(rows.length, SHOWN))} of ${count(Math.max(rejectedBy(rule), rows.length))}`}</span>
         <span class="spacer" />
         <button type="button" class="icon" aria-label="Close the list" title="Close the list" onClick={() => (listedRule.value = null)}>
