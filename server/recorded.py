@@ -25,7 +25,7 @@ from .run_store import RECORDED, runs_folder
 
 SUFFIX = ".json.gz"
 SOURCE = "source.json"
-FORM = 2
+FORM = 3
 """Another number has the folders made again: what is made of a record has changed."""
 
 LookUp = Callable[..., Any]
@@ -73,7 +73,7 @@ class Recorded:
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
             outcome = self._look_up(job.outcome, str(folder))
             record = read_json(file)
-            run_store.save(folder, _snapshot(run, outcome, _built(record)))
+            run_store.save(folder, _snapshot(run, outcome, record))
             write_json(folder / job.PLAN, record.get("plan"))
             write_json(folder / SOURCE, source)
 
@@ -81,7 +81,7 @@ class Recorded:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
 
 
-def _snapshot(run: str, outcome: job.Outcome, built: Mapping[str, int]) -> RunSnapshot:
+def _snapshot(run: str, outcome: job.Outcome, record: Mapping[str, Any]) -> RunSnapshot:
     bare = RunSnapshot(
         id=run,
         state="recorded",
@@ -96,7 +96,10 @@ def _snapshot(run: str, outcome: job.Outcome, built: Mapping[str, int]) -> RunSn
         recorded=True,
     )
     known = finish(bare, outcome["document"])
-    return replace(known, counts=[replace(counts, built=built.get(counts.name, 0)) for counts in known.counts])
+    built = _built(record)
+    rejected = Counter(item["target"] for item in record.get("rejected", ()))  # a sample: there were so many at least
+    counts = [replace(one, built=built.get(one.name, 0), rejected=max(one.rejected, rejected[one.name])) for one in known.counts]
+    return replace(known, counts=counts)
 
 
 def _built(record: Mapping[str, Any]) -> dict[str, int]:

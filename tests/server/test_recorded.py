@@ -28,7 +28,9 @@ def write_record(file: Path, total_s: float) -> None:
     document["targets"] = [{"name": "fast", **counts}]
     with gzip.open(file, "wt") as stream:
         candidates = [{"target": "fast", "cost": {"stage": stage}} for stage in ("", "", "numerics", "build")]
-        json.dump({"document": document, "candidates": candidates, "targets": ["fast"], "constraints": [], "hash": MODEL}, stream)
+        rejected = [{"target": "fast", "nodes": [0]}] * 2
+        found = {"document": document, "candidates": candidates, "rejected": rejected}
+        json.dump({**found, "targets": ["fast"], "constraints": [], "hash": MODEL}, stream)
 
 
 @pytest.fixture
@@ -64,7 +66,9 @@ def test_recorded_run(client: FlaskClient, tmp_path: Path) -> None:
 def test_what_surely_was_built_is_counted(client: FlaskClient, tmp_path: Path) -> None:
     write_record(tmp_path / "mini_mnist.json.gz", 0.02)
     counts = client.get(f"/api/v1/runs/{RUN}").json["counts"]
-    assert [(row["measured"], row["built"]) for row in counts] == [(3, 2)], "wrong numbers come of something built, no build does not"
+    assert [(row["measured"], row["built"], row["rejected"]) for row in counts] == [(3, 2, 2)], (
+        "wrong numbers come of something built, no build does not"
+    )
 
 
 def test_a_folder_of_an_earlier_version_is_made_again(client: FlaskClient, tmp_path: Path) -> None:
