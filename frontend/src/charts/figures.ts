@@ -139,12 +139,12 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
   };
   const sorted = [...shown].sort((a, b) => (a.total_s ?? 0) - (b.total_s ?? 0));
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
-  const range = least && most ? `: from ${duration(least.total_s ?? 0)} (${nameOf(least)}) to ${duration(most.total_s ?? 0)} (${nameOf(most)})` : "";
+  const range = least && most && shown.length > 1 ? `: from ${duration(least.total_s ?? 0)} (${nameOf(least)}) to ${duration(most.total_s ?? 0)} (${nameOf(most)})` : "";
   return {
     traces: [...targets.map((target) => bar(target, (run) => run.by_target[target] ?? 0, paint(target))), bar(MOVES, (run) => run.moves_s ?? 0, paint("grey")), ...(timed.length > 0 ? [marks] : [])],
     axes: { x: { title: { text: `total, ${unit}` } }, y: { title: { text: "" }, autorange: "reversed" } },
     more: { barmode: "stack", bargap: 0.35 },
-    summary: `The totals of ${shown.length === 1 ? "one run" : `${shown.length} runs`} of this model${range}.`,
+    summary: shown.length === 1 && least ? `The totals of one run of this model: ${duration(least.total_s ?? 0)}.` : `The totals of ${shown.length} runs of this model${range}.`,
     header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "handing_over_s", "measured_s", "verified"],
     rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run)]),
   };

@@ -79,6 +79,9 @@ const FORMAL: Record<string, string[]> = {
   ReduceSum: ["data", "axes"],
   QuantizeLinear: ["x", "y_scale", "y_zero_point"],
   DequantizeLinear: ["x", "x_scale", "x_zero_point"],
+  TopK: ["X", "K"],
+  If: ["cond"],
+  Loop: ["M", "cond"],
 };
 const BINARY = ["A", "B"];
 const BINARY_OPS = new Set(["Add", "Sub", "Mul", "Div", "Pow", "Greater", "Less", "Equal", "And", "Or", "Mod"]);

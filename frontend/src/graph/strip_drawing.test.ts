@@ -6,8 +6,7 @@ const view = (colours: string[], hatched: number[] = []): StripView => ({
   colours,
   hatched: new Set(hatched),
   lengths: Float32Array.from(colours, (_, i) => (i % 2 === 0 ? 0.25 : 0.75)),
-  selected: new Set(),
-  selectColour: "#000",
+  marks: new Map(),
 });
 
 test("few nodes are a bar each", () => {

@@ -11,8 +11,8 @@ export interface StripView {
   hatched: ReadonlySet<number>;
   /** Per node, 0 to 1. */
   lengths: Float32Array;
-  selected: ReadonlySet<number>;
-  selectColour: string;
+  /** Lines that stand out, in their own colours: what was found, what is selected. */
+  marks: ReadonlyMap<number, string>;
 }
 
 const SIDE = 7;
@@ -35,8 +35,8 @@ export function drawLines(context: CanvasRenderingContext2D, width: number, heig
     context.fillRect(SIDE, top, length, high - gap);
     if (isHatched) breakLine(context, length, top, high - gap);
   }
-  context.fillStyle = view.selectColour;
-  for (const node of view.selected) {
+  for (const [node, colour] of view.marks) {
+    context.fillStyle = colour;
     if (node < view.count) context.fillRect(SIDE - 2, node * line, lengthAt(view.lengths[node] ?? 0) + 4, Math.max(line - gap, 0.5) + 2);
   }
 }

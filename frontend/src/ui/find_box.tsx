@@ -18,11 +18,15 @@ export function FindBox(): JSX.Element {
   const at = useSignal(0);
   const isOpen = useSignal(false);
   const found = useComputed(() => search(query.value));
+  /** What is found is marked while one finds; afterwards the overlay can be read again. */
+  const open = (isOpenNow: boolean): void => {
+    isOpen.value = isOpenNow;
+    hits.value = new Set(isOpenNow ? found.peek().nodes.map((one) => one.box) : []);
+  };
   const type = (text: string): void => {
     query.value = text;
     at.value = found.peek().ops.length;
-    isOpen.value = text !== "";
-    hits.value = new Set(found.peek().nodes.map((one) => one.box));
+    open(text !== "");
   };
   const leave = (input: HTMLInputElement): void => {
     type("");
@@ -62,8 +66,8 @@ export function FindBox(): JSX.Element {
         value={query.value}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={key}
-        onFocus={() => (isOpen.value = true)}
-        onBlur={() => (isOpen.value = menu.peek() !== null)}
+        onFocus={() => open(true)}
+        onBlur={() => open(menu.peek() !== null)}
       />
       {query.value === "" && <Key>/</Key>}
       {isListed && <Results found={found.value} at={at.value} />}

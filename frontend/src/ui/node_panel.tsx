@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { attribute, shape } from "../format";
-import { formalInput } from "../graph/categories";
+import { formalInput, shortName } from "../graph/categories";
 import type { NodeJson, TensorJson } from "../protocol";
 import { model, type OpenedModel } from "../state/model";
 import { goTo } from "../state/navigation";
@@ -60,7 +60,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
       </Section>
       <Section title="Outputs">
         {node.outputs.map((tensor) => (
-          <Line key={tensor.name} name={tensor.name}>
+          <Line key={tensor.name} name={shortName(tensor.name)} title={tensor.name}>
             {typeWords(tensor)}
           </Line>
         ))}

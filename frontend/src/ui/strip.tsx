@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { seen } from "../graph/camera";
 import { holderOf } from "../graph/scene";
+import type { Theme } from "../graph/theme";
 import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
 import { cancelFrame, requestFrame } from "../raf";
 import type { GraphJson } from "../protocol";
@@ -81,7 +82,7 @@ function startStrip(canvas: HTMLCanvasElement): () => void {
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     stripHeight.value = height;
     fitPixels(canvas, context, width, height);
-    const view = { count: known.nodes.length, colours: nodeColours.peek(), hatched: hatchedNodes.peek(), lengths, selected: highlighted(), selectColour: colours.select };
+    const view = { count: known.nodes.length, colours: nodeColours.peek(), hatched: hatchedNodes.peek(), lengths, marks: marks(colours) };
     drawLines(context, width, height, view);
     return false;
   };
@@ -104,12 +105,11 @@ function fitPixels(canvas: HTMLCanvasElement, context: CanvasRenderingContext2D,
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
 
-/** Nodes that are drawn in the colour of the selection. */
-function highlighted(): ReadonlySet<number> {
+/** Nodes that stand out, in the colours of their outlines in the graph; the selection is on top. */
+function marks({ hit, select }: Theme): ReadonlyMap<number, string> {
   const chosen = selection.peek();
-  if (marked.peek().size > 0) return marked.peek();
-  if (chosen.kind === "none") return hovered.peek();
-  return chosen.kind === "partition" ? new Set(selectedNodes.peek()) : outlined.peek();
+  const selected = chosen.kind === "none" ? hovered.peek() : chosen.kind === "partition" ? selectedNodes.peek() : outlined.peek();
+  return new Map([...[...marked.peek()].map((node): [number, string] => [node, hit]), ...[...selected].map((node): [number, string] => [node, select])]);
 }
 
 /** The node to which the pointer was pressed, until it moves on. */
