@@ -23,6 +23,7 @@ from .cost import Cost
 from .cost.function import CostFunction
 from .costing import Costing
 from .errors import AccuracyError, CollageError, InfeasibleError
+from .estimating import estimates
 from .events import Emit, Note, ignore
 from .finding import Found, Phases, model_document
 from .measuring_again import measured_again
@@ -67,6 +68,7 @@ __all__ = [
     "Terms",
     "apply",
     "effects",
+    "estimates",
     "find",
     "measure_again",
     "partition",

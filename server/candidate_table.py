@@ -1,13 +1,14 @@
-"""Every candidate of a run in one table, and the plans that its baselines are. Called in a worker process, as `job` is.
+"""Every candidate of a run in one table, what the measured ones were estimated to cost, and the plans that its baselines are.
 
-In go a run's folder and the name of the pipeline; out come the file ``candidate_table.json.gz`` in that folder (`RunCandidates`),
-and the ``plan`` part of a document. Nothing is measured.
+In go a run's folder and the name of the pipeline; out come the files ``candidate_table.json.gz`` (`RunCandidates`) and
+``candidate_estimates.json.gz`` (`RunEstimates`) in that folder, and the ``plan`` part of a document. No candidate is measured.
+Called in a worker process, as `job` is.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,26 @@ from .job import load_record, record_file
 from .plain import plain, write_json
 
 TABLE = "candidate_table.json.gz"
+ESTIMATES = "candidate_estimates.json.gz"
 GREEDY = "greedy"
 
 
 def write_table(pipeline: str, folder: str, run: str) -> str:
-    """Have the table in a file, made again where the record is newer; its path."""
-    file, record = Path(folder) / TABLE, record_file(Path(folder))
+    """Have the table in a file; its path."""
+    return _kept(Path(folder) / TABLE, lambda: _table(load_record(pipeline, Path(folder)), run))
+
+
+def write_estimates(pipeline: str, folder: str, run: str) -> str:
+    """Have the estimates in a file; its path."""
+    estimates = importlib.import_module(pipeline).estimates
+    return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **estimates(load_record(pipeline, Path(folder)))})
+
+
+def _kept(file: Path, make: Callable[[], dict[str, Any]]) -> str:
+    """The file with what `make` gives, made again where the run's record is newer."""
+    record = record_file(file.parent)
     if record is None or not file.exists() or file.stat().st_mtime_ns < record.stat().st_mtime_ns:
-        write_json(file, plain(_table(load_record(pipeline, Path(folder)), run)))
+        write_json(file, plain(make()))
     return str(file)
 
 

@@ -52,6 +52,14 @@ class RunQuestions:
         """
         return Path(self._pool.look_up(candidate_table.write_table, str(self._runs.folder(run)), run))
 
+    def estimates(self, run: str) -> Path:
+        """The file that holds the run's `RunEstimates`.
+
+        Raises:
+            CollageError: there is no such run, it has no plan, or the machine's speed cannot be measured.
+        """
+        return Path(self._pool.look_up(candidate_table.write_estimates, str(self._runs.folder(run)), run))
+
     def rules(self, run: str) -> RunRules:
         """The specs of the run, and what each of their rules gave and rejected.
 

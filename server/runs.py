@@ -65,6 +65,11 @@ def get_candidates(run: str) -> Response:
     return answer(services().questions.candidates(run, int(node)))
 
 
+@blueprint.get("/runs/<run>/estimates")
+def get_estimates(run: str) -> Response:
+    return _stored(services().questions.estimates(run))
+
+
 @blueprint.get("/runs/<run>/rules")
 def get_rules(run: str) -> Response:
     return answer(services().questions.rules(run))

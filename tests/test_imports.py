@@ -42,6 +42,7 @@ PARTS = {
         "dry_run",
         "finding",
         "lazy",
+        "estimating",
         "measuring_again",
         "options",
         "pace",

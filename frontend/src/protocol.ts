@@ -833,6 +833,21 @@ export interface RejectedRow {
   reason: string;
 }
 
+/**
+ * `GET /api/v1/runs/<id>/estimates`: what the roofline estimate says of the candidates that were measured. No cost is in it.
+ *
+ * Attributes:
+ *     machine: By whose speed: that of the server, wherever the costs were measured.
+ *     reason: What the estimates rest on.
+ *     seconds: Candidate's id → estimate.
+ */
+export interface RunEstimates {
+  run: string;
+  machine: string;
+  reason: string;
+  seconds: Record<string, number>;
+}
+
 /** `GET /api/v1/runs/<id>/candidates`: every candidate that was costed, and what the rules rejected. */
 export interface RunCandidates {
   run: string;

@@ -119,6 +119,22 @@ class RejectedRow:
 
 
 @dataclass(frozen=True)
+class RunEstimates:
+    """``GET /api/v1/runs/<id>/estimates``: what the roofline estimate says of the candidates that were measured. No cost is in it.
+
+    Attributes:
+        machine: By whose speed: that of the server, wherever the costs were measured.
+        reason: What the estimates rest on.
+        seconds: Candidate's id → estimate.
+    """
+
+    run: str
+    machine: str
+    reason: str
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
 class RunCandidates:
     """``GET /api/v1/runs/<id>/candidates``: every candidate that was costed, and what the rules rejected."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -87,3 +88,34 @@ def test_charts_work_under_the_pages_own_rules(explorer: Explorer, open_page: Op
         watched.page.get_by_role("radio", name=name).click()
         watched.idle()
     assert refused == []
+
+
+def test_estimates_of_candidates_stand_beside_what_was_measured(charts: Watched) -> None:
+    page, asked = charts.page, []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/estimates") else None)
+    page.get_by_role("radio", name="Predicted").click()
+    charts.idle()
+    assert asked == []
+    page.get_by_role("radio", name="candidates").click()
+    charts.idle()
+    drawing = page.locator(".chart [role=img]")
+    says = re.fullmatch(
+        r"The median of (\d+) measurements takes [\d.]+× its estimate \(.*; (\d+) \(.*It is no cost\..*",
+        drawing.get_attribute("aria-label") or "",
+    )
+    assert says
+    assert drawing.locator(".xtitle").text_content().startswith("roofline estimate")
+    page.get_by_role("button", name="As a table").click()
+    rows = page.get_by_role("table", name="Numbers of the chart").get_by_role("row").all_inner_texts()[1:]
+    factors = [float(row.split("\t")[4]) for row in rows]
+    assert (len(factors), sum(not 0.5 <= factor <= 2 for factor in factors)) == (int(says[1]), int(says[2]))
+    page.get_by_role("button", name="As a table").click()
+    charts.idle()
+    drawing.locator(".points path").first.click(force=True)
+    charts.idle()
+    assert re.search(r"[?&](node|nodes|candidate)=", page.url)
+    page.get_by_role("radio", name="Spread").click()
+    page.get_by_role("radio", name="Predicted").click()
+    charts.idle()
+    expect(drawing).to_have_attribute("aria-label", re.compile("its estimate"))
+    assert len(asked) == 1

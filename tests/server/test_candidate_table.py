@@ -18,6 +18,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collage_core.cost.records import machine_id
+
 RUNS = "/api/v1/runs"
 LSTM = f"{RUNS}/recorded-lstm"
 QUANTISED = f"{RUNS}/recorded-quantised"
@@ -102,3 +104,22 @@ def test_an_unknown_baseline_names_those_there_are(client: FlaskClient) -> None:
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_baseline")
     assert answer.json["error"]["message"] == "the run 'recorded-lstm' has no baseline 'ncnn'"
     assert answer.json["error"]["hint"] == "it has onnxruntime, openvino, tvm, greedy"
+
+
+def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: FlaskClient, table: dict[str, Any]) -> None:
+    answer = client.get(f"{QUANTISED}/estimates", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    found = json.loads(gzip.decompress(answer.data))
+    assert set(found) == set(protocol.RunEstimates.__dataclass_fields__)
+    assert found["run"] == "recorded-quantised"
+    assert found["machine"] == machine_id()
+    assert found["reason"].startswith("an estimate by roofline")
+    measured = {row["id"] for row in table["candidates"] if row["cost"]["seconds"] is not None}
+    assert set(found["seconds"]) == measured
+    assert all(seconds > 0 for seconds in found["seconds"].values())
+    assert client.get(f"{QUANTISED}/candidates").json == table, "no cost has changed"
+    file = run_store.run_folder("recorded-quantised") / candidate_table.ESTIMATES
+    file.write_bytes(gzip.compress(b'{"kept":true}'))
+    assert client.get(f"{QUANTISED}/estimates").json == {"kept": True}
+    os.utime(file, ns=(0, 0))
+    assert set(client.get(f"{QUANTISED}/estimates").json["seconds"]) == measured

@@ -39,13 +39,13 @@ export function convergence(points: readonly ConvergencePoint[], paint: Paint): 
   };
 }
 
-interface Distinct {
+export interface Distinct {
   row: CostedRow;
   count: number;
 }
 
 /** Each measurement once, however many candidates share it. */
-function distinct(rows: readonly CostedRow[]): Distinct[] {
+export function distinct(rows: readonly CostedRow[]): Distinct[] {
   const found = new Map<string, Distinct>();
   for (const row of rows) {
     const { seconds, spread_s: spread, samples } = row.cost;

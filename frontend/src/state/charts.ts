@@ -1,22 +1,34 @@
 // Which chart is shown, and its figure: made from the runs, the table of candidates and the shown run.
 
 import { computed, signal } from "@preact/signals";
+import { estimated } from "../charts/estimated";
 import { convergence, predicted, spreads, totals, type Paint } from "../charts/figures";
 import type { Figure, Nothing } from "../charts/figure";
 import { operatorsOf } from "../costs/rows";
-import type { RunSummary } from "../protocol";
+import type { CostedRow, RunSnapshot, RunSummary } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { whenOf } from "../runs/rows";
 import { look } from "./catalogue";
+import { estimates } from "./estimates";
 import { model } from "./model";
 import { theme } from "./painting";
 import { run } from "./run";
+import { drawerTab, isDrawerOpen } from "./selection";
 import { plannedRuns } from "./runs";
 import { table } from "./table";
 
 export type ChartId = "convergence" | "spread" | "totals" | "predicted";
 
 export const chart = signal<ChartId>("totals");
+
+/** Whose cost was predicted: that of whole plans, or that of candidates. */
+export const predictedOf = signal<"plans" | "candidates">("plans");
+
+/** The run whose estimates a chart needs; null where none does. */
+export const estimatesWanted = computed(() => {
+  const isShown = isDrawerOpen.value && drawerTab.value === "charts" && chart.value === "predicted" && predictedOf.value === "candidates";
+  return isShown && run.value?.plan && hasEnded(run.value) ? run.value.id : null;
+});
 
 /** Colours of targets and of roles. */
 const paint = computed((): Paint => {
@@ -39,12 +51,21 @@ export const figure = computed((): Figure | Nothing | null => {
     case "convergence":
       return convergence(current.convergence, paint.value);
     case "predicted":
-      return predicted(current, plannedRuns.value, nameOf, paint.value);
-    case "spread": {
-      if (!hasEnded(current)) return { why: "The run goes on; its costs are shown when it ends." };
-      if (!current.plan || table.value.kind === "failed") return { why: "Nothing was kept of this run's candidates." };
-      const nodes = model.value?.graph.nodes ?? [];
-      return table.value.kind === "ready" ? spreads(table.value.data.candidates, (row) => operatorsOf(row.spans, nodes), paint.value) : null;
-    }
+      if (predictedOf.value === "plans") return predicted(current, plannedRuns.value, nameOf, paint.value);
+      return ofCandidates(current, (rows, opsOf) => {
+        const known = estimates.value;
+        if (known.kind === "failed" && known.run === current.id) return { why: `There are no estimates: ${known.error.message}.` };
+        return known.kind === "ready" && known.data.run === current.id ? estimated(rows, known.data, current.machine, opsOf, paint.value) : null;
+      });
+    case "spread":
+      return ofCandidates(current, (rows, opsOf) => spreads(rows, opsOf, paint.value));
   }
 });
+
+/** A figure of the candidates of a run, or why there can be none. */
+function ofCandidates(current: RunSnapshot, make: (rows: readonly CostedRow[], opsOf: (row: CostedRow) => string) => Figure | Nothing | null): Figure | Nothing | null {
+  if (!hasEnded(current)) return { why: "The run goes on; its costs are shown when it ends." };
+  if (!current.plan || table.value.kind === "failed") return { why: "Nothing was kept of this run's candidates." };
+  const nodes = model.value?.graph.nodes ?? [];
+  return table.value.kind === "ready" ? make(table.value.data.candidates, (row) => operatorsOf(row.spans, nodes)) : null;
+}

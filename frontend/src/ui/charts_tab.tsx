@@ -7,8 +7,9 @@ import type { Figure } from "../charts/figure";
 import { clear, draw, picture, resize } from "../charts/plot";
 import { csv } from "../csv";
 import { during } from "../idle";
-import { chart, figure, type ChartId } from "../state/charts";
+import { chart, estimatesWanted, figure, predictedOf, type ChartId } from "../state/charts";
 import { allRows, pickRow } from "../state/costs";
+import { wantEstimates } from "../state/estimates";
 import { fileName, save, saveText } from "../state/download";
 import { model } from "../state/model";
 import { openRun } from "../state/open_run";
@@ -20,12 +21,21 @@ import { SaveMenu, type Format } from "./save_menu";
 
 const CHARTS: readonly { id: ChartId; face: string; title: string }[] = [
   { id: "totals", face: "Totals", title: "The total of every run of this model, by target" },
-  { id: "predicted", face: "Predicted", title: "The sum of the parts against what was measured end to end" },
+  { id: "predicted", face: "Predicted", title: "What was predicted against what was measured" },
   { id: "spread", face: "Spread", title: "What each candidate costs against how often it was measured, with its spread" },
   { id: "convergence", face: "Convergence", title: "The best total and the bound as the run went on" },
 ];
 
+const PREDICTED = [
+  { id: "plans", face: "plans", title: "The sum of the parts against what was measured end to end" },
+  { id: "candidates", face: "candidates", title: "The roofline estimate of each candidate against what was measured of it" },
+] as const;
+
 export function ChartsTab(): JSX.Element {
+  const wanted = estimatesWanted.value;
+  useEffect(() => {
+    if (wanted !== null) void wantEstimates(wanted);
+  }, [wanted]);
   const now = figure.value;
   const isTable = useSignal(false);
   const drawn = now !== null && "traces" in now ? now : null;
@@ -33,6 +43,7 @@ export function ChartsTab(): JSX.Element {
     <div class="filling">
       <div class="table-bar">
         <Choice label="Chart" choices={CHARTS} chosen={chart.value} choose={(id) => (chart.value = id)} />
+        {chart.value === "predicted" && <Choice label="Predicted of" choices={PREDICTED} chosen={predictedOf.value} choose={(id) => (predictedOf.value = id)} />}
         <span class="spacer" />
         <button type="button" aria-pressed={isTable.value} disabled={!drawn} onClick={() => (isTable.value = !isTable.value)}>
           As a table
@@ -50,7 +61,7 @@ function Drawing({ of }: { of: Figure }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const colours = theme.value;
   useEffect(() => {
-    if (host.current && colours) void draw(host.current, of, colours, chart.peek() === "totals" || chart.peek() === "spread" ? picked : undefined);
+    if (host.current && colours) void draw(host.current, of, colours, isPicking() ? picked : undefined);
   }, [of, colours]);
   useEffect(() => {
     const element = host.current;
@@ -68,6 +79,15 @@ function Drawing({ of }: { of: Figure }): JSX.Element {
       <figcaption class="muted">{of.summary}</figcaption>
     </figure>
   );
+}
+
+/** Whether points stand for something that can be shown. */
+function isPicking(): boolean {
+  return chart.peek() === "totals" || chart.peek() === "spread" || isOfCandidates();
+}
+
+function isOfCandidates(): boolean {
+  return chart.peek() === "predicted" && predictedOf.peek() === "candidates";
 }
 
 /** A bar is a run, a point a candidate: it is shown. */
@@ -106,7 +126,7 @@ function Numbers({ of }: { of: Figure }): JSX.Element {
 }
 
 function formats(of: Figure): Format[] {
-  const name = `${model.peek()?.info.name ?? "model"}-${chart.peek()}`;
+  const name = `${model.peek()?.info.name ?? "model"}-${chart.peek()}${isOfCandidates() ? "-candidates" : ""}`;
   return [
     { name: "SVG", says: "to scale and to edit", save: () => void savePicture(of, name, "svg") },
     { name: "PNG", says: "to paste anywhere", save: () => void savePicture(of, name, "png") },
