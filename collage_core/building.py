@@ -27,7 +27,7 @@ from .isolation.scratch import scratch_folder
 from .model import OnnxModel, output_errors
 from .plan import Plan
 from .rewrite import Piece, assemble, run_order
-from .runtime import run_artifact, time_artifact
+from .runtime import bound_artifact, run_artifact
 from .toolchains import ToolchainError
 from .toolchains.reasons import one_line
 
@@ -36,6 +36,8 @@ RUN_TIMEOUT_S = 300.0
 _START_S = 60.0
 ROUNDS = 5
 """How often each plan is timed, turn by turn, so that a machine that drifts is fair to all."""
+ROUND_S = 1.0
+"""No further inference of a plan after that long, in one turn."""
 MOST_ROUNDS = 15
 """With those that do not count, since the cores lay apart."""
 CLEAR_MARGIN = 0.05
@@ -223,7 +225,15 @@ def _identity(plan: Plan) -> tuple[str, ...]:
 
 def _time(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
     """Seconds of some inferences, in the process that already holds the artifact."""
-    return _call(pool, name, time_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+    return _call(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+
+
+def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
+    """In the worker: seconds of inferences of the artifact, those of them that nothing disturbed."""
+    from .cost.timing import TimingLimits, time_runs
+
+    run = bound_artifact(folder, arrays)
+    return list(time_runs(run, TimingLimits(batch_s=0.0, interval=0.01, longest_s=ROUND_S)).seconds)
 
 
 def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:

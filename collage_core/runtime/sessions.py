@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,11 @@ def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np
 def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
     """Seconds of each of `repeat` inferences (`Artifact.time`)."""
     return _opened(Path(folder)).time(arrays, repeat)
+
+
+def bound_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    """What makes one inference each time that it is called (`Artifact.bound`)."""
+    return _opened(Path(folder)).bound(arrays)
 
 
 def describe_artifact(folder: Path) -> dict[str, Any]:
