@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from collage_core.cost import machine_speed as speeds
-from collage_core.cost import make_estimator
+from collage_core.cost import make_estimator, roofline
 from collage_core.cost.machine_speed import MachineSpeed, machine_speed, measure_speed
 from collage_core.cost.roofline import CALL_S, RooflineEstimator
 from collage_core.errors import CollageError
@@ -18,7 +18,8 @@ from collage_core.graph import IndexSet
 from collage_core.isolation import WorkerDied
 from collage_core.model.onnx_model import OnnxModel
 from collage_core.options import Options
-from collage_core.pipeline import partition
+from collage_core.pipeline import estimates, partition
+from collage_core.record import read_record
 from collage_core.rules import HOST_TARGET, make_candidate
 from collage_core.toolchains import DescribedToolchain, Toolchain, get, read_description
 
@@ -31,6 +32,7 @@ CONV_RELU = """g (float[1,1,4,4] x) => (float[1,2,4,4] y) {
 }"""
 """Conv: 32 elements, 9 multiplications and additions each: 576 operations; Relu: 32. Bytes: 64 read, 72 of weights, 128 written."""
 OPERATIONS, BYTES = 608, 264
+RECORDED = Path(roofline.__file__).parent.parent / "samples" / "recorded"
 WEIGHTS = {"w": weights(2, 1, 3, 3)}
 
 
@@ -248,3 +250,16 @@ def test_what_is_measured_is_a_speed() -> None:
     assert math.isfinite(speed.operations_per_s)
     assert 1e6 < speed.operations_per_s < 1e15, "float32 operations of one core"
     assert 1e6 < speed.bytes_per_s < 1e13
+
+
+def test_what_a_run_measured_is_estimated_beside_it_as_roofline_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roofline, "machine_speed", lambda threads: MachineSpeed(1e11 * threads, 1e10))
+    record = read_record(RECORDED / "lstm.json.gz")
+    found = estimates(record)
+    measured = [item for item in record.candidates if item.cost.seconds is not None and item.target != HOST_TARGET]
+    candidates = [make_candidate(record.graph, item.target, item.inside, "rule") for item in measured]
+    estimator = RooflineEstimator({}, record.plan.options["threads"])
+    costs = [cost for _, cost, _ in estimator.estimate(record.graph, candidates)]
+    assert found["seconds"] == {item.id: cost.seconds for item, cost in zip(measured, costs, strict=True)}
+    assert found["reason"] == costs[0].reason
+    assert not any(item.cost.source == "estimate" for item in record.candidates)
