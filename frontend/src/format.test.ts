@@ -50,3 +50,7 @@ test("attributes of every kind are one short line", () => {
   expect(format.attribute({ graph: "ab12", nodes: 3 })).toBe("graph of 3 nodes");
   expect(format.attribute({ tensor: "ab12" })).toBe("tensor");
 });
+
+test("a bound of a difference that proves nothing has no sign", () => {
+  expect([0, 0.41e-3].map(format.atLeast)).toEqual(["≥ 0", "≥ +0.41 ms"]);
+});

@@ -23,6 +23,11 @@ export function difference(seconds: number): string {
   return `${seconds < 0 ? MINUS : "+"}${duration(Math.abs(seconds))}`;
 }
 
+/** A difference that is known to be at least so much; a bound that proves nothing is no "±". */
+export function atLeast(seconds: number): string {
+  return `≥ ${seconds > 0 ? difference(seconds) : "0"}`;
+}
+
 /** A pair in one unit: "22.6 → 20.3 ms". */
 export function change(from: number, to: number): string {
   const [value, unit] = scaled(to);

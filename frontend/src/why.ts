@@ -61,21 +61,26 @@ export function sentence(data: NodeCandidates): string[] {
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
-    .filter((one) => one.target !== chosen.target && one.regret_s !== null && one.cost.seconds !== null)
-    .sort((a, b) => (a.regret_s ?? 0) - (b.regret_s ?? 0))[0];
-  const needed = rival && threshold(rival);
-  if (rival && needed !== undefined && rival.cost.seconds !== null) {
-    const isEstimate = rival.cost.source === "estimate";
-    const isClose = !isEstimate && (rival.regret_s ?? 0) <= (uncertaintyS(chosen.cost) ?? 0) + (uncertaintyS(rival.cost) ?? 0);
-    if (isClose) lines.push(`${rival.target} is too close to call: the difference is within what measuring can tell`);
-    else if (needed > 0) lines.push(`${rival.target} would win here below ${duration(needed)}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds)}`);
-    else lines.push(`${rival.target} would not win here even if it took no time`);
-  }
+    .filter((one) => one.target !== chosen.target && one.regret_at_least_s !== null && one.cost.seconds !== null)
+    .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0))[0];
+  if (rival) lines.push(distance(rival, chosen));
   return lines;
 }
 
-/** The cost at which a candidate would enter the best plan, all else as it is. */
-export function threshold(candidate: NodeCandidate): number | undefined {
-  const { regret_s: regret, cost } = candidate;
+/** How far a candidate is from winning; of one whose regret is known in bounds alone, nothing more than these prove. */
+function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
+  const isExact = rival.regret_s !== null;
+  const isEstimate = rival.cost.source === "estimate";
+  const needed = threshold(rival) ?? 0;
+  const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (uncertaintyS(chosen.cost) ?? 0) + (uncertaintyS(rival.cost) ?? 0);
+  if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
+  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `how far ${rival.target} is from winning here is not known: finding out takes too long`;
+  if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
+  const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
+  return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;
+}
+
+/** The cost at which a candidate would enter the best plan, all else as it is; at most so much where its regret is known in bounds alone. */
+export function threshold({ regret_at_least_s: regret, cost }: NodeCandidate): number | undefined {
   return regret === null || cost.seconds === null ? undefined : cost.seconds - regret;
 }

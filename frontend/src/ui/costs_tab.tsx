@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { operatorsOf, type ColumnId } from "../costs/rows";
-import { count, difference, duration, plusMinus } from "../format";
+import { atLeast, count, difference, duration, plusMinus } from "../format";
 import { UNCERTAIN, uncertainty, uncertaintyS } from "../overlays/certainty";
 import type { CostedRow } from "../protocol";
 import { hasEnded } from "../run_reducer";
@@ -144,7 +144,7 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   const exact = row.regret_s ?? late?.regret_s ?? null;
   if (exact !== null) return <>{difference(exact)}</>;
   const least = late?.regret_at_least_s ?? null;
-  if (least !== null) return <span title="at least so much; to know it exactly takes too long">{`≥ ${difference(least)}`}</span>;
+  if (least !== null) return <span title="at least so much; to know it exactly takes too long">{atLeast(least)}</span>;
   return isOpen && !late ? <span class="muted" title="worked out for the rows in view">…</span> : <></>;
 }
 

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { difference, duration, plural, plusMinus } from "../format";
+import { atLeast, difference, duration, plural, plusMinus } from "../format";
 import { uncertaintyS } from "../overlays/certainty";
 import type { NodeCandidate } from "../protocol";
 import { hasEnded } from "../run_reducer";
@@ -214,5 +214,5 @@ function totalWords({ regret_s: regret, regret_at_least_s: least }: NodeCandidat
 
 function regretWords(candidate: NodeCandidate): string {
   if (candidate.chosen || candidate.regret_at_least_s === null) return candidate.chosen ? "–" : "";
-  return candidate.regret_s === null ? `≥ ${difference(candidate.regret_at_least_s)}` : difference(candidate.regret_s);
+  return candidate.regret_s === null ? atLeast(candidate.regret_at_least_s) : difference(candidate.regret_s);
 }
