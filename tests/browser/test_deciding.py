@@ -285,5 +285,6 @@ def test_single_keys_can_be_switched_off_for_good(sample: Watched) -> None:
     expect(page.get_by_role("tab", name="Pins", exact=True)).to_be_visible()
     sample.press("ArrowDown")
     expect(page.locator('.stage [aria-pressed="true"]')).to_have_attribute("data-name", "pool1")
-    page.get_by_role("button", name="Keyboard shortcuts").click()
-    page.get_by_role("checkbox", name=re.compile("Single-key shortcuts")).check()
+    page.get_by_role("button", name="Keyboard shortcuts").focus()
+    sample.press("Enter", "Space", "Escape", "?")
+    expect(page.get_by_role("checkbox", name=re.compile("Single-key shortcuts"))).to_be_checked()

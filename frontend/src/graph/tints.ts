@@ -7,6 +7,8 @@ import { mix, type Theme } from "./theme";
 
 const NEAR_TINT_LIGHT = 0.14;
 const NEAR_TINT_DARK = 0.24;
+/** From near, edge labels are read on the tint: in the dark a light fill must leave them enough contrast. */
+const NEAR_MOST = 0.45;
 const FAR_TINT = 0.85;
 
 /** Gives the colour of a paint on the canvas: a tint of its fill from near, nearly the fill from afar. */
@@ -14,7 +16,7 @@ export function tinter(theme: Theme, detail: Detail): (paint: NodePaint) => stri
   const near = theme.isDark ? NEAR_TINT_DARK : NEAR_TINT_LIGHT;
   const mixed = new Map<string, string>();
   return ({ fill, strength }) => {
-    const start = Math.min(FAR_TINT, near * strength);
+    const start = Math.min(NEAR_MOST, near * strength);
     const key = `${fill} ${strength}`;
     const known = mixed.get(key) ?? mix(fill, theme.background, start + (FAR_TINT - start) * detail.hull);
     mixed.set(key, known);

@@ -98,14 +98,18 @@ function picked(about: string): void {
   if (candidate) pickRow(candidate);
 }
 
+function isText(cell: unknown): boolean {
+  return typeof cell === "string";
+}
+
 function Numbers({ of }: { of: Figure }): JSX.Element {
   return (
     <div class="numbers" role="region" aria-label="Chart in numbers" tabIndex={0}>
       <table aria-label="Numbers of the chart">
         <thead>
           <tr>
-            {of.header.map((name) => (
-              <th key={name} scope="col">
+            {of.header.map((name, at) => (
+              <th key={name} scope="col" class={isText(of.rows[0]?.[at]) ? "text" : undefined}>
                 {name}
               </th>
             ))}
@@ -115,7 +119,7 @@ function Numbers({ of }: { of: Figure }): JSX.Element {
           {of.rows.map((cells, i) => (
             <tr key={i}>
               {cells.map((cell, j) => (
-                <td key={j}>{typeof cell === "number" ? String(Number(cell.toPrecision(6))) : String(cell ?? "")}</td>
+                <td key={j} class={isText(cell) ? "text" : undefined}>{typeof cell === "number" ? String(Number(cell.toPrecision(6))) : String(cell ?? "")}</td>
               ))}
             </tr>
           ))}
