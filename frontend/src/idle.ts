@@ -5,7 +5,7 @@
 const busy = new Map<number, string>();
 const waiting = new Set<() => void>();
 let next = 0;
-let settling: ReturnType<typeof setTimeout> | undefined;
+let settling = 0;
 
 /** Say that something is pending; the function that comes back says that it is over (again is harmless). */
 export function begin(what: string): () => void {
@@ -40,16 +40,23 @@ export function pending(): string[] {
   return [...busy.values()];
 }
 
-/** One more turn of the event loop: an answer often starts the next piece of work. */
+/** One more turn of the event loop, and a frame: an answer often starts the next piece of work, also where what it brought is drawn. */
 function settleSoon(): void {
-  clearTimeout(settling);
-  settling = setTimeout(() => {
-    if (busy.size > 0) return;
+  const mine = ++settling;
+  const settle = (): void => {
+    if (mine !== settling || busy.size > 0) return;
     mark(true);
     const resolved = [...waiting];
     waiting.clear();
     for (const resolve of resolved) resolve();
-  }, 20);
+  };
+  setTimeout(() => afterFrame(settle), 20);
+}
+
+/** After the next frame and what its drawing started; at once where nothing is drawn. */
+function afterFrame(then: () => void): void {
+  if (typeof document === "undefined" || document.visibilityState === "hidden") then();
+  else requestAnimationFrame(() => setTimeout(then));
 }
 
 function mark(isIdle: boolean): void {
