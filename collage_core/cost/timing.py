@@ -33,6 +33,8 @@ from .steadiness import (
 
 ECHO_EVERY_S = 0.01
 """From one echo to the next at least: it takes a fifth of a millisecond, and the core that the kernel's other threads are on."""
+ECHO_SHARE = 0.05
+"""Of the time, at most: where others use the cores, an echo waits for its turn on both."""
 _NORMAL_95 = 1.96
 
 
@@ -150,7 +152,7 @@ class _Session:
         self._known = known
         self._echo = echo
         self._echo_s = 0.0
-        self._echoed = 0.0
+        self._next_echo = 0.0
         self._nearest = UNKNOWN
         self._unheard = 0
         self._batch = 1
@@ -187,7 +189,7 @@ class _Session:
         sample = self._timed()
         before, self._reference_s = self._reference_s, reference_speed(self._clock)
         self._samples.append(replace(sample, reference_s=max(before, self._reference_s), echo_s=self._echo_s))
-        if self._clock() - self._echoed >= ECHO_EVERY_S:
+        if self._clock() >= self._next_echo:
             self._listen()
         limits = self._limits
         self._judge()
@@ -231,7 +233,9 @@ class _Session:
         """Samples since the last echo get the slower of that and a new one."""
         if self._echo is None or self._unheard == len(self._samples):
             return
-        before, self._echo_s, self._echoed = self._echo_s, self._echo(), self._clock()
+        before, begin = self._echo_s, self._clock()
+        self._echo_s = self._echo()
+        self._next_echo = self._clock() + max(ECHO_EVERY_S, (self._clock() - begin) / ECHO_SHARE)
         self._nearest = self._nearest.best(Speed(echo_s=self._echo_s or math.inf))
         slower = max(before, self._echo_s)
         self._samples[self._unheard :] = [replace(sample, echo_s=slower) for sample in self._samples[self._unheard :]]

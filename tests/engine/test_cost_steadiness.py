@@ -271,6 +271,21 @@ def test_cores_that_lie_apart_are_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     assert timed.unsteady == pytest.approx(610 / 270 - 1)
 
 
+def test_an_echo_that_takes_long_is_asked_for_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, echoes = Machine(lambda now: 1.0, waits_s=TRUTH_S), 0
+
+    def echo() -> float:
+        nonlocal echoes
+        echoes += 1
+        machine.now += 0.02
+        return 270e-9
+
+    machine.echo = echo
+    machine.timed(TimingLimits(longest_s=2.0), monkeypatch)
+    assert machine.now > 2.0
+    assert 3 <= echoes <= 8
+
+
 def test_samples_after_which_the_cores_lay_apart_are_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda now: 1.0)
     machine.echo = lambda: 610e-9 if 0.012 < machine.now < 0.5 else 270e-9
