@@ -190,7 +190,7 @@ class TrialRunner:
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:
         limit = self.limits.first_run_s(task.budget_s)
         try:
-            return self._call(worker, "run", limit, trial_child.check, task.given, task.wanted)
+            return self._call(worker, "run", limit, trial_child.check, task.given, task.wanted, self._accuracy)
         except _Failed as failed:
             if task.budget_s is None or limit >= self.limits.run_s or not isinstance(failed.cause, WorkerTimeout):
                 raise
@@ -202,10 +202,10 @@ class TrialRunner:
         error = check.error if math.isfinite(check.error) else None
         if check.error > self._accuracy or math.isnan(check.error):
             if error is None:
-                said = f"its output {check.worst!r} has NaN, infinity, or nothing at all where the reference has numbers, or the reverse"
+                said = f"its output {check.worst!r} has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: "
             else:
-                said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be"
-            return Record(stage="numerics", reason=said, error=error)
+                said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be: "
+            return Record(stage="numerics", reason=said + check.element, error=error)
         if check.overwritten:
             return Record(stage="run", reason=f"it overwrites its input {check.overwritten!r}, which others may still read", error=error)
         return None

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ..graph import Tensor
-from ..model.accuracy import is_float, output_errors
+from ..model.accuracy import is_float, output_errors, worst_element
 from ..model.base import SubModel
 from ..toolchains.base import Kernel, Toolchain, ToolchainError
 from ..toolchains.buffers import aligned_empty, numpy_dtype
@@ -52,6 +52,7 @@ class Check:
         seconds: Of the run.
         error: Largest relative error over the outputs; may be infinite.
         worst: Name of the output that has it.
+        element: Which of its elements errs most, and by what, where the error is over the accuracy (`worst_element`).
         overwritten: Name of an input that is not what it was, or empty.
     """
 
@@ -59,6 +60,7 @@ class Check:
     error: float
     worst: str
     overwritten: str
+    element: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class _Trial:
     wanted: list[ArrayFile] = field(default_factory=list)
     inputs: list[np.ndarray] = field(default_factory=list)
     outputs: list[np.ndarray] = field(default_factory=list)
+    accuracy: float = 0.0
 
     def run_checked(self) -> Check:
         """Run once, into buffers that hold something else before: what the kernel leaves out is found."""
@@ -91,10 +94,12 @@ class _Trial:
     def check(self, seconds: float) -> Check:
         names = [file.tensor.name for file in self.wanted]
         got = dict(zip(names, self.outputs, strict=True))
-        errors = output_errors(got, {file.tensor.name: file.read() for file in self.wanted})
+        wanted = {file.tensor.name: file.read() for file in self.wanted}
+        errors = output_errors(got, wanted)
         worst = max(errors, key=errors.__getitem__, default="")
+        element = worst_element(got[worst], wanted[worst]) if errors.get(worst, 0.0) > self.accuracy else ""
         changed = (file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, file.read()))
-        return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""))
+        return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""), element)
 
 
 class _Packages:
@@ -144,10 +149,10 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     _trial = _Trial(kernel, threads)
 
 
-def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile]) -> Check:
-    """Run once on the activations that really arrive."""
+def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float) -> Check:
+    """Run once on the activations that really arrive; `accuracy` as `output_errors` counts it."""
     trial = _current()
-    trial.given, trial.wanted = list(given), list(wanted)
+    trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
     trial.inputs = [_aligned(file) for file in given]
     trial.outputs = [aligned_empty(file.tensor.type) for file in wanted]
     trial.kernel.bind(list(trial.inputs), list(trial.outputs))

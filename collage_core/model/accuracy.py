@@ -6,6 +6,7 @@ Enters: arrays that a plan or a candidate made, and those of the reference. Leav
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,35 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
         return float(np.mean(got != want))
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
     return _float_error(got.astype(wide), want.astype(wide))
+
+
+def worst_element(got: np.ndarray, want: np.ndarray) -> str:
+    """Which element errs most, in words: "[0, 3] is 1.5, not 2.5"; or that the shape or the dtype is another."""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"it is {got.dtype}{list(got.shape)}, not {want.dtype}{list(want.shape)}"
+    if want.size == 0:
+        return ""
+    place = np.unravel_index(int(np.argmax(_wrongness(got, want))), want.shape)
+    return f"{[int(index) for index in place]} is {_shown(got[place])}, not {_shown(want[place])}"
+
+
+def _shown(value: Any) -> str:
+    kind = np.asarray(value).dtype
+    if kind.kind == "c":
+        return f"{complex(value):.6g}"
+    return f"{float(value):.6g}" if is_float(kind) else str(value)
+
+
+def _wrongness(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """How wrong each element is: infinitely, where one of both is no finite number and the other is another."""
+    if not is_float(want.dtype):
+        return np.asarray(got != want)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    is_same = (got == want) | (np.isnan(got) & np.isnan(want))
+    is_finite = np.isfinite(got) & np.isfinite(want)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where(is_same, 0.0, np.where(is_finite, np.abs(got - want), np.inf))
 
 
 def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model import default_accuracy
-from collage_core.model.accuracy import largest_error, output_errors, relative_error
+from collage_core.model.accuracy import largest_error, output_errors, relative_error, worst_element
 
 from .models import loaded, weights
 
@@ -123,6 +123,27 @@ def test_the_error_of_everything_else():
     assert relative_error(np.array([2j]), np.array([1j])) == 1
     small = np.array([1, 2], ml_dtypes.bfloat16)
     assert relative_error(small, small * 2) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "said"),
+    [
+        (np.array([[1.0, 5.0], [3.0, 4.0]]), np.array([[1.0, 2.0], [3.5, 4.0]]), "[0, 1] is 5, not 2"),
+        (np.array([1.0, np.nan, 9.0]), np.array([1.0, 2.0, 3.0]), "[1] is nan, not 2"),
+        (np.array([np.nan, np.inf, 2.0]), np.array([np.nan, np.inf, 3.0]), "[2] is 2, not 3"),
+        (np.array([np.inf]), np.array([-np.inf]), "[0] is inf, not -inf"),
+        (np.array([1, 2, 7]), np.array([1, 2, 3]), "[2] is 7, not 3"),
+        (np.array(["a", "b"]), np.array(["a", "c"]), "[1] is b, not c"),
+        (np.array([True]), np.array([False]), "[0] is True, not False"),
+        (np.array(2.5, np.float32), np.array(1.5, np.float32), "[] is 2.5, not 1.5"),
+        (np.array([1 + 2j]), np.array([1j]), "[0] is 1+2j, not 0+1j"),
+        (np.array([1, 2], ml_dtypes.bfloat16), np.array([1, 4], ml_dtypes.bfloat16), "[1] is 2, not 4"),
+        (np.zeros(3, np.float32), np.zeros((3, 1)), "it is float32[3], not float64[3, 1]"),
+        (np.zeros((0, 3)), np.zeros((0, 3)), ""),
+    ],
+)
+def test_the_worst_element_is_named(got: np.ndarray, want: np.ndarray, said: str):
+    assert worst_element(got, want) == said
 
 
 def test_the_largest_error_counts_and_missing_outputs_are_wrong():

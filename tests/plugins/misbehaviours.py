@@ -43,8 +43,10 @@ PLACES = {
 }
 """Name → module and class."""
 
-_NOTHING = r"^its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers"
-_ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be$"
+_NOTHING = (
+    r"^its output '\w+' has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: \[[\d, ]*\] is \S+, not \S+$"
+)
+_ERRS = r"^its output '\w+' errs by [\d.]+ of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$"
 _NO_MESSAGE = r"^answered with what is no message \(.+\) while building$"
 
 REASONS = {
@@ -54,7 +56,10 @@ REASONS = {
     "hangs_at_build": ("build", r"^gave no answer within [\d.]+ s while building$"),
     "hangs_at_run": ("run", r"^gave no answer within [\d.]+ s while running$"),
     "hangs_when_timed": ("run", r"^gave no answer within [\d.]+ s while running$"),
-    "wrong_numbers": ("numerics", r"^its output '\w+' errs by 0\.01 of the largest value, at most 0\.001 may be$"),
+    "wrong_numbers": (
+        "numerics",
+        r"^its output '\w+' errs by 0\.01 of the largest value, at most 0\.001 may be: \[[\d, ]*\] is \S+, not \S+$",
+    ),
     "wrong_later": ("numerics", _ERRS),
     "wrong_shape": ("run", r"^ValueError: could not broadcast input array from shape \(3,5\) into shape \(2,64\)$"),
     "makes_nan": ("numerics", _NOTHING),
