@@ -233,7 +233,7 @@ def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[flo
     from .cost.timing import TimingLimits, time_runs
 
     run = bound_artifact(folder, arrays)
-    return list(time_runs(run, TimingLimits(batch_s=0.0, interval=0.01, longest_s=ROUND_S)).seconds)
+    return list(time_runs(run, TimingLimits(interval=0.01, longest_s=ROUND_S)).seconds)
 
 
 def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:

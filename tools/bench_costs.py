@@ -239,7 +239,7 @@ def beside(trials: Sequence[tuple[float, float]]) -> Row:
             reach,
         ]
     near, apart = (statistics.median(seconds for _, seconds in group) if group else math.nan for group in groups)
-    return [*cells, f"{apart / near:.2f}"]
+    return [*cells, f"{apart / near:.2f}" if math.isfinite(apart / near) else ""]
 
 
 def trial_of(model: OnnxModel, part: CandidatePartition) -> Record:

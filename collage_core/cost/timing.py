@@ -116,14 +116,14 @@ def time_runs(
         return session.result()
 
 
-def confidence_interval(samples: Sequence[float], percentile: float = 50.0) -> tuple[float, float]:
+def confidence_interval(samples: Sequence[float], percentile: float = 50.0, deviations: float = _NORMAL_95) -> tuple[float, float]:
     """A 95 % confidence interval of a percentile, from the order of the samples alone: no distribution is assumed.
 
     An end is infinite where so few samples do not bound it.
     """
     ordered = sorted(samples)
     count, share = len(ordered), percentile / 100
-    reach = _NORMAL_95 * math.sqrt(count * share * (1 - share))
+    reach = deviations * math.sqrt(count * share * (1 - share))
     low, high = math.floor(count * share - reach), math.ceil(count * share + reach)
     return (
         ordered[min(low, count - 1)] if low >= 0 else -math.inf,
