@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .job import ARTIFACT, PLAN, RECORD, record_file
-from .protocol import RunSnapshot
+from .protocol import ExportInfo, RunSnapshot, Shipped
 
 CHUNK_BYTES = 1 << 20
 _PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})
@@ -31,21 +31,33 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
     yield buffer.take()
 
 
+def contents(snapshot: RunSnapshot) -> ExportInfo:
+    """What is in the zip, and what can be done with it."""
+    files = [
+        Shipped(PLAN, "which toolchain runs which part of the model"),
+        Shipped(RECORD, "every candidate, its cost, and what was rejected and why"),
+    ]
+    if snapshot.artifact:
+        files.append(Shipped(f"{ARTIFACT}/", "the partitioned model, built and verified"))
+        first = Shipped(f"collage run {ARTIFACT} --bench", "run it, and time it")
+    else:
+        first = Shipped(f"collage apply {PLAN} MODEL --out {ARTIFACT}", "build and verify it; MODEL is the model's file")
+    return ExportInfo(files, [first, Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does")])
+
+
 def readme(snapshot: RunSnapshot) -> str:
-    """What is in the zip, and the commands that use it."""
+    """The contents, as the zip says it itself."""
     total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
+    inside = contents(snapshot)
     lines = [
         f"{snapshot.model_name}, partitioned over {', '.join(snapshot.targets)}",
         f"Run {snapshot.id} of {snapshot.created}. Costs from: {snapshot.machine or 'no measurement'}. Total of the plan: {total}.",
         "",
-        "plan.json     which toolchain runs which part of the model",
-        "run.json.gz   every candidate, its cost, and what was rejected and why",
+        *(f"{one.name:<13} {one.says}" for one in inside.files),
     ]
-    if snapshot.artifact:
-        lines += ["artifact/     the partitioned model, built and verified", "", "Run it:", "", "    collage run artifact --bench"]
-    else:
-        lines += ["", "Build and verify it (MODEL is the model's file):", "", "    collage apply plan.json MODEL --out artifact"]
-    return "\n".join([*lines, "", "Ask why a node runs where it does:", "", "    collage explain plan.json --node 0", ""])
+    for one in inside.commands:
+        lines += ["", f"{one.says[0].upper()}{one.says[1:]}:", "", f"    {one.name}"]
+    return "\n".join([*lines, ""])
 
 
 def _add(made: zipfile.ZipFile, buffer: _Buffer, path: Path, name: str) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 from . import job, journal, run_store
 from .answers import accepts_gzip, answer, compressed_json, json_body
 from .errors import Problem
-from .export import archive
+from .export import archive, contents
 from .plain import read_json
 from .protocol import CheckOptions, RegretRequest, RunList, RunMarks, RunRequest, WhatIfRequest
 from .services import services
@@ -131,6 +131,11 @@ def export_run(run: str) -> Response:
     response = Response(archive(folder, snapshot), mimetype="application/zip")
     response.headers.set("Content-Disposition", "attachment", filename=f"{_file_name(snapshot.model_name)}-{run}.zip")
     return response
+
+
+@blueprint.get("/runs/<run>/export/contents")
+def export_contents(run: str) -> Response:
+    return answer(contents(services().runs.get(run)))
 
 
 def _stored(file: Path) -> Response:

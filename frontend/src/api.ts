@@ -13,6 +13,7 @@ import type {
   DotRequest,
   Effects,
   ErrorBody,
+  ExportInfo,
   LayoutJson,
   ModelGraph,
   ModelGroups,
@@ -100,6 +101,7 @@ export const api = {
   originalOnnx: (model: string) => onnx(`models/${encodeURIComponent(model)}/onnx`),
   partitionedOnnx: (run: string) => onnx(`runs/${encodeURIComponent(run)}/onnx`),
   partitionOnnx: (run: string, partition: string) => onnx(`runs/${encodeURIComponent(run)}/partitions/${encodeURIComponent(partition)}/onnx`),
+  exportContents: (id: string) => get<ExportInfo>(`runs/${encodeURIComponent(id)}/export/contents`),
   exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
 };
 

@@ -604,13 +604,19 @@ export interface Baseline {
   reason: string;
 }
 
-/** The assembled plan against the reference; None fields were not done. */
+/**
+ * The assembled plan against the reference; None fields were not done.
+ *
+ * Attributes:
+ *     errors: Largest relative error of each output, the largest first.
+ */
 export interface VerifyInfo {
   measured_s: number | null;
   additive_error_s: number | null;
   max_rel_error: number | null;
   accuracy: number | null;
   reference: string | null;
+  errors: Record<string, number>;
 }
 
 /**
@@ -729,6 +735,18 @@ export interface RunSummary {
 /** `GET /api/v1/runs`: recorded runs too; newest first. */
 export interface RunList {
   runs: RunSummary[];
+}
+
+/** A file of an export, or a command that uses them, and what it is for. */
+export interface Shipped {
+  name: string;
+  says: string;
+}
+
+/** `GET /api/v1/runs/<id>/export/contents`: what the zip holds, and the commands that use it there. */
+export interface ExportInfo {
+  files: Shipped[];
+  commands: Shipped[];
 }
 
 /** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */

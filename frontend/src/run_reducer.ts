@@ -74,7 +74,7 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     }
     case "Verified":
       return {
-        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null },
+        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null, errors: {} },
       };
     case "Note":
       return { notes: [...run.notes, event.text].slice(-NOTES_KEPT) };

@@ -147,13 +147,18 @@ class Baseline:
 
 @dataclass(frozen=True)
 class VerifyInfo:
-    """The assembled plan against the reference; None fields were not done."""
+    """The assembled plan against the reference; None fields were not done.
+
+    Attributes:
+        errors: Largest relative error of each output, the largest first.
+    """
 
     measured_s: float | None
     additive_error_s: float | None
     max_rel_error: float | None
     accuracy: float | None
     reference: str | None
+    errors: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -277,6 +282,22 @@ class RunList:
     """``GET /api/v1/runs``: recorded runs too; newest first."""
 
     runs: list[RunSummary]
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A file of an export, or a command that uses them, and what it is for."""
+
+    name: str
+    says: str
+
+
+@dataclass(frozen=True)
+class ExportInfo:
+    """``GET /api/v1/runs/<id>/export/contents``: what the zip holds, and the commands that use it there."""
+
+    files: list[Shipped]
+    commands: list[Shipped]
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,15 @@ def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Pa
     process.communicate()
 
 
+def test_enter_runs_and_a_run_that_fails_says_so(live: Live, model: str, open_page: OpenPage) -> None:
+    page = open_page(f"{live.address}?model={model}").page
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    page.locator("body").press("Enter")
+    expect(page.locator(".readout")).to_contain_text("failed")
+    expect(page.get_by_role("alert")).to_contain_text("KeyError")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
+
+
 def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     go(run, "go1")
     page = open_page(live.address).page

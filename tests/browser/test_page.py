@@ -125,6 +125,11 @@ def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenP
     names = zipfile.ZipFile(Path(download.value.path())).namelist()
     assert "plan.json" in names
     assert any(name.startswith("artifact/") for name in names)
+    page.get_by_role("tab", name="Totals").click()
+    expect(page.get_by_role("table", name="Error of each output").get_by_role("row", name=re.compile(r"logits \d"))).to_be_visible()
+    expect(page.get_by_role("region", name="What Export gives")).to_contain_text("collage run artifact --bench")
+    page.get_by_role("button", name="Copy the command: run it").click()
+    expect(page.get_by_role("button", name="Copy the command: run it")).to_have_text(re.compile("Copied|Not copied"))
 
 
 def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None:

@@ -76,6 +76,7 @@ MISTAKES: list[tuple[str, str, Any, int, str]] = [
     ("DELETE", "/api/v1/runs/nothing/trace", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/trace/chunks/0", None, 404, "unknown_run"),
     ("GET", "/api/v1/runs/nothing/export", None, 404, "unknown_run"),
+    ("GET", "/api/v1/runs/nothing/export/contents", None, 404, "unknown_run"),
     ("GET", "/static/nothing.js", None, 404, "not_found"),
     ("GET", "/netron/nothing.js", None, 404, "not_found"),
     ("GET", "/api/v1/models/nothing/onnx", None, 404, "unknown_model"),

@@ -37,6 +37,18 @@ def test_with_and_without_an_artifact(live: Live, model: str) -> None:
         assert "Costs from: the fake machine." in text
 
 
+def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
+    measured = live.ended(live.start(model, "fast")["id"])["id"]
+    searched = live.ended(live.start(model, "fast", base=measured)["id"])["id"]
+    for run, first in ((measured, "collage run artifact --bench"), (searched, "collage apply plan.json MODEL --out artifact")):
+        told = live.get(f"runs/{run}/export/contents")
+        names = {
+            name.split("/")[0] for name in unzip(requests.get(f"{live.address}api/v1/runs/{run}/export", timeout=30).content).namelist()
+        }
+        assert {one["name"].rstrip("/") for one in told["files"]} == names - {"README.txt"}
+        assert [one["name"] for one in told["commands"]] == [first, "collage explain plan.json --node 0"]
+
+
 def test_large_files_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CHUNK_BYTES", 1 << 12)
     content = os.urandom(1 << 16)

@@ -222,7 +222,13 @@ DOCUMENT: dict[str, Any] = {
         "transitions": [{"from": "host", "to": "a", "tensor": "t", "bytes": 4, "cost_s": 0.0}],
     },
     "baselines": [{"name": "b", "total_s": None, "measured_s": None, "reason": "b cannot take every node"}],
-    "verify": {"measured_s": 0.72, "additive_error_s": 0.02, "max_rel_error": 1e-6, "reference": "onnxruntime"},
+    "verify": {
+        "measured_s": 0.72,
+        "additive_error_s": 0.02,
+        "max_rel_error": 1e-6,
+        "reference": "onnxruntime",
+        "errors": {"y": 0.0, "z": 1e-6},
+    },
 }
 
 
@@ -248,12 +254,18 @@ def test_finish() -> None:
     assert snapshot.plan.partitions[0].spread_s is None
     assert snapshot.plan.transitions == [PlanTransition("host", "a", "t", 4, 0.0)]
     assert snapshot.baselines == [Baseline("b", None, None, "b cannot take every node")]
-    assert snapshot.verify == VerifyInfo(0.72, 0.02, 1e-6, 1e-3, "onnxruntime")
+    assert snapshot.verify == VerifyInfo(0.72, 0.02, 1e-6, 1e-3, "onnxruntime", {"y": 0.0, "z": 1e-6})
 
 
 @pytest.mark.parametrize("missing", ["verify", "baselines", "search", "targets"])
 def test_finish_with_parts_that_were_not_done(missing: str) -> None:
     assert finish(START, {**DOCUMENT, missing: None if missing != "targets" else []}).best_s == 0.7
+
+
+def test_finish_has_the_error_of_each_output_the_largest_first() -> None:
+    verify = finish(START, DOCUMENT).verify
+    assert verify is not None
+    assert list(verify.errors.items()) == [("z", 1e-6), ("y", 0.0)]
 
 
 def test_finish_without_a_plan() -> None:

@@ -6,7 +6,7 @@ import { plainText, type Figure, type Nothing } from "./figure";
 import { convergence, predicted, spreads, totals } from "./figures";
 
 const paint = (name: string): string => `colour of ${name}`;
-const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime" });
+const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {} });
 
 function drawn(found: Figure | Nothing): Figure {
   if ("why" in found) throw new Error(found.why);

@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { totalsCsv } from "../csv_tables";
-import { difference, duration, plusMinus, relativeError } from "../format";
+import { difference, duration, plusMinus } from "../format";
 import type { Baseline, RunSnapshot } from "../protocol";
 import { look } from "../state/catalogue";
 import { saveText } from "../state/download";
 import { run } from "../state/run";
 import { Badge, Bar } from "./parts";
 import { SaveMenu } from "./save_menu";
+import { Shipping, Verification } from "./shipping";
 import { TotalByTarget } from "./total_by_target";
 
 interface Line {
@@ -49,6 +50,7 @@ export function TotalsTab(): JSX.Element {
         </tbody>
       </table>
       <Verification run={current} />
+      <Shipping run={current} />
     </>
   );
 }
@@ -86,14 +88,4 @@ function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | 
       <td>{against(line, plan)}</td>
     </tr>
   );
-}
-
-function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
-  const { verify } = current;
-  if (!verify) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
-  const parts: string[] = [];
-  if (verify.max_rel_error !== null) parts.push(`Largest relative error ${relativeError(verify.max_rel_error)} against ${verify.reference ?? "the reference"}`);
-  if (verify.accuracy !== null) parts.push(`${relativeError(verify.accuracy)} is accepted`);
-  if (verify.additive_error_s !== null) parts.push(`measured end to end: ${difference(verify.additive_error_s)} against the sum of the parts`);
-  return <p class="muted">{parts.join("; ")}.</p>;
 }

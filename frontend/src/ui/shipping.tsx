@@ -1,0 +1,111 @@
+// Whether the plan is right, and what one ships: the error of each output, the files of an export, the commands that use them.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { api } from "../api";
+import { difference, relativeError } from "../format";
+import type { ExportInfo, RunSnapshot, Shipped } from "../protocol";
+import { hasEnded } from "../run_reducer";
+import { copyText } from "../state/download";
+
+/** Outputs in the page; the document of the run has all. */
+const MOST_OUTPUTS = 50;
+
+export function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
+  const { verify } = current;
+  if (!verify) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
+  const parts: string[] = [];
+  if (verify.max_rel_error !== null) parts.push(`Largest relative error ${relativeError(verify.max_rel_error)} against ${verify.reference ?? "the reference"}`);
+  if (verify.accuracy !== null) parts.push(`${relativeError(verify.accuracy)} is accepted`);
+  if (verify.additive_error_s !== null) parts.push(`measured end to end: ${difference(verify.additive_error_s)} against the sum of the parts`);
+  return (
+    <>
+      <p class="muted">{parts.join("; ")}.</p>
+      <OutputErrors errors={Object.entries(verify.errors)} accuracy={verify.accuracy} />
+    </>
+  );
+}
+
+function OutputErrors({ errors, accuracy }: { errors: [string, number][]; accuracy: number | null }): JSX.Element | null {
+  if (errors.length === 0) return null;
+  return (
+    <table class="outputs" aria-label="Error of each output">
+      <thead>
+        <tr>
+          <th scope="col">output</th>
+          <th scope="col">largest relative error</th>
+        </tr>
+      </thead>
+      <tbody>
+        {errors.slice(0, MOST_OUTPUTS).map(([name, error]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td class={accuracy !== null && error > accuracy ? "bad" : ""}>{relativeError(error)}</td>
+          </tr>
+        ))}
+        {errors.length > MOST_OUTPUTS && (
+          <tr>
+            <td colSpan={2} class="muted">{`${errors.length - MOST_OUTPUTS} more, none of them larger`}</td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+/** What Export gives, and what is done with it. */
+export function Shipping({ run: current }: { run: RunSnapshot }): JSX.Element | null {
+  const shown = useSignal<ExportInfo | null>(null);
+  const isReady = hasEnded(current) && current.plan !== null;
+  useEffect(() => {
+    shown.value = null;
+    if (!isReady) return undefined;
+    let isWanted = true;
+    void api.exportContents(current.id).then(
+      (found) => {
+        if (isWanted) shown.value = found;
+      },
+      () => undefined,
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [current.id, current.artifact, isReady]);
+  if (!shown.value) return null;
+  return (
+    <section class="shipping" aria-label="What Export gives">
+      <h3>Export gives</h3>
+      <dl>
+        {shown.value.files.map(({ name, says }) => (
+          <div key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd class="muted">{says}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>and is used by</h3>
+      {shown.value.commands.map((command) => (
+        <Command key={command.name} command={command} />
+      ))}
+    </section>
+  );
+}
+
+function Command({ command }: { command: Shipped }): JSX.Element {
+  const said = useSignal("Copy");
+  const copy = async (): Promise<void> => {
+    said.value = (await copyText(command.name)) ? "Copied" : "Not copied";
+  };
+  return (
+    <p>
+      <code>{command.name}</code>
+      <button type="button" onClick={() => void copy()} aria-label={`Copy the command: ${command.says}`}>
+        {said.value}
+      </button>
+      <span class="muted">{command.says}</span>
+    </p>
+  );
+}
