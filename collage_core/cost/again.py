@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from ..errors import Cancelled
@@ -67,7 +68,7 @@ class Again(Generic[C]):
             began = time.monotonic()
             left = dict(waiting)
             for key, record in self._one_round(waiting, records):
-                records[key] = with_sitting(records[key], record)
+                records[key] = _counted(with_sitting(records[key], record))
                 self._database.put(key, records[key])
                 if number + 1 < MOST_ROUNDS and not self._is_sure(records[key]):
                     del left[key]
@@ -104,3 +105,8 @@ class Again(Generic[C]):
             if self._should_stop():
                 raise Cancelled
             time.sleep(min(left_s, _TICK_S))
+
+
+def _counted(record: Record) -> Record:
+    """The record, which says that it sat again even where no further sitting counted."""
+    return replace(record, sittings=(len(record.samples),)) if record.samples and not record.sittings else record

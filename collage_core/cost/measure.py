@@ -31,7 +31,6 @@ from .database import CostDatabase
 from .estimator import Known
 from .place import Here, Place, swept_bytes
 from .records import CostKey, Record, machine_id
-from .sittings import FEWEST, sitting_count
 from .steadiness import Speed
 from .transition import TransitionModel
 from .transition_trial import TransitionMeter
@@ -180,8 +179,8 @@ class MeasureEstimator:
         """As `LazyEstimator.again`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
-        # What sat often enough in an earlier run is known: a run that is started again measures nothing.
-        measured = {key: one for key, one in computations.items() if key in records and sitting_count(records[key]) < FEWEST}
+        # What sat again in an earlier run is known as well as it can be: a run that is started again measures nothing.
+        measured = {key: one for key, one in computations.items() if key in records and not records[key].sittings}
         self._prepare(list(measured.values()), list(computations.values()))
 
         def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:

@@ -75,7 +75,7 @@ export function Shipping({ run: current }: { run: RunSnapshot }): JSX.Element | 
   if (!shown.value) return null;
   return (
     <section class="shipping" aria-label="What Export gives">
-      <h3>Export gives</h3>
+      <p class="muted">Export gives</p>
       <dl>
         {shown.value.files.map(({ name, says }) => (
           <div key={name}>
@@ -86,7 +86,7 @@ export function Shipping({ run: current }: { run: RunSnapshot }): JSX.Element | 
           </div>
         ))}
       </dl>
-      <h3>and is used by</h3>
+      <p class="muted">and it is used by</p>
       {shown.value.commands.map((command) => (
         <Command key={command.name} command={command} />
       ))}
