@@ -33,13 +33,11 @@ _MEDIAN = 1.2533
 _SURE = 1.96
 
 
-def standard_error_s(cost: Cost) -> float:
-    """By how much the measured median of `cost` may be off, as a standard error in seconds; 0 where that is not known."""
-    if cost.interval_s is not None:
-        return cost.interval_s / _SURE
-    if cost.spread_s is None or cost.samples < 2:
-        return 0.0
-    return _MEDIAN * cost.spread_s / _HALF_QUARTILES / math.sqrt(cost.samples)
+def uncertainty_s(cost: Cost) -> float | None:
+    """By how much `cost` may be off either way, in seconds: half of a 95 % interval; None where that is not known."""
+    if cost.interval_s is not None or cost.spread_s is None or cost.samples < 2:
+        return cost.interval_s
+    return _SURE * _MEDIAN * cost.spread_s / _HALF_QUARTILES / math.sqrt(cost.samples)
 
 
 def stability(planned: Planned, constraints: Sequence[Constraint], how: How, seed: int = 0) -> dict[str, float]:
@@ -106,7 +104,7 @@ def total_interval_s(planned: Planned) -> float | None:
     """Half of the 95 % interval of the plan's total, hand-overs left out; None where a cost in it does not say how sure it is."""
     possible = usable(planned.costed)
     costs = [possible[index].cost for index in planned.final.chosen]
-    if any(cost.source != "host" and cost.interval_s is None and (cost.spread_s is None or cost.samples < 2) for cost in costs):
+    if any(cost.source != "host" and uncertainty_s(cost) is None for cost in costs):
         return None
     return noise_s(planned)
 
@@ -149,8 +147,8 @@ def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
 
 
 def _errors(planned: Planned) -> list[float]:
-    """Standard error in seconds of each candidate of the problem."""
-    return [standard_error_s(item.cost) for item in usable(planned.costed)]
+    """Standard error in seconds of each candidate of the problem; 0 where it is not known."""
+    return [(uncertainty_s(item.cost) or 0.0) / _SURE for item in usable(planned.costed)]
 
 
 def _sorts(planned: Planned) -> list[Hashable]:

@@ -210,14 +210,13 @@ class Costing:
         """`costed` with what the plan rests on measured in further sittings; None where all of it was.
 
         A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run, and
-        then what was left out because of them may matter.
+        then what was left out because of them may matter. When all have been asked for, it is the turn of those that were left out
+        because of costs that may be too high by chance: those in the best plan if each were as low as its interval allows.
         """
         estimator = self.estimator
         if not self.options.is_measured or not isinstance(estimator, LazyEstimator):
             return None
-        chosen = [planned.costed[place] for place in planned.places]
-        held = [item.held for item in chosen if item.cost.source == "measured"]
-        asked = [c for c in held if isinstance(c, CandidatePartition) and estimator.sort_of(c) not in self._surest]
+        asked = self._not_surest(planned, estimator) or self._not_surest(self._hopeful(planned, estimator), estimator)
         if not asked:
             return None
         self._surest.update(estimator.sort_of(candidate) for candidate in asked)
@@ -229,6 +228,23 @@ class Costing:
             self.lazy.learn(costs)
             return self._settled(self.lazy)
         return self._renewed(costed, {estimator.sort_of(candidate): cost for candidate, cost in costs.items()}, estimator)
+
+    def _not_surest(self, planned: Planned, estimator: LazyEstimator) -> list[CandidatePartition]:
+        """The plan's candidates that were measured and not yet asked for in further sittings."""
+        chosen = [planned.costed[place] for place in planned.places]
+        held = [item.held for item in chosen if item.cost.source == "measured"]
+        return [c for c in held if isinstance(c, CandidatePartition) and estimator.sort_of(c) not in self._surest]
+
+    def _hopeful(self, planned: Planned, estimator: LazyEstimator) -> Planned:
+        """The best plan if all that was measured cost as little as its interval allows."""
+        hopes: dict[Hashable, Cost] = {}
+        for item in planned.costed:
+            cost, held = item.cost, item.held
+            if cost.source != "measured" or cost.seconds is None or cost.interval_s is None or cost.stopped_early:
+                continue
+            if isinstance(held, CandidatePartition):
+                hopes[estimator.sort_of(held)] = replace(cost, seconds=max(cost.seconds - cost.interval_s, 0.0))
+        return self._solved(self._renewed(planned.costed, hopes, estimator))
 
     def _renewed(self, costed: list[CostedCandidate], costs: Mapping[Hashable, Cost], estimator: LazyEstimator) -> list[CostedCandidate]:
         """`costed` with `costs`, which are by sort."""

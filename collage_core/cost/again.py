@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Generic, TypeVar
 
 from ..errors import Cancelled
 from .database import CostDatabase
 from .place import Place
 from .records import CostKey, Record
-from .sittings import MOST, is_sure, sitting_count, with_sitting
+from .sittings import is_sure, sitting_count, with_sitting
 from .trial import TrialTask
 
 APART_S = 0.3
 """From the begin of a round to that of the next at least: a virtual machine changes its speed for about so long."""
-MOST_ROUNDS = 2 * MOST
-"""Some sittings do not count, since the machine was slowed down all the time."""
 _TICK_S = 0.05
 
 C = TypeVar("C")
@@ -62,22 +59,19 @@ class Again(Generic[C]):
         """
         records = dict(known)
         waiting = {key: computation for key, computation in open_.items() if not self._is_sure(records[key])}
-        if not waiting:
-            return
-        for number in range(MOST_ROUNDS):
+        while waiting:
             began = time.monotonic()
             left = dict(waiting)
             for key, record in self._one_round(waiting, records):
-                records[key] = _counted(with_sitting(records[key], record))
+                records[key] = with_sitting(records[key], record)
                 self._database.put(key, records[key])
-                if number + 1 < MOST_ROUNDS and not self._is_sure(records[key]):
+                if not self._is_sure(records[key]):
                     del left[key]
             for key in left:
                 del waiting[key]
                 yield key, records[key]
-            if not waiting:
-                return
-            self._wait_until(began + APART_S)
+            if waiting:
+                self._wait_until(began + APART_S)
 
     def _is_sure(self, record: Record) -> bool:
         return is_sure(record, self._percentile, self._whole_s)
@@ -105,8 +99,3 @@ class Again(Generic[C]):
             if self._should_stop():
                 raise Cancelled
             time.sleep(min(left_s, _TICK_S))
-
-
-def _counted(record: Record) -> Record:
-    """The record, which says that it sat again even where no further sitting counted."""
-    return replace(record, sittings=(len(record.samples),)) if record.samples and not record.sittings else record

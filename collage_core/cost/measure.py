@@ -179,8 +179,7 @@ class MeasureEstimator:
         """As `LazyEstimator.again`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
-        # What sat again in an earlier run is known as well as it can be: a run that is started again measures nothing.
-        measured = {key: one for key, one in computations.items() if key in records and not records[key].sittings}
+        measured = {key: one for key, one in computations.items() if key in records}
         self._prepare(list(measured.values()), list(computations.values()))
 
         def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:

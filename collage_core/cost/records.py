@@ -45,7 +45,7 @@ class Record:
 
     Attributes:
         samples: Seconds of one run each, of those that nothing disturbed (`steadiness`); empty where it failed.
-        sittings: How many of the samples each sitting gave, one after another (`sittings`); empty where it was one.
+        sittings: How many of the samples each sitting gave, one after another, 0 where it did not count; empty where there was one.
         stage: Where it failed (`Cost.stage`), or empty.
         reason: Why.
         error: Largest relative error against the reference, where it was compared and finite.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FEWEST = 7
 """With so many sittings, the interval follows from them alone."""
 MOST = 11
+MOST_TRIED = 2 * MOST
+"""Some do not count, since the machine was slowed down all the time."""
 SURE = 0.02
 """No further sitting where the interval is within this share of the cost, either way."""
 OF_THE_WHOLE = 0.25
@@ -36,14 +38,14 @@ _ALIKE = 2.58
 
 
 def sitting_values(record: Record, percentile: float) -> list[float]:
-    """The percentile of each sitting's samples, in seconds."""
-    ends = np.cumsum(record.sittings or (len(record.samples),))
-    return [float(np.percentile(part, percentile)) for part in np.split(np.asarray(record.samples), ends[:-1])]
+    """The percentile of the samples of each sitting that counts, in seconds."""
+    parts = np.split(np.asarray(record.samples), np.cumsum(_sittings(record))[:-1])
+    return [float(np.percentile(part, percentile)) for part in parts if part.size]
 
 
 def sitting_count(record: Record) -> int:
-    """How many sittings its samples are from."""
-    return len(record.sittings) or bool(record.samples)
+    """How many sittings there were, with those that do not count."""
+    return len(_sittings(record))
 
 
 def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float) -> float:
@@ -70,34 +72,41 @@ def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
     Args:
         whole_s: What the plan takes: a part need not be known better than the whole is. None where that is not known.
     """
-    count = sitting_count(record)
-    if record.stage or record.stopped_early or count >= MOST:
+    if record.stage or record.stopped_early or sitting_count(record) >= MOST_TRIED:
         return True
     values = sitting_values(record, percentile)
+    if len(values) >= MOST:
+        return True
     enough_s = max(median(values), (whole_s or 0.0) * OF_THE_WHOLE)
-    return count >= FEWEST and half_interval_s(values, record.samples, percentile) <= SURE * enough_s
+    return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile) <= SURE * enough_s
 
 
 def with_sitting(older: Record, newer: Record) -> Record:
     """`older` with the samples of one sitting more.
 
     One that failed takes its place: a kernel must work each time. One during which the machine was slowed down all the time
-    counts only where there is no other, and so does one while the cores lay apart.
+    counts only where there is no other, and so does one while the cores lay apart: it stays as one without samples.
     """
-    if newer.stage or (older.unsteady and not newer.unsteady) or _are_apart(older, newer):
+    if newer.stage:
         return newer
+    before = _sittings(older)
+    if (older.unsteady and not newer.unsteady) or _are_apart(older, newer):
+        return replace(newer, sittings=(*(0 for _ in before), len(newer.samples)))
     if (newer.unsteady and not older.unsteady) or _are_apart(newer, older):
-        return older
-    sittings = (*(older.sittings or (len(older.samples),)), len(newer.samples))
+        return replace(older, sittings=(*before, 0))
     return replace(
         newer,
         samples=(*older.samples, *newer.samples),
-        sittings=sittings,
+        sittings=(*before, len(newer.samples)),
         error=max((error for error in (older.error, newer.error) if error is not None), default=None),
         unsteady=max(older.unsteady, newer.unsteady),
         seconds_spent=older.seconds_spent,
         echo_s=min((echo_s for echo_s in (older.echo_s, newer.echo_s) if echo_s is not None), default=None),
     )
+
+
+def _sittings(record: Record) -> tuple[int, ...]:
+    return record.sittings or ((len(record.samples),) if record.samples else ())
 
 
 def _are_apart(one: Record, other: Record) -> bool:

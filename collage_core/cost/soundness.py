@@ -125,8 +125,8 @@ def _threads(value: Any) -> str:
 
 
 def _sittings(value: Any) -> str:
-    fits = isinstance(value, tuple) and all(isinstance(count, int) and not isinstance(count, bool) and count > 0 for count in value)
-    return "" if fits else "a list of whole numbers above 0"
+    fits = isinstance(value, tuple) and all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in value)
+    return "" if fits else "a list of whole numbers, none below 0"
 
 
 def _time(value: Any) -> str:

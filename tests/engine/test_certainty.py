@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from collage_core.certainty import by_priority_within_noise, noise_s, stability, standard_error_s, together_s, total_interval_s
+from collage_core.certainty import by_priority_within_noise, noise_s, stability, together_s, total_interval_s, uncertainty_s
 from collage_core.cost import Cost
 from collage_core.graph import IndexSet
 from collage_core.planning import How, Planned, make_problem, search_first
@@ -46,9 +46,9 @@ def chosen(plan: Planned, result: SearchResult) -> list[str]:
 
 def test_the_standard_error_of_a_median() -> None:
     """A spread of 0.6745 is a standard deviation of 1; of nine samples the median is off by 1.2533/3."""
-    assert standard_error_s(measured(5.0, 0.6745, 9)) == pytest.approx(1.2533 / 3)
-    assert standard_error_s(measured(5.0, 0.6745, 1)) == 0.0
-    assert standard_error_s(Cost(5.0, "mock")) == 0.0
+    assert uncertainty_s(measured(5.0, 0.6745, 9)) == pytest.approx(1.96 * 1.2533 / 3)
+    assert uncertainty_s(measured(5.0, 0.6745, 1)) is None
+    assert uncertainty_s(Cost(5.0, "mock")) is None
 
 
 SURE = {("first", node): measured(1.0, 0.001) for node in range(3)} | {("second", 1): measured(0.9, 0.001)}

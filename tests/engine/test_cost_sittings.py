@@ -11,11 +11,23 @@ from statistics import median
 import pytest
 
 from collage_core.cost import again
-from collage_core.cost.again import MOST_ROUNDS, Again
+from collage_core.cost.again import Again
 from collage_core.cost.database import CostDatabase
 from collage_core.cost.place import Place
 from collage_core.cost.records import CostKey, Record
-from collage_core.cost.sittings import BETWEEN, FEWEST, MOST, SURE, half_interval_s, is_sure, sitting_count, sitting_values, with_sitting
+from collage_core.cost.sittings import (
+    BETWEEN,
+    FEWEST,
+    MOST,
+    MOST_TRIED,
+    SURE,
+    half_interval_s,
+    is_sure,
+    sitting_count,
+    sitting_values,
+    with_sitting,
+)
+from collage_core.cost.soundness import flaw
 from collage_core.cost.trial import TrialTask
 from collage_core.errors import Cancelled
 from collage_core.model.base import SubModel
@@ -104,8 +116,8 @@ def test_a_sitting_that_fails_takes_the_place_of_all() -> None:
 
 def test_sittings_while_the_cores_lay_apart_do_not_count() -> None:
     near, apart = Record(samples=(1.0,), echo_s=270e-9), Record(samples=(2.0,), echo_s=610e-9)
-    assert with_sitting(near, apart) is near
-    assert with_sitting(with_sitting(apart, apart), near) is near
+    assert with_sitting(near, apart) == replace(near, sittings=(1, 0))
+    assert with_sitting(with_sitting(apart, apart), near) == replace(near, sittings=(0, 0, 1))
     both = with_sitting(near, replace(near, echo_s=300e-9))
     assert (both.sittings, both.echo_s) == ((1, 1), 270e-9)
     assert with_sitting(apart, replace(apart, echo_s=None)).sittings == (1, 1), "where nothing tells, both count"
@@ -118,9 +130,16 @@ def test_the_worst_error_is_kept() -> None:
 
 def test_a_disturbed_sitting_counts_only_without_another() -> None:
     slow = Record(samples=(9.0,), unsteady=0.5)
-    assert with_sitting(CALM, slow) is CALM
-    assert with_sitting(slow, CALM) is CALM
+    assert with_sitting(CALM, slow) == replace(CALM, sittings=(3, 0))
+    assert with_sitting(slow, CALM) == replace(CALM, sittings=(0, 3))
     assert with_sitting(slow, slow).sittings == (1, 1)
+
+
+def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
+    record = with_sitting(with_sitting(sat(1.0, 2.0), Record(samples=(9.0,), unsteady=0.5)), Record(samples=(3.0,) * 3))
+    assert sitting_count(record) == 4
+    assert sitting_values(record, 50.0) == [1.0, 2.0, 3.0]
+    assert flaw(replace(record, created="2026-01-31T12:00:00+00:00")) == ""
 
 
 class Played:
@@ -181,9 +200,11 @@ def test_a_failure_ends_it_and_is_kept(database: CostDatabase) -> None:
 
 
 def test_a_machine_that_is_never_calm_ends_it_too(database: CostDatabase) -> None:
-    place = Played(*[Record(samples=(9.0,), unsteady=0.5)] * (2 * MOST_ROUNDS))
-    assert rounds(place, database, {KEY: CALM}) == {KEY: replace(CALM, sittings=(len(CALM.samples),))}, "it is known that it sat again"
-    assert place.rounds == MOST_ROUNDS
+    place = Played(*[Record(samples=(9.0,), unsteady=0.5)] * MOST_TRIED)
+    found = rounds(place, database, {KEY: CALM})
+    assert found[KEY].samples == CALM.samples
+    assert sitting_count(found[KEY]) == MOST_TRIED
+    assert rounds(place, database, found) == {}, "a run that is started again need not try it again"
 
 
 def test_what_was_measured_before_it_is_stopped_is_kept(database: CostDatabase) -> None:

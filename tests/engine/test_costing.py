@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from collage_core.cost import Cost
+from collage_core.cost.estimator import Known
+from collage_core.cost.transition import TransitionModel
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted, PlanConsidered, PlanImproved
+from collage_core.graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pace import NEWEST, Pace
 from collage_core.pipeline import Run, partition
+from collage_core.rules import CandidatePartition
 from collage_core.terminal import Progress
 
 from .models import model_of, write
@@ -40,6 +46,70 @@ def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list
     again = [event for event in told if isinstance(event, CandidateBuilding) and event.sitting > 1]
     assert {event.sitting for event in again} >= {2, 3, 4, 5}
     assert all(event.done == event.total for event in again)
+
+
+FIRST = {("onnxruntime", 2): 1.0, ("openvino", 2): 1.15, ("tvm", 2): 1.5}
+TRUTH = {("onnxruntime", 2): 1.0, ("openvino", 2): 0.8, ("tvm", 2): 0.1}
+
+
+class Unlucky:
+    """Measures a chain of Relu and Sigmoid; what it told first is off by up to a fifth, and what it tells again is the truth."""
+
+    name = "measure"
+    machine = "a machine"
+    most_s: float | None = None
+
+    def __init__(self) -> None:
+        self.told = {sort: Cost(seconds, "measured", 0.0, 5, interval_s=seconds / 5) for sort, seconds in FIRST.items()}
+        self.sat: list[tuple[str, int]] = []
+
+    def sort_of(self, candidate: CandidatePartition) -> tuple[str, int]:
+        return candidate.target, len(candidate.inside)
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        return iter(())
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        for candidate in candidates:
+            yield candidate, self.told.get(self.sort_of(candidate), Cost(9.0, "measured", 0.0, 5, interval_s=0.5)), False
+
+    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        for candidate in candidates:
+            sort = self.sort_of(candidate)
+            if self.told[sort].samples == 5:
+                self.sat.append(sort)
+                self.told[sort] = Cost(TRUTH[sort], "measured", 0.0, 35, interval_s=0.01)
+                yield candidate, self.told[sort], False
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        return TransitionModel()
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        return 0.0
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("measure_all", [True, False])
+def test_what_was_left_out_sits_again_where_its_interval_says_that_it_may_be_better(tmp_path: Path, measure_all: bool) -> None:
+    path = write(tmp_path, model_of("g (float[8,8] x) => (float[8,8] y) { [relu] a = Relu(x) [sigmoid] y = Sigmoid(a) }"))
+    targets = ("onnxruntime", "openvino", "tvm")
+    options = Options(targets, costs_db=str(tmp_path / "costs.sqlite3"), fold=False, measure_all=measure_all)
+    unlucky = Unlucky()
+
+    def planned() -> list[tuple[str, int]]:
+        run = Run(path, options, lambda event: None)
+        run.close()
+        run.costing.estimator = unlucky
+        run.cost()
+        run.search()
+        return [(placed.target, len(placed.nodes)) for placed in run.record().plan.partitions]
+
+    assert planned() == [("openvino", 2)]
+    assert unlucky.sat == [("onnxruntime", 2), ("openvino", 2)], "the one at 1.5 s is too dear, whatever it may be off by"
+    assert planned() == [("openvino", 2)]
+    assert len(unlucky.sat) == 2, "a second run has nothing to ask"
 
 
 def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> None:

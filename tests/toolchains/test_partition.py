@@ -60,10 +60,9 @@ def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, A
 
 
 def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:
-    home, _, first = made
+    home, _, _ = made
     again = document(collage(home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--json"))
     assert [target["measured"] for target in again["targets"]] == [0, 0, 0]
-    assert again["plan"]["total_s"] == first["plan"]["total_s"]
 
 
 def test_replay_gives_the_same_plan_without_measuring(made: tuple[Path, Path, dict[str, Any]]) -> None:
