@@ -6,6 +6,7 @@ writes down what came back.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import statistics
@@ -40,6 +41,10 @@ ROUND_S = 1.0
 """No further inference of a plan after that long, in one turn."""
 MOST_ROUNDS = 15
 """With those that do not count, since the cores lay apart."""
+_APART = (
+    "two cores of this machine lay apart all the while whole plans were timed (an echo between them took {:.1f} times as long as it can): "
+    "what was measured end to end may be too high, and run again may come out lower"
+)
 CLEAR_MARGIN = 0.05
 """A baseline that is faster than the plan by this share is spoken of."""
 
@@ -134,8 +139,14 @@ def _verify(built: Built) -> dict[str, Any]:
     }
 
 
-def measure_side_by_side(built: Built, baselines: Mapping[str, Plan], document: dict[str, Any], emit: Emit) -> None:
-    """Build every baseline, then time all of them and the plan, turn by turn; fills in the `partition` document."""
+def measure_side_by_side(
+    built: Built, baselines: Mapping[str, Plan], document: dict[str, Any], emit: Emit, nearest_s: float = math.inf
+) -> None:
+    """Build every baseline, then time all of them and the plan, turn by turn; fills in the `partition` document.
+
+    Args:
+        nearest_s: As `while_near` takes it.
+    """
     rows = {row["name"]: row for row in document["baselines"]}
     folders: dict[tuple[str, ...], tuple[str, Path]] = {_identity(built.plan): ("plan", built.folder)}
     of_baseline: dict[str, tuple[str, ...]] = {}
@@ -148,7 +159,9 @@ def measure_side_by_side(built: Built, baselines: Mapping[str, Plan], document: 
             if not failed[identity]:
                 folders[identity] = (name, folder)
         rows[name]["reason"] = failed.get(identity, "")
-    samples = _rounds(built, folders, rows)
+    samples, times_as_far = _rounds(built, folders, rows, nearest_s)
+    if times_as_far:
+        emit(Note(_APART.format(times_as_far)))
     for name, row in rows.items():
         seconds = samples.get(of_baseline.get(name, ()), [])
         row["measured_s"] = statistics.median(seconds) if seconds else None
@@ -193,9 +206,9 @@ def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
 
 
 def _rounds(
-    built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]]
-) -> dict[tuple[str, ...], list[float]]:
-    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other (`cost.echo`)."""
+    built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]], nearest_s: float
+) -> tuple[dict[tuple[str, ...], list[float]], float]:
+    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other; what else `while_near` says."""
     from .cost.echo import Echo, while_near
 
     failed: set[tuple[str, ...]] = set()
@@ -215,8 +228,8 @@ def _rounds(
 
     is_alone = built.plan.options.get("threads") == 1
     with closing(Echo()) as echo:
-        rounds = while_near(one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds)
-    return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}
+        rounds, times_as_far = while_near(one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds, nearest_s)
+    return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}, times_as_far
 
 
 def _identity(plan: Plan) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ class Costing:
         lazy: Where only what matters is measured.
         least: Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured.
         how: Plans are searched for.
+        nearest_s: As `LazyEstimator.nearest_s` when the workers were let go.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Costing:
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
         self.least: int | None = None
         self._bare: SearchProblem | None = None
+        self.nearest_s = math.inf
         self.how = How(options.search, parse_objective(options.objective), is_over)
 
     @property
@@ -88,6 +90,8 @@ class Costing:
 
     def close(self) -> None:
         """Let go of the workers."""
+        if isinstance(self.estimator, LazyEstimator):
+            self.nearest_s = self.estimator.nearest_s()
         self.estimator.close()
 
     def first(self) -> list[CostedCandidate]:

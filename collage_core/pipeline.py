@@ -320,7 +320,7 @@ class Run:
             is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
             if self.options.is_measured and is_right:
                 with self.phases("baselines"):
-                    measure_side_by_side(built, baselines, document, self.emit)
+                    measure_side_by_side(built, baselines, document, self.emit, self.costing.nearest_s)
         document["phases"] = self.phases.to_json()
         return is_right
 

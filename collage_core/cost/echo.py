@@ -8,12 +8,13 @@ The other core is that of a partner, a process of its own, which sleeps between 
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
@@ -66,8 +67,19 @@ class Echo:
             self._partner = None
 
 
-def while_near(one_round: Callable[[], T], fewest: int, most: int, listen: Callable[[], float]) -> list[T]:
-    """What rounds gave while the cores lay as near as in any of them: `fewest`, or as many as there were in `most` rounds."""
+def while_near(
+    one_round: Callable[[], T], fewest: int, most: int, listen: Callable[[], float], nearest_s: float = math.inf
+) -> tuple[list[T], float]:
+    """What rounds gave while the cores lay near each other: `fewest`, or as many as there were in `most` rounds.
+
+    Args:
+        listen: Seconds of an echo, now; 0 where nothing tells.
+        nearest_s: Of an echo while they lay as near as they can, where that is known.
+
+    Returns:
+        The rounds, and 0; where the cores never lay near, the rounds in which they lay least far, and how many times as long as
+        it can an echo took meanwhile.
+    """
     rounds: list[tuple[float, T]] = []
     near: list[T] = []
     after_s = listen()
@@ -75,9 +87,14 @@ def while_near(one_round: Callable[[], T], fewest: int, most: int, listen: Calla
         before_s, made = after_s, one_round()
         after_s = listen()
         rounds.append((max(before_s, after_s), made))
-        farthest_s = (1 + APART) * min(echo_s for echo_s, _ in rounds)
-        near = [made for echo_s, made in rounds if echo_s <= farthest_s]
-    return near
+        nearest_s = min([nearest_s, *(echo_s for echo_s, _ in rounds if echo_s)])
+        near = _within(rounds, nearest_s)
+    least_s = min(echo_s for echo_s, _ in rounds)
+    return (near, 0.0) if near else (_within(rounds, least_s), least_s / nearest_s)
+
+
+def _within(rounds: Sequence[tuple[float, T]], nearest_s: float) -> list[T]:
+    return [made for echo_s, made in rounds if echo_s <= (1 + APART) * nearest_s]
 
 
 def _two_cores() -> tuple[int, int] | None:

@@ -69,6 +69,10 @@ class LazyEstimator(CostEstimator, Protocol):
         """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further sittings."""
         ...
 
+    def nearest_s(self) -> float:
+        """Seconds of an echo between two cores that lie near each other (`echo`), as of late; infinite where that is not known."""
+        ...
+
     def sort_of(self, candidate: CandidatePartition) -> Hashable:
         """Candidates of one sort share a cost."""
         ...

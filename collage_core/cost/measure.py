@@ -141,7 +141,7 @@ class MeasureEstimator:
         self._refused: dict[tuple[str, str], str] = {}
 
     def _here(self, limits: TrialLimits) -> Place:
-        known = Speed(echo_s=self._database.fastest_echo_s(machine_id(), _ECHO_HOLDS) or math.inf)
+        known = Speed(echo_s=self.nearest_s())
         runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes, known)
         return Here(runner, self._get_toolchain)
 
@@ -194,6 +194,10 @@ class MeasureEstimator:
     def sort_of(self, candidate: CandidatePartition) -> CostKey:
         """As `LazyEstimator.sort_of`."""
         return self._cost_key(candidate)
+
+    def nearest_s(self) -> float:
+        """As `LazyEstimator.nearest_s`."""
+        return self._database.fastest_echo_s(machine_id(), _ECHO_HOLDS) or math.inf
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between these targets, or what the database has of them."""

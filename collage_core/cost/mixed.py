@@ -53,6 +53,10 @@ class MixedEstimator:
         """As `LazyEstimator.again`: an estimate does not get surer."""
         yield from self._measured.again(self._of(candidates, is_described=False))
 
+    def nearest_s(self) -> float:
+        """As `LazyEstimator.nearest_s`."""
+        return self._measured.nearest_s()
+
     def sort_of(self, candidate: CandidatePartition) -> Hashable:
         """As `LazyEstimator.sort_of`."""
         if candidate.target in self._described:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -17,15 +18,17 @@ MOST_S = 1e-3
 
 
 def test_rounds_count_while_the_cores_lie_as_near_as_ever() -> None:
-    def rounds(*echoes_s: float) -> list[int]:
+    def rounds(*echoes_s: float, nearest_s: float = math.inf) -> tuple[list[int], float]:
         heard, done = iter(echoes_s), iter(range(100))
-        return while_near(lambda: next(done), 3, 6, lambda: next(heard))
+        return while_near(lambda: next(done), 3, 6, lambda: next(heard), nearest_s)
 
-    assert rounds(1.0, 1.1, 1.0, 1.2) == [0, 1, 2]
-    assert rounds(2.2, 1.0, 1.1, 1.0, 2.2, 1.0, 1.0) == [1, 2, 5], "the echo before a round and that after it"
-    assert rounds(2.2, 2.2, 2.3, 2.2) == [0, 1, 2], "they never lay nearer"
-    assert rounds(1.0, 1.0, 2.2, 2.2, 2.2, 2.2, 2.2) == [0]
-    assert rounds(0.0, 0.0, 0.0, 0.0) == [0, 1, 2], "nothing tells"
+    assert rounds(1.0, 1.1, 1.0, 1.2) == ([0, 1, 2], 0.0)
+    assert rounds(2.2, 1.0, 1.1, 1.0, 2.2, 1.0, 1.0) == ([1, 2, 5], 0.0), "the echo before a round and that after it"
+    assert rounds(2.2, 2.2, 2.3, 2.2) == ([0, 1, 2], 0.0), "they never lay nearer, as far as one knows"
+    assert rounds(2.2, 2.2, 2.3, 2.2, 1.0, 1.1, 1.2, nearest_s=1.0) == ([4, 5], 0.0)
+    assert rounds(2.2, 2.2, 2.3, 2.2, 4.0, 4.1, 2.2, nearest_s=1.0) == ([0, 1, 2], 2.2), "the least far"
+    assert rounds(1.0, 1.0, 2.2, 2.2, 2.2, 2.2, 2.2) == ([0], 0.0)
+    assert rounds(0.0, 0.0, 0.0, 0.0) == rounds(0.0, 0.0, 0.0, 0.0, nearest_s=1.0) == ([0, 1, 2], 0.0), "nothing tells"
 
 
 needs_two = pytest.mark.skipif(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -80,6 +81,9 @@ class Unlucky:
                 self.sat.append(sort)
                 self.told[sort] = Cost(TRUTH[sort], "measured", 0.0, 35, interval_s=0.01)
                 yield candidate, self.told[sort], False
+
+    def nearest_s(self) -> float:
+        return math.inf
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         return TransitionModel()
