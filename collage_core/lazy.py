@@ -24,7 +24,7 @@ from .rules import HOST_TARGET, CandidatePartition
 LEVELS = (0.5, 0.25, 0.1, 0.03)
 """Quantiles of the prediction's misses, from bold to safe (`Predictor.bounds`)."""
 SHARE = 0.25
-"""Of the distinct candidates; when so many are measured, the bounds are not made safer any more."""
+"""Of the distinct candidates; when so many are measured, the boldest bounds must do."""
 BATCH = 8
 """Candidates of one plan that are measured before the search runs again, the largest first."""
 NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
@@ -97,7 +97,9 @@ class LazyCosts:
             for level in LEVELS:
                 self._level = level
                 self._settle()
-                if self.share >= SHARE:
+                if not self._room():
+                    self._level = LEVELS[0]
+                    self._settle()
                     break
         except Cancelled:
             self.is_cut_off = True
@@ -148,13 +150,18 @@ class LazyCosts:
             costed = self._costed()
             chosen = [costed[place].held for place in self._search(costed)]
             wanted = [held for held in chosen if isinstance(held, CandidatePartition) and self._is_open(held)]
-            if not wanted:
+            most = BATCH if self._level == LEVELS[0] else min(BATCH, self._room())
+            if not wanted or not most:
                 return
-            self._measure(sorted(wanted, key=lambda candidate: -len(candidate.inside)))
+            self._measure(sorted(wanted, key=lambda candidate: -len(candidate.inside)), most)
 
-    def _measure(self, wanted: Sequence[CandidatePartition]) -> None:
+    def _room(self) -> int:
+        """How many distinct candidates may be measured yet for bounds that are safer than the boldest."""
+        return max(0, int((SHARE - self.share) * (len(self._alike) - self._estimated)))
+
+    def _measure(self, wanted: Sequence[CandidatePartition], most: int = BATCH) -> None:
         one_of_each = {self._sort[candidate]: candidate for candidate in reversed(wanted)}
-        batch = [candidate for candidate in wanted if one_of_each[self._sort[candidate]] is candidate][:BATCH]
+        batch = [candidate for candidate in wanted if one_of_each[self._sort[candidate]] is candidate][:most]
         answered = self._ask(batch)
         self._learn(answered)
         self._rough -= {self._sort[candidate] for candidate in answered}

@@ -84,19 +84,21 @@ class Record:
         """The cost that follows, or why there is none.
 
         It is the median over the sittings of each one's percentile; the spread is half the interquartile range of all samples.
+        Where the machine was slowed down all the time, it may be too high by as much.
         """
         if self.stage or not self.samples:
             return replace(Cost.invalid(self.stage or "run", self.reason), error=self.error)
         low, high = np.percentile(self.samples, (25, 75))
         values = sitting_values(self, percentile)
+        seconds = median(values)
         return Cost(
-            median(values),
+            seconds,
             source,
             float(high - low) / 2,
             len(self.samples),
             stopped_early=self.stopped_early,
             error=self.error,
-            interval_s=half_interval_s(values, self.samples, percentile),
+            interval_s=max(half_interval_s(values, self.samples, percentile), seconds * self.unsteady / (1 + self.unsteady)),
         )
 
 

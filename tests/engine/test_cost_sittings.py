@@ -135,6 +135,12 @@ def test_a_disturbed_sitting_counts_only_without_another() -> None:
     assert with_sitting(slow, slow).sittings == (1, 1)
 
 
+def test_what_was_slowed_down_all_the_time_may_be_too_high_by_as_much() -> None:
+    cost = Record(samples=(3.0,) * 200, unsteady=0.5).cost(50.0, "measured")
+    assert cost.seconds == 3.0
+    assert cost.interval_s == pytest.approx(1.0)
+
+
 def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
     record = with_sitting(with_sitting(sat(1.0, 2.0), Record(samples=(9.0,), unsteady=0.5)), Record(samples=(3.0,) * 3))
     assert sitting_count(record) == 4
