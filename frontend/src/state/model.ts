@@ -52,8 +52,12 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
-    const built = await overFrames(building(graph.graph));
-    await nextFrame();
+    const pause = async (): Promise<void> => {
+      await nextFrame();
+      if (mine !== newest) throw new Superseded();
+    };
+    const built = await overFrames(building(graph.graph), pause);
+    await pause();  // An older model must not lay out: that would end the layout of the newer one.
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
     const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan);
