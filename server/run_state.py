@@ -276,7 +276,7 @@ def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None)
         max_rel_error=verify.get("max_rel_error"),
         accuracy=verify.get("accuracy", known.accuracy if known else None),
         reference=verify.get("reference"),
-        errors=dict(sorted((verify.get("errors") or {}).items(), key=lambda item: -item[1])),
+        errors=dict(verify.get("errors") or {}),
     )
 
 

@@ -608,7 +608,7 @@ export interface Baseline {
  * The assembled plan against the reference; None fields were not done.
  *
  * Attributes:
- *     errors: Largest relative error of each output, the largest first.
+ *     errors: Largest relative error of each output; None where it is infinite.
  */
 export interface VerifyInfo {
   measured_s: number | null;
@@ -616,7 +616,7 @@ export interface VerifyInfo {
   max_rel_error: number | null;
   accuracy: number | null;
   reference: string | null;
-  errors: Record<string, number>;
+  errors: Record<string, number | null>;
 }
 
 /**

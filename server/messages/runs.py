@@ -150,7 +150,7 @@ class VerifyInfo:
     """The assembled plan against the reference; None fields were not done.
 
     Attributes:
-        errors: Largest relative error of each output, the largest first.
+        errors: Largest relative error of each output; None where it is infinite.
     """
 
     measured_s: float | None
@@ -158,7 +158,7 @@ class VerifyInfo:
     max_rel_error: float | None
     accuracy: float | None
     reference: str | None
-    errors: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

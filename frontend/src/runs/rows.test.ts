@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { runSummary } from "../../test/runs";
-import { filteredRuns, isRight, kindOf, optionsOf, orderedRuns, reorderedRuns, type RunColumn, type RunFilter } from "./rows";
+import { errorsOf, filteredRuns, isRight, kindOf, optionsOf, orderedRuns, reorderedRuns, type RunColumn, type RunFilter } from "./rows";
 
 const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {} };
 const ROWS = [
@@ -46,4 +46,8 @@ test("a row says what it is, what was asked, and whether it is right", () => {
   expect(ROWS.map(kindOf)).toEqual(["run", "run", "searched again", "recorded run"]);
   expect(ROWS.map(optionsOf)).toEqual(["", "", "known costs, 2 constraints, max depth 3 for tvm, threads 2, accuracy 0.01", ""]);
   expect(ROWS.map(isRight)).toEqual([null, null, true, false]);
+});
+
+test("the worst output comes first, whatever it is called", () => {
+  expect(errorsOf({ errors: { 12: 1e-7, 7: 1e-3, y: null, x: 0 } })).toEqual([["y", null], ["7", 1e-3], ["12", 1e-7], ["x", 0]]);
 });

@@ -1,7 +1,7 @@
 // The rows of the list of runs: what each says, which of them a filter keeps, in which order they stand. Pure.
 
 import { optionsInWords } from "../options/form";
-import type { RunSummary } from "../protocol";
+import type { RunSummary, VerifyInfo } from "../protocol";
 import { reorderedBy, sorted, type Order, type SortKey } from "../sorting";
 
 export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "verified" | "state" | "note";
@@ -43,6 +43,11 @@ export function whenOf(row: Pick<RunSummary, "created">): string {
 export function optionsOf(row: RunSummary): string {
   const constraints = row.constraints > 0 ? [`${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}`] : [];
   return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInWords(row.options)].join(", ");
+}
+
+/** The error of each output, the largest first, null where it is infinite. An object cannot keep this order: names such as "12" come first in it. */
+export function errorsOf({ errors }: Pick<VerifyInfo, "errors">): [string, number | null][] {
+  return Object.entries(errors).sort(([, a], [, b]) => (b ?? Infinity) - (a ?? Infinity));
 }
 
 /** Whether the whole plan was compared with the reference, and is within its accuracy; null where that was not done. */

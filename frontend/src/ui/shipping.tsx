@@ -7,6 +7,7 @@ import { api } from "../api";
 import { difference, relativeError } from "../format";
 import type { ExportInfo, RunSnapshot, Shipped } from "../protocol";
 import { hasEnded } from "../run_reducer";
+import { errorsOf } from "../runs/rows";
 import { copyText } from "../state/download";
 
 /** Outputs in the page; the document of the run has all. */
@@ -22,12 +23,12 @@ export function Verification({ run: current }: { run: RunSnapshot }): JSX.Elemen
   return (
     <>
       <p class="muted">{parts.join("; ")}.</p>
-      <OutputErrors errors={Object.entries(verify.errors)} accuracy={verify.accuracy} />
+      <OutputErrors errors={errorsOf(verify)} accuracy={verify.accuracy} />
     </>
   );
 }
 
-function OutputErrors({ errors, accuracy }: { errors: [string, number][]; accuracy: number | null }): JSX.Element | null {
+function OutputErrors({ errors, accuracy }: { errors: [string, number | null][]; accuracy: number | null }): JSX.Element | null {
   if (errors.length === 0) return null;
   return (
     <table class="outputs" aria-label="Error of each output">
@@ -41,7 +42,7 @@ function OutputErrors({ errors, accuracy }: { errors: [string, number][]; accura
         {errors.slice(0, MOST_OUTPUTS).map(([name, error]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td class={accuracy !== null && error > accuracy ? "bad" : ""}>{relativeError(error)}</td>
+            <td class={error === null || (accuracy !== null && error > accuracy) ? "bad" : undefined}>{error === null ? "infinite" : relativeError(error)}</td>
           </tr>
         ))}
         {errors.length > MOST_OUTPUTS && (
