@@ -135,6 +135,7 @@ def export_run(run: str) -> Response:
 
 @blueprint.get("/runs/<run>/export/contents")
 def export_contents(run: str) -> Response:
+    services().runs.folder(run)
     return answer(contents(services().runs.get(run)))
 
 

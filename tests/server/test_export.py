@@ -47,6 +47,10 @@ def test_its_contents_are_told_beforehand(live: Live, model: str) -> None:
         }
         assert {one["name"].rstrip("/") for one in told["files"]} == names - {"README.txt"}
         assert [one["name"] for one in told["commands"]] == [first, "collage explain plan.json --node 0"]
+    crashed = live.ended(live.start(model, "crash")["id"])["id"]
+    for path in ("export", "export/contents"):
+        refused = requests.get(f"{live.address}api/v1/runs/{crashed}/{path}", timeout=30)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_record")
 
 
 def test_large_files_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
