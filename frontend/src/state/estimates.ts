@@ -8,10 +8,10 @@ export type EstimatesState = { kind: "none" } | { kind: "loading"; run: string }
 
 export const estimates = signal<EstimatesState>({ kind: "none" });
 
-/** Have those of a run, unless they are there or on their way. */
+/** Have those of a run, unless they are there or on their way; what failed is tried again. */
 export async function wantEstimates(run: string): Promise<void> {
   const now = estimates.peek();
-  if ((now.kind === "ready" ? now.data.run : now.kind === "none" ? null : now.run) === run) return;
+  if ((now.kind === "ready" ? now.data.run : now.kind === "loading" ? now.run : null) === run) return;
   const asked: EstimatesState = { kind: "loading", run };
   estimates.value = asked;
   const found = await api.estimates(run).then(
