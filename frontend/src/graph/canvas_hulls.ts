@@ -113,9 +113,9 @@ export function drawBadges(pen: Pen, hulls: readonly Hull[], detail: Detail): vo
 /** A badge like a tab on the upper edge; the letter alone where the hull is narrow, none where it is tiny. */
 function drawOnHull(context: Brush, box: Rect, paint: HullPaint, scale: number): void {
   const height = BADGE_HEIGHT * scale;
+  if (box.height < height * 1.6 || box.width < 18) return;
   const text = paint.badgeText();
   const width = context.measureText(text).width + 10 * scale;
-  if (box.height < height * 1.6 || box.width < 18) return;
   const isWhole = box.width >= width * 0.6;
   context.fillStyle = paint.badge;
   context.beginPath();

@@ -182,11 +182,6 @@ function remembering<T>(find: (area: Rect) => T[]): (area: Rect) => T[] {
 const BAND = 256;
 
 /** Finds what lies in a rectangle: things are kept by bands of height, since models are tall. */
-export function bandIndex<T>(things: readonly T[], rectOf: (thing: T) => Rect): (area: Rect) => T[] {
-  return atOnce(indexing(things, rectOf));
-}
-
-/** As `bandIndex`, in parts. */
 function* indexing<T>(things: readonly T[], rectOf: (thing: T) => Rect): LongWork<(area: Rect) => T[]> {
   const bands = new Map<number, T[]>();
   yield* eachOf(things, (thing) => {
