@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from .explorer import Explorer, Watched, launch, running
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 30_000
 """How long a page may take for anything but a measurement: generous, since other work may share the machine."""
+
+expect.set_options(timeout=PATIENCE_MS)  # The patience of a context is not that of what is expected.
 
 
 @pytest.fixture(scope="session")
