@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from collage_server import run_control, trace_service
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from flask import Flask
 
-from .live import Live, put_model, serve
+from .live import DEADLINE_S, Live, put_model, serve
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,10 @@ def config(home: Path) -> ServerConfig:
 
 
 @pytest.fixture(scope="module")
-def app(config: ServerConfig) -> Iterator[Flask]:
+def app(config: ServerConfig, module_patch: pytest.MonkeyPatch) -> Iterator[Flask]:
+    """What is stopped has stopped when the answer comes, however busy the machine."""
+    module_patch.setattr(run_control, "CANCEL_WAIT_S", DEADLINE_S)
+    module_patch.setattr(trace_service, "STOP_WAIT_S", DEADLINE_S)
     made, _ = create_app(config)
     yield made
     made.extensions["collage"].close()

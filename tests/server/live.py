@@ -20,7 +20,8 @@ from collage_server.plain import write_json
 from collage_server.services import Services
 from flask import Flask
 
-DEADLINE_S = 30.0
+DEADLINE_S = 120.0
+"""Nothing healthy takes so long, however busy the machine."""
 
 
 def until(condition: Callable[[], Any], what: str = "the condition") -> Any:
