@@ -2,7 +2,8 @@
 
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin), ``costed:N`` (the N-th cost was told) or
 ``sitting:N`` (the N-th trial of what is known already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
-`Holds` is to stop: ``build`` or ``run``. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
+`Holds` is to stop: ``build`` or ``run``. ``over=HOW`` has the time limit be over as soon as that toolchain is stopped there, and not
+before. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from collage_test_toolchains import HOLD
 
-from collage_core import terminal
+from collage_core import pipeline, terminal
 from collage_core.cli import main
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
 
@@ -57,4 +58,6 @@ class Stopping(terminal.Progress):
 
 if __name__ == "__main__":
     terminal.Progress = Stopping  # type: ignore[misc]
+    if "over" in HOW:
+        pipeline.after = lambda limit_s: (FOLDER / f"{HOW['over']}.held").exists
     main(sys.argv[2:])
