@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from misbehaviours import places
 
 from collage_core.cost import steadiness
 from collage_core.cost.database import CostDatabase
-from collage_core.cost.place import Here
+from collage_core.cost.place import Caller, Here
 from collage_core.cost.records import MeasuredTransition, TransitionKey, machine_id
 from collage_core.cost.rounds import LONGEST_S, calm_rounds, sure_extra
 from collage_core.cost.steadiness import OwnSpeed, Speed
@@ -117,8 +119,26 @@ def database(tmp_path: Path) -> CostDatabase:
     return CostDatabase(tmp_path / "costs.sqlite3")
 
 
-def meter_of(database: CostDatabase, events: list[Event], limits: TrialLimits | None = None) -> TransitionMeter:
-    here = Here(TrialRunner(registry.get, 1, 0.0, limits or TrialLimits()), registry.get)
+class Impatient:
+    """A caller that waits half a second for `hangs_at_build`, and as long as it takes for the others."""
+
+    def __init__(self, caller: Caller):
+        self._caller = caller
+
+    def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
+        return self._caller.call(function, *args, timeout_s=0.5 if "hangs_at_build" in args else timeout_s, should_stop=should_stop)
+
+    def close(self) -> None:
+        self._caller.close()
+
+
+class ImpatientHere(Here):
+    def caller(self) -> Caller:
+        return Impatient(super().caller())
+
+
+def meter_of(database: CostDatabase, events: list[Event]) -> TransitionMeter:
+    here = ImpatientHere(TrialRunner(registry.get, 1, 0.0, TrialLimits()), registry.get)
     return TransitionMeter(threads=1, database=database, place=here, emit=events.append, get_toolchain=registry.get)
 
 
@@ -150,14 +170,14 @@ def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
     [
         ("segfaults_at_run", "crashed with SIGSEGV"),
         ("refuses_relu", "no converter for Relu"),
-        ("hangs_at_build", "gave no answer within 2 s"),
+        ("hangs_at_build", "gave no answer within 0.5 s"),
     ],
 )
 def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_pair(database: CostDatabase, target: str, why: str) -> None:
     said = [Note(f"hand-overs to and from {target} cannot be measured and count as free: {why}")]
     for _ in range(2):
         events: list[Event] = []
-        meter = meter_of(database, events, TrialLimits(build_s=2.0))
+        meter = meter_of(database, events)
         model = meter.measure({"numpy": "1", target: "1", "babbles": "1"})
         meter.close()
         assert events == said
