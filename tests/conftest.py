@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A deadline would make a test depend on how busy the machine is; in CI the examples are the same in every run.
-settings.register_profile("collage", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None, print_blob=True)
+# Deadlines would make a test depend on how busy the machine is; in CI the examples are the same in every run.
+settings.register_profile(
+    "collage",
+    settings.get_profile("ci" if os.environ.get("CI") else "default"),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
 settings.load_profile("collage")
 
 # What a shell starts in the background ignores Ctrl-C, and so would every command that a test starts.

@@ -47,7 +47,7 @@ def brief(problem: SearchProblem, usable: list[int], run: SearchRun = QUIET) -> 
 
 
 @pytest.mark.parametrize("searcher", [greedy, op_dp, brief, random_plans])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(constrained_problems())
 def test_what_is_found_is_a_plan_and_nothing_wrong_is_said_of_it(
     monkeypatch: pytest.MonkeyPatch, searcher: Callable[..., SearchResult], case: Case
@@ -230,7 +230,7 @@ def test_op_dp_claims_nothing_where_it_cut_off(monkeypatch: pytest.MonkeyPatch) 
     assert (cut.lower_bound, cut.optimal) == (0, False)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tiny_problems(most_nodes=7, unknown=False), st.integers(1, 2))
 def test_op_dp_within_any_width_gives_plans_and_true_bounds(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, width: int) -> None:
     monkeypatch.setattr(op_dp_module, "WIDTH", width)

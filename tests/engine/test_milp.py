@@ -154,7 +154,7 @@ def test_the_reporter_hears_the_plan_the_bound_and_the_end() -> None:
     assert heard.ends == [found]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tiny_problems(), st.data())
 def test_what_is_cut_short_claims_nothing_that_is_wrong(
     monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, data: st.DataObject

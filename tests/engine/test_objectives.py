@@ -427,7 +427,7 @@ def test_when_stopped_where_there_is_no_plan_that_is_said(monkeypatch: pytest.Mo
         solve_for(problem, parse_objective("bytes"), vetoed, "milp", SearchRun(should_stop=lambda: True))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tiny_problems(), st.sampled_from(sorted(OBJECTIVES)), st.data())
 def test_milp_cut_short_claims_nothing_of_an_objective(
     monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, text: str, data: st.DataObject

@@ -109,7 +109,7 @@ def test_stopped_on_the_way_it_has_what_it_found_and_is_not_complete(plans: int)
     assert not found.is_complete
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tiny_problems(), st.data())
 def test_cut_short_by_highs_it_is_not_called_complete(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, data: st.DataObject) -> None:
     if not allowed_plans(problem):

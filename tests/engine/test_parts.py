@@ -47,7 +47,7 @@ def long_problems(draw: st.DrawFn) -> SearchProblem:
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), transitions, (), TARGETS)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(long_problems(), st.integers(1, 3))
 def test_parts_give_the_plan_of_the_whole(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(cuts, "LEAST_NODES", least)
@@ -107,7 +107,7 @@ def test_where_cuts_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, 
     assert find_cuts(problem, range(len(sets))).positions == positions
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(long_problems(), st.integers(1, 3))
 def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(cuts, "LEAST_NODES", least)

@@ -316,13 +316,13 @@ def test_a_spoilt_problem_gets_a_document_or_one_line(data: Any, request: Search
 
 
 @given(data=JSON | st.dictionaries(st.sampled_from([*TWO, "names", "ops", "transitions", "exclusive", "constraints"]), JSON, max_size=6))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_json_gets_a_document_or_one_line(data: Any, tmp_path: Path) -> None:
     check(data, tmp_path / "problem.json", SearchRequest())
 
 
 @given(problem=problems(most_nodes=4), data=st.data())
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_file_gives_what_the_function_gives(problem: SearchProblem, data: st.DataObject, tmp_path: Path) -> None:
     items = data.draw(st.lists(forms(problem), max_size=2))
     (tmp_path / "p.json").write_text(json.dumps({**problem.to_json(), "constraints": items}))
