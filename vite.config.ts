@@ -17,5 +17,5 @@ export default defineConfig({
     rolldownOptions: { input: "frontend/src/main.tsx" },
   },
   worker: { format: "es" },
-  test: { include: ["frontend/**/*.test.ts"], environment: "node" },
+  test: { include: ["frontend/**/*.test.ts"], environment: "node", testTimeout: 60_000 }, // a busy machine needs more than five seconds
 });
