@@ -96,17 +96,20 @@ export function Shipping({ run: current }: { run: RunSnapshot }): JSX.Element | 
 }
 
 function Command({ command }: { command: Shipped }): JSX.Element {
-  const said = useSignal("Copy");
+  const said = useSignal("");
   const copy = async (): Promise<void> => {
-    said.value = (await copyText(command.name)) ? "Copied" : "Not copied";
+    said.value = (await copyText(command.name)) ? "copied" : "could not be copied";
   };
   return (
     <p>
       <code>{command.name}</code>
       <button type="button" onClick={() => void copy()} aria-label={`Copy the command: ${command.says}`}>
-        {said.value}
+        Copy
       </button>
       <span class="muted">{command.says}</span>
+      <span class="muted" role="status">
+        {said.value}
+      </span>
     </p>
   );
 }
