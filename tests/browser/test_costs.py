@@ -160,9 +160,9 @@ def test_a_candidate_is_measured_again(explorer: Explorer, open_page: OpenPage) 
     run = requests.post(f"{api}/runs", json={"model": model, "targets": ["onnxruntime"]}, timeout=60).json()["id"]
     watched = open_page(f"{explorer.address}?run={run}")
     watched.page.get_by_role("tab", name="Costs").click()
-    expect(table(watched)).to_be_visible(timeout=200_000)
+    expect(table(watched)).to_be_visible(timeout=900_000)
     table(watched).get_by_role("button", name="Measure again").first.click()
-    expect(watched.page.get_by_text("was measured again")).to_be_visible(timeout=200_000)
+    expect(watched.page.get_by_text("was measured again")).to_be_visible(timeout=900_000)
     watched.idle()
     assert run not in watched.page.url
     watched.press("u")

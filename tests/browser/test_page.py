@@ -115,7 +115,7 @@ def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenP
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     expect(page.locator(".search-words")).to_contain_text("measuring candidates", timeout=120_000)
-    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=300_000)
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=900_000)
     watched.idle()
     assert target_of(watched, "relu1") == target
     expect(page.locator(".readout")).to_contain_text("verified")
