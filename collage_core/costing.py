@@ -210,12 +210,13 @@ class Costing:
         sorts = {(one.target, one.computation) for one in held if isinstance(one, CandidatePartition)}
         return {name: sum(target == name for target, _ in sorts) for name in self.counts}
 
-    def surer(self, costed: list[CostedCandidate], planned: Planned) -> list[CostedCandidate] | None:
+    def surer(self, costed: list[CostedCandidate], planned: Planned, left_s: float) -> list[CostedCandidate] | None:
         """`costed` with what the plan rests on measured in further sittings; None where all of it was.
 
         A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run, and
         then what was left out because of them may matter. When all have been asked for, it is the turn of those that were left out
-        because of costs that may be too high by chance: those in the best plan if each were as low as its interval allows.
+        because of costs that may be too high by chance: those in the best plan if each were as low as its interval allows. No
+        further sitting begins after `left_s` seconds.
         """
         estimator = self.estimator
         if not self.options.is_measured or not isinstance(estimator, LazyEstimator):
@@ -226,7 +227,7 @@ class Costing:
         self._surest.update(estimator.sort_of(candidate) for candidate in asked)
         costs: dict[CandidatePartition, Cost] = {}
         with suppress(Cancelled):
-            self._tell(estimator.again(asked), costs, asked)
+            self._tell(estimator.again(asked, left_s), costs, asked)
         self._best = None  # It was the total of costs that are known better now.
         if self.lazy is not None and not self.lazy.is_cut_off:
             self.lazy.learn(costs)

@@ -180,7 +180,7 @@ class Run:
     def _surest(self, best: Planned) -> Planned:
         """The best plan where what it rests on is measured in further sittings, as far as that takes no longer than the costs did."""
         deadline = time.monotonic() + max(LEAST_SURER_S, self.phases.seconds["costs"] or 0.0)
-        while time.monotonic() < deadline and (surer := self.costing.surer(self.costed, best)):
+        while (left_s := deadline - time.monotonic()) > 0 and (surer := self.costing.surer(self.costed, best, left_s)):
             self.costed = surer
             best = self._merged(self._searched())
         return best

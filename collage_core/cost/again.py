@@ -33,6 +33,7 @@ class Again(Generic[C]):
         percentile: Of a sitting's samples.
         whole_s: As `is_sure` takes it.
         should_stop: Asked often.
+        left_s: No further sitting begins after so many seconds.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Again(Generic[C]):
         percentile: float,
         whole_s: float | None,
         should_stop: Callable[[], bool] | None,
+        left_s: float,
     ):
         self._place = place
         self._database = database
@@ -50,22 +52,24 @@ class Again(Generic[C]):
         self._percentile = percentile
         self._whole_s = whole_s
         self._should_stop = should_stop or (lambda: False)
+        self._left_s = left_s
 
     def rounds(self, open_: Mapping[CostKey, C], known: Mapping[CostKey, Record]) -> Iterator[tuple[CostKey, Record]]:
-        """Each computation with its record, when it is sure; one that cannot be tried any more with what was known.
+        """Each computation with its record, when it is sure or the time is over; one that cannot be tried any more with what was known.
 
         Raises:
             Cancelled: `should_stop` said so; what was measured is kept.
         """
         records = dict(known)
         waiting = {key: computation for key, computation in open_.items() if not self._is_sure(records[key])}
+        deadline = time.monotonic() + self._left_s
         while waiting:
             began = time.monotonic()
             left = dict(waiting)
-            for key, record in self._one_round(waiting, records):
+            for key, record in self._one_round(waiting, records, deadline):
                 records[key] = with_sitting(records[key], record)
                 self._database.put(key, records[key])
-                if not self._is_sure(records[key]):
+                if not self._is_sure(records[key]) and time.monotonic() < deadline:
                     del left[key]
             for key in left:
                 del waiting[key]
@@ -76,14 +80,18 @@ class Again(Generic[C]):
     def _is_sure(self, record: Record) -> bool:
         return is_sure(record, self._percentile, self._whole_s)
 
-    def _one_round(self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record]) -> Iterator[tuple[CostKey, Record]]:
-        """One sitting for each; none where it cannot be tried here and now."""
+    def _one_round(
+        self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float
+    ) -> Iterator[tuple[CostKey, Record]]:
+        """One sitting for each; none where it cannot be tried here and now, or the time is over."""
         keys: dict[int, CostKey] = {}
 
         def tasks() -> Iterable[TrialTask]:
             for key, computation in waiting.items():
                 if self._should_stop():
                     raise Cancelled
+                if time.monotonic() >= deadline:
+                    return
                 task = self._task_of(computation, sitting_count(records[key]) + 1)
                 if isinstance(task, TrialTask):
                     keys[id(task)] = key

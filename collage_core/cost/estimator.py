@@ -5,6 +5,7 @@ Seeds: RFC 62 (0.81), Appendix E. Measured (`measure`), replayed (`replay`), mad
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -65,8 +66,12 @@ class LazyEstimator(CostEstimator, Protocol):
         """As `estimate`, of those alone whose cost is known without any work."""
         ...
 
-    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further sittings."""
+    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
+        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further sittings.
+
+        Args:
+            left_s: No further sitting begins after so many seconds.
+        """
         ...
 
     def nearest_s(self) -> float:

@@ -175,7 +175,7 @@ class MeasureEstimator:
             if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
 
-    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
         """As `LazyEstimator.again`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
@@ -186,7 +186,7 @@ class MeasureEstimator:
             self._on_trial(computation.candidates[0], len(measured), len(measured), sitting)
             return self._task(computation, None)
 
-        again = Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop)
+        again = Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
         for key, record in again.rounds(measured, records):
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from ..graph import DataflowGraph
@@ -49,9 +50,9 @@ class MixedEstimator:
             yield from self._estimated.estimate(estimated[0].graph, estimated)
         yield from self._measured.recall(self._of(candidates, is_described=False))
 
-    def again(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
         """As `LazyEstimator.again`: an estimate does not get surer."""
-        yield from self._measured.again(self._of(candidates, is_described=False))
+        yield from self._measured.again(self._of(candidates, is_described=False), left_s)
 
     def nearest_s(self) -> float:
         """As `LazyEstimator.nearest_s`."""

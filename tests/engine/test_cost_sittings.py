@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -172,11 +173,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(again, "APART_S", 0.0)
 
 
-def rounds(place: object, database: CostDatabase, known: dict[CostKey, Record], should_stop: object = None) -> dict[CostKey, Record]:
+def rounds(
+    place: object, database: CostDatabase, known: dict[CostKey, Record], should_stop: object = None, left_s: float = math.inf
+) -> dict[CostKey, Record]:
     task = TrialTask("tvm", SubModel(b"", (), ()), (), (), None)
     assert isinstance(place, Played)
     held: Place = place  # type: ignore[assignment]
-    asked = Again[str](held, database, lambda name, sitting: replace(task), 50.0, None, should_stop)  # type: ignore[arg-type]
+    asked = Again[str](held, database, lambda name, sitting: replace(task), 50.0, None, should_stop, left_s)  # type: ignore[arg-type]
     return dict(asked.rounds(dict.fromkeys(known, "a computation"), known))
 
 
@@ -211,6 +214,12 @@ def test_a_machine_that_is_never_calm_ends_it_too(database: CostDatabase) -> Non
     assert found[KEY].samples == CALM.samples
     assert sitting_count(found[KEY]) == MOST_TRIED
     assert rounds(place, database, found) == {}, "a run that is started again need not try it again"
+
+
+def test_the_time_ends_it_with_what_was_measured(database: CostDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter((0.0, 0.0, 0.1, 0.2, 0.9, 1.2))
+    monkeypatch.setattr(again.time, "monotonic", lambda: next(now, 2.0))
+    assert rounds(Played(CALM, CALM), database, {KEY: CALM, OTHER: CALM}, left_s=1.0) == {KEY: with_sitting(CALM, CALM), OTHER: CALM}
 
 
 def test_what_was_measured_before_it_is_stopped_is_kept(database: CostDatabase) -> None:
