@@ -12,12 +12,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .plain import plain, write_json
+from .plain import plain, read_json, write_json
 
 if TYPE_CHECKING:
+    from onnx import ModelProto
+
     from collage_core.graph import DataflowGraph
 
 GRAPH = "graph.json.gz"
+GRAPH_FORM = 2
+"""Of what is in `GRAPH`; it stands in what is kept of the model, and models that older versions opened have none."""
 GROUPS = "groups-1.json.gz"
 """Its number rises with what `collage_core.graph` finds."""
 
@@ -35,11 +39,11 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
     model = load_model(path, {key: tuple(shape) for key, shape in shapes.items()} or None, fold=True, name=sample or path.stem)
     graph = model.graph
     types = graph.types
-    write_json(
-        Path(folder) / GRAPH, {"id": model.hash, "graph": plain(graph.to_json()), "folded": plain([asdict(node) for node in model.folded])}
-    )
+    proto = _read(path)
+    folded = plain([asdict(node) for node in model.folded])
+    digest = _write_graph(Path(folder), {"id": model.hash, "graph": plain(graph.to_json()), "folded": folded}, proto)
     write_groups(graph, Path(folder))
-    files = _files(path.resolve())
+    files = _files(path.resolve(), proto)
     return {
         "id": model.hash,
         "name": model.name,
@@ -50,8 +54,35 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
         "size_bytes": sum(file["bytes"] for file in files),
         "quantised": bool(model.is_quantised),
         "files": files,
-        "graph_digest": hashlib.sha256((Path(folder) / GRAPH).read_bytes()).hexdigest()[:32],
+        "graph_form": GRAPH_FORM,
+        "graph_digest": digest,
     }
+
+
+def renew_graph(folder: str, path: str | None) -> str:
+    """Write the graph that an older version left in `folder` as this one does; its digest.
+
+    Without the model's file at `path`, the operators are taken to be those of the newest opset.
+    """
+    kept = read_json(Path(folder) / GRAPH)
+    return _write_graph(Path(folder), kept, _read(Path(path)) if path else None)
+
+
+def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
+    """Write a `ModelGraph`, with what the operators of `proto` call their inputs; its digest."""
+    from collage_core.model.formal import formal_inputs, opset_versions
+
+    ops = {node["op"] for node in graph["graph"]["nodes"]}
+    formal = formal_inputs(ops, opset_versions(proto) if proto else {})
+    write_json(folder / GRAPH, {**graph, "formal": {op: asdict(inputs) for op, inputs in formal.items()}})
+    return hashlib.sha256((folder / GRAPH).read_bytes()).hexdigest()[:32]
+
+
+def _read(path: Path) -> ModelProto:
+    """The model without its external data."""
+    import onnx
+
+    return onnx.load(str(path), load_external_data=False)
 
 
 def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
@@ -70,13 +101,11 @@ def stamp(path: Path) -> dict[str, Any]:
     return {"path": str(path), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
 
 
-def _files(path: Path) -> list[dict[str, Any]]:
+def _files(path: Path, proto: ModelProto) -> list[dict[str, Any]]:
     """The model's file and those of its external data."""
-    import onnx
-
     from collage_core.model.external_data import is_external, tensors_of
 
-    tensors = filter(is_external, tensors_of(onnx.load(str(path), load_external_data=False)))
+    tensors = filter(is_external, tensors_of(proto))
     locations = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
     return [stamp(path), *(stamp(path.parent / location) for location in sorted(locations))]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from collage_core.isolation import Worker, WorkerDied, WorkerError, WorkerTimeou
 from . import model_loading
 from .config import ServerConfig
 from .errors import Problem, not_found, refused
-from .model_loading import GRAPH, GROUPS, write_groups
+from .model_loading import GRAPH, GRAPH_FORM, GROUPS, write_groups
 from .plain import is_id, read_json, write_json
 from .protocol import ModelGroups, ModelInfo, NodeGroupJson, TensorJson
 from .run_state import Nodes
@@ -108,9 +108,15 @@ class ModelStore:
         return _info(_meta(_folder(model)))
 
     def graph(self, model: str) -> tuple[Path, str]:
-        """The compressed file that holds the `ModelGraph`, and a digest of it."""
+        """The compressed file that holds the `ModelGraph`, and a digest of it; written anew for a model that an older version opened."""
         folder = _folder(model)
-        return folder / GRAPH, _meta(folder)["graph_digest"]
+        meta = _meta(folder)
+        if meta.get("graph_form") != GRAPH_FORM:
+            path = None if _is_stale(meta) else Path(meta["files"][0]["path"])
+            digest = self._call(path or folder / GRAPH, model_loading.renew_graph, str(folder), path and str(path))
+            meta = {**meta, "graph_form": GRAPH_FORM, "graph_digest": digest}
+            write_json(folder / META, meta)
+        return folder / GRAPH, meta["graph_digest"]
 
     def groups(self, model: str) -> ModelGroups:
         """What of the model can be shown as one; worked out again for a model that another version opened."""
@@ -166,10 +172,13 @@ class ModelStore:
         return _info(meta), known is None
 
     def _load(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> dict[str, Any]:
+        return self._call(path, model_loading.load, str(path), sample, dict(shapes), str(folder))
+
+    def _call(self, path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
+        """What `read` makes of the model at `path`, in a process of its own."""
         with Worker(memory_bytes=self._config.load_memory_bytes) as worker:
             try:
-                arguments = (str(path), sample, dict(shapes), str(folder))
-                return worker.call(model_loading.load, *arguments, timeout_s=self._config.load_timeout_s)
+                return worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)
             except WorkerTimeout as error:
                 raise CollageError(f"reading {path.name!r} took longer than {error.seconds:g} s", "", "model_too_slow") from error
             except WorkerDied as error:

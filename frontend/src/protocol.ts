@@ -259,6 +259,18 @@ export interface FoldedNodeJson {
 }
 
 /**
+ * What an operator's definition calls its inputs.
+ *
+ * Attributes:
+ *     names: In order.
+ *     rest: What each further input is called; None where there are none, or where inner graphs read the further ones.
+ */
+export interface FormalInputsJson {
+  names: string[];
+  rest: string | null;
+}
+
+/**
  * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
  *
  * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
@@ -304,11 +316,17 @@ export interface ModelList {
   models: ModelInfo[];
 }
 
-/** `GET /api/v1/models/<id>/graph`: the graph as `DataflowGraph.to_json` gives it, and what was folded away. */
+/**
+ * `GET /api/v1/models/<id>/graph`: the graph as `DataflowGraph.to_json` gives it, and what was folded away.
+ *
+ * Attributes:
+ *     formal: Of each operator whose definition is known, by `NodeJson.op`.
+ */
 export interface ModelGraph {
   id: string;
   graph: GraphJson;
   folded: FoldedNodeJson[];
+  formal: Record<string, FormalInputsJson>;
 }
 
 /**

@@ -1,6 +1,14 @@
 // Model graphs for the page's tests, made by code: shapes and names as real models have them, at any depth.
 
+import type { Formal } from "../src/graph/formal";
 import type { ConstantJson, GraphJson, NodeJson, TensorJson } from "../src/protocol";
+
+/** What the operators of these graphs call their inputs. */
+export const FORMAL: Formal = {
+  Conv: { names: ["X", "W", "B"], rest: null },
+  Concat: { names: [], rest: "inputs" },
+  MatMul: { names: ["A", "B"], rest: null },
+};
 
 class GraphMaker {
   readonly nodes: NodeJson[] = [];

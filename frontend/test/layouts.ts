@@ -7,6 +7,7 @@ import { layout, type LayoutRequest, type LayoutResult } from "../src/graph/layo
 import { measure, type Sizes } from "../src/graph/measure";
 import { layoutRequest, placeScene, type Scene } from "../src/graph/scene";
 import type { GraphJson } from "../src/protocol";
+import { FORMAL } from "./graphs";
 
 /** Every character six pixels wide. */
 export const plainMeasurer = (text: string): number => text.length * 6;
@@ -19,7 +20,7 @@ export interface LaidOut {
 }
 
 export function laidOut(json: GraphJson, tree: GroupTree = NO_GROUPS, open: ReadonlySet<string> = new Set()): LaidOut {
-  const graph = foldGraph(build(json), json.nodes, tree, open);
+  const graph = foldGraph(build(json, FORMAL), json.nodes, tree, open);
   const sizes = measure(graph, plainMeasurer);
   const request = layoutRequest(graph, sizes);
   return { graph, sizes, request, result: layout(request) };

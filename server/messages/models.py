@@ -67,6 +67,19 @@ class FoldedNodeJson:
 
 
 @dataclass(frozen=True)
+class FormalInputsJson:
+    """What an operator's definition calls its inputs.
+
+    Attributes:
+        names: In order.
+        rest: What each further input is called; None where there are none, or where inner graphs read the further ones.
+    """
+
+    names: list[str]
+    rest: str | None
+
+
+@dataclass(frozen=True)
 class OpenModel:
     """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
 
@@ -118,11 +131,16 @@ class ModelList:
 
 @dataclass(frozen=True)
 class ModelGraph:
-    """``GET /api/v1/models/<id>/graph``: the graph as `DataflowGraph.to_json` gives it, and what was folded away."""
+    """``GET /api/v1/models/<id>/graph``: the graph as `DataflowGraph.to_json` gives it, and what was folded away.
+
+    Attributes:
+        formal: Of each operator whose definition is known, by `NodeJson.op`.
+    """
 
     id: str
     graph: GraphJson
     folded: list[FoldedNodeJson]
+    formal: dict[str, FormalInputsJson]
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ def put_model(file: Path, data: bytes) -> str:
         "quantised": False,
         "sample": None,
         "files": [model_loading.stamp(file)],
+        "graph_form": model_loading.GRAPH_FORM,
         "graph_digest": "d" * 32,
         "shapes": {"x": [1, 3]},
     }

@@ -15,6 +15,7 @@ import pytest
 import requests
 from collage_server import model_loading, model_store
 from collage_server.config import ServerConfig
+from collage_server.plain import read_json, write_json
 from flask import Flask
 from onnx import TensorProto, helper, numpy_helper
 
@@ -67,6 +68,7 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     graph = client.get(f"/api/v1/models/{info['id']}/graph")
     assert graph.json["id"] == info["id"]
     assert [node["op"] for node in graph.json["graph"]["nodes"]] == ["Add", "Relu"]
+    assert graph.json["formal"] == {"Add": {"names": ["A", "B"], "rest": None}, "Relu": {"names": ["X"], "rest": None}}
     packed = client.get(f"/api/v1/models/{info['id']}/graph", headers={"Accept-Encoding": "gzip"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert len(packed.data) < len(graph.data)
@@ -91,6 +93,30 @@ def test_path_with_shapes_is_used_where_it_lies(app: Flask, tmp_path: Path) -> N
     assert client.get(f"/api/v1/models/{info['id']}").json["stale"] is True
     reopened = client.post("/api/v1/models", json={"path": str(path), "shapes": {"x": [1, 3]}})
     assert (reopened.json["id"], reopened.json["stale"]) == (info["id"], False)
+
+
+@pytest.mark.parametrize(("is_there", "names"), [(True, ["input"]), (False, ["input", "min", "max"])])
+def test_a_graph_that_an_older_version_kept_is_written_anew(app: Flask, tmp_path: Path, is_there: bool, names: list[str]) -> None:
+    """With the model's own opset where its file is still there, else with the newest."""
+    path = onnx_file(tmp_path)
+    proto = onnx.load(path)
+    proto.opset_import[0].version = 9
+    proto.graph.node[1].op_type = "Clip"
+    onnx.save(proto, path)
+    client = app.test_client()
+    address = f"/api/v1/models/{client.post('/api/v1/models', json={'path': str(path)}).json['id']}/graph"
+    now = client.get(address).json
+    assert now["formal"]["Clip"] == {"names": ["input"], "rest": None}
+    folder = model_store._models_folder() / now["id"]
+    meta = read_json(folder / model_store.META)
+    write_json(folder / model_loading.GRAPH, {key: value for key, value in now.items() if key != "formal"})
+    write_json(folder / model_store.META, {key: value for key, value in meta.items() if key != "graph_form"} | {"graph_digest": "old"})
+    if not is_there:
+        Path(meta["files"][0]["path"]).unlink()
+    again = client.get(address, headers={"If-None-Match": '"old"'})
+    assert again.json == now | {"formal": now["formal"] | {"Clip": {"names": names, "rest": None}}}
+    assert client.get(address, headers={"If-None-Match": again.headers["ETag"]}).status_code == 304
+    assert (read_json(folder / model_store.META) == meta) is is_there
 
 
 def test_sample(app: Flask) -> None:

@@ -5,7 +5,8 @@
 import { attribute, shape } from "../format";
 import { atOnce, eachOf, type LongWork } from "../long_work";
 import type { ConstantJson, GraphJson, NodeJson } from "../protocol";
-import { categoryOf, formalInput, type Category } from "./categories";
+import { categoryOf, type Category } from "./categories";
+import { formalInput, type Formal } from "./formal";
 
 /** A line inside a box: the name in bold, then the text. */
 export interface Row {
@@ -43,18 +44,18 @@ export interface BuiltGraph {
   nodeCount: number;
 }
 
-/** The boxes and edges of a graph. */
-export function build(graph: GraphJson): BuiltGraph {
-  return atOnce(building(graph));
+/** The boxes and edges of a graph; `formal` names the inputs of its operators. */
+export function build(graph: GraphJson, formal: Formal): BuiltGraph {
+  return atOnce(building(graph, formal));
 }
 
 /** As `build`, in parts. */
-export function* building(graph: GraphJson): LongWork<BuiltGraph> {
+export function* building(graph: GraphJson, formal: Formal): LongWork<BuiltGraph> {
   const boxes: Box[] = [];
   const producer = new Map<string, number>();
   const types = new Map<string, string>();
   yield* eachOf(graph.nodes, (node) => {
-    boxes.push(nodeBox(node, graph.constants));
+    boxes.push(nodeBox(node, graph.constants, formal));
     for (const tensor of node.outputs) {
       producer.set(tensor.name, node.id);
       types.set(tensor.name, shape(tensor.shape));
@@ -79,11 +80,11 @@ export function* building(graph: GraphJson): LongWork<BuiltGraph> {
   return { boxes, edges, order, nodeCount: graph.nodes.length };
 }
 
-function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>): Box {
+function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal: Formal): Box {
   const rows: Row[] = [];
   node.inputs.forEach((name, place) => {
     const constant = constants[name];
-    if (constant) rows.push({ name: formalInput(node.op, place, name), text: constantText(constant) });
+    if (constant) rows.push({ name: formalInput(formal, node.op, place, name), text: constantText(constant) });
   });
   for (const [name, value] of Object.entries(node.attributes)) {
     if (isTelling(name, value)) rows.push({ name, text: clip(attribute(value), 28) });

@@ -1,4 +1,4 @@
-// What an ONNX operator looks like in the graph: its category (colour of the header) and the names of its formal inputs.
+// What an ONNX operator looks like in the graph: its category, and the colour of the header.
 
 export type Category =
   | "layer"
@@ -47,53 +47,4 @@ const CATEGORY = new Map<string, Category>(
 /** The category of an operator; its domain (`com.microsoft.FusedConv`) does not matter. */
 export function categoryOf(op: string): Category {
   return CATEGORY.get(op.slice(op.lastIndexOf(".") + 1)) ?? "other";
-}
-
-const FORMAL: Record<string, string[]> = {
-  Conv: ["X", "W", "B"],
-  FusedConv: ["X", "W", "B", "Z"],
-  ConvTranspose: ["X", "W", "B"],
-  ConvInteger: ["x", "w", "x_zero_point", "w_zero_point"],
-  Gemm: ["A", "B", "C"],
-  MatMul: ["A", "B"],
-  MatMulInteger: ["A", "B", "a_zero_point", "b_zero_point"],
-  BatchNormalization: ["X", "scale", "B", "mean", "var"],
-  InstanceNormalization: ["input", "scale", "B"],
-  LayerNormalization: ["X", "scale", "B"],
-  LSTM: ["X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"],
-  GRU: ["X", "W", "R", "B", "sequence_lens", "initial_h"],
-  RNN: ["X", "W", "R", "B", "sequence_lens", "initial_h"],
-  Gather: ["data", "indices"],
-  Reshape: ["data", "shape"],
-  Expand: ["input", "shape"],
-  Slice: ["data", "starts", "ends", "axes", "steps"],
-  Squeeze: ["data", "axes"],
-  Unsqueeze: ["data", "axes"],
-  Split: ["input", "split"],
-  Pad: ["data", "pads", "value", "axes"],
-  Clip: ["X", "min", "max"],
-  Resize: ["X", "roi", "scales", "sizes"],
-  Where: ["condition", "X", "Y"],
-  PRelu: ["X", "slope"],
-  ReduceMean: ["data", "axes"],
-  ReduceSum: ["data", "axes"],
-  QuantizeLinear: ["x", "y_scale", "y_zero_point"],
-  DequantizeLinear: ["x", "x_scale", "x_zero_point"],
-  TopK: ["X", "K"],
-  If: ["cond"],
-  Loop: ["M", "cond"],
-};
-const BINARY = ["A", "B"];
-const BINARY_OPS = new Set(["Add", "Sub", "Mul", "Div", "Pow", "Greater", "Less", "Equal", "And", "Or", "Mod"]);
-
-/** The formal name of input number `place`, as the operator's definition has it; the tensor's own short name where it is not known. */
-export function formalInput(op: string, place: number, tensor: string): string {
-  const formal = FORMAL[op] ?? (BINARY_OPS.has(op) ? BINARY : undefined);
-  return formal?.[place] ?? (place === 0 ? "X" : shortName(tensor));
-}
-
-/** The last part of a dotted or slashed name. */
-export function shortName(name: string): string {
-  const parts = name.split(/[./]/).filter((part) => part !== "");
-  return parts[parts.length - 1] ?? name;
 }

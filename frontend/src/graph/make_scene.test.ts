@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { transformer } from "../../test/graphs";
+import { FORMAL, transformer } from "../../test/graphs";
 import { plainMeasurer, sceneOf } from "../../test/layouts";
 import { partition } from "../../test/runs";
 import { build } from "./build";
@@ -8,7 +8,7 @@ import { layout, type LayoutRequest } from "./layout_core";
 import type { Laid } from "./make_scene";
 
 const json = transformer(12);
-const built = build(json);
+const built = build(json, FORMAL);
 const PLAN = [partition("tvm", [0, 1])];
 
 let pauses = 0;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { transformer } from "../../test/graphs";
+import { FORMAL, transformer } from "../../test/graphs";
 
 const graph = transformer(2);
 const answers: Record<string, () => void> = {};
@@ -18,7 +18,7 @@ beforeEach(() => {
     ...(await original<object>()),
     api: {
       model: (id: string) => new Promise((resolve) => (answers[id] = () => resolve({ id, name: id, sample: null }))),
-      graph: (id: string) => Promise.resolve({ id, graph, folded: [] }),
+      graph: (id: string) => Promise.resolve({ id, graph, folded: [], formal: FORMAL }),
       groups: (id: string) => Promise.resolve({ id, repeats: [], scopes: [], sections: [] }),
       models: () => Promise.resolve({ models: [] }),
       samples: () => Promise.resolve({ samples: [] }),

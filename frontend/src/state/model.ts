@@ -3,6 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError, type Shapes } from "../api";
 import { building, type BuiltGraph } from "../graph/build";
+import type { Formal } from "../graph/formal";
 import { foldOf, type Fold, type WantedFold } from "../graph/groups";
 import type { GroupFrame } from "../graph/handles";
 import { makeScene } from "../graph/make_scene";
@@ -19,6 +20,7 @@ export interface OpenedModel {
   info: ModelInfo;
   graph: GraphJson;
   folded: FoldedNodeJson[];
+  formal: Formal;
   /** Everything that can be drawn, whether it is hidden in a group or not. */
   built: BuiltGraph;
   groups: ModelGroups;
@@ -56,7 +58,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
       await nextFrame();
       if (mine !== newest) throw new Superseded();
     };
-    const built = await overFrames(building(graph.graph), pause);
+    const built = await overFrames(building(graph.graph, graph.formal), pause);
     await pause();  // An older model must not lay out: that would end the layout of the newer one.
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
@@ -64,7 +66,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
-      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, built, groups, fold, ...laid } };
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, ...laid } };
       if (shown) showRun(shown);
       else clearRun();
       isDrawerOpen.value = shown !== undefined;

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { attribute, shape } from "../format";
-import { formalInput, shortName } from "../graph/categories";
+import { formalInput, shortName } from "../graph/formal";
 import type { NodeJson, TensorJson } from "../protocol";
 import { model, type OpenedModel } from "../state/model";
 import { goTo } from "../state/navigation";
@@ -45,14 +45,14 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
     <>
       <Section title="Inputs">
         {inputs.map(({ name, place }) => (
-          <Line key={name} name={formalInput(node.op, place, name)} title={name}>
+          <Line key={name} name={formalInput(opened.formal, node.op, place, name)} title={name}>
             <TensorLink name={name} /> <span class="muted">{typeWords(types.get(name))}</span>
           </Line>
         ))}
       </Section>
       <Section title="Weights">
         {weights.map(({ name, place }) => (
-          <Line key={name} name={formalInput(node.op, place, name)} title={name}>
+          <Line key={name} name={formalInput(opened.formal, node.op, place, name)} title={name}>
             {shape(constants[name]?.shape ?? [])} <span class="muted">{constants[name]?.dtype}</span>
             {constants[name]?.value && <code> {attribute(constants[name].value)}</code>}
           </Line>
