@@ -46,10 +46,10 @@ class Explorer:
 
 
 @contextmanager
-def running(home: Path, *arguments: str) -> Iterator[Explorer]:
-    """`collage explore` with these arguments on a free port, which keeps its things in `home`."""
+def running(home: Path, *arguments: str, **more: str) -> Iterator[Explorer]:
+    """`collage explore` with these arguments on a free port, which keeps its things in `home`; `more` goes into its environment."""
     command = [str(Path(sys.executable).with_name("collage")), "explore", *arguments, "--no-browser"]
-    environment = {**os.environ, "COLLAGE_HOME": str(home)}
+    environment = {**os.environ, "COLLAGE_HOME": str(home), **more}
     with (home / "explore.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdout is not None

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import requests
 from playwright.sync_api import Locator, expect
 
+from collage_core.samples import SAMPLES
+
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, running
 
 
 @pytest.fixture
@@ -25,6 +32,66 @@ def show(watched: Watched) -> None:
 
 def tree(watched: Watched, target: str) -> Locator:
     return watched.page.get_by_role("tree", name=f"Rule tree of {target}")
+
+
+@pytest.fixture(scope="module")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    """An explorer with a toolchain that is not installed, and one that takes few operators."""
+    places = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
+    more = {"COLLAGE_TOOLCHAINS": places, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with running(tmp_path_factory.mktemp("plugged"), **more) as started:
+        yield started
+
+
+def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{plugged.address}?sample=mini_mnist", permissions=["clipboard-read", "clipboard-write"])
+    show(watched)
+    page = watched.page
+    absent = page.get_by_role("list", name="Toolchains").get_by_role("listitem").filter(has_text="absent")
+    expect(absent).to_contain_text("its library is not installed")
+    expect(absent.get_by_text("pip install absent", exact=True)).to_be_visible()
+    absent.get_by_role("button", name="Copy what mends absent").click()
+    expect(absent.get_by_role("status")).to_have_text("copied")
+    assert page.evaluate("() => navigator.clipboard.readText()") == "pip install absent"
+    targets = page.get_by_role("group", name="Targets")
+    expect(targets.get_by_role("button", name="numpy")).to_have_attribute("aria-pressed", "true")
+    chip = targets.get_by_role("button", name="absent")
+    chip.press("Enter")
+    why = page.get_by_role("dialog", name="Why absent cannot be used")
+    expect(why).to_contain_text("its library is not installed")
+    page.evaluate("() => navigator.clipboard.writeText('')")
+    watched.press("Tab", "Enter")
+    expect(why.get_by_role("status")).to_have_text("copied")
+    assert page.evaluate("() => navigator.clipboard.readText()") == "pip install absent"
+    watched.press("Escape")
+    expect(chip).to_be_focused()
+
+
+def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
+    """By keys: Enter runs; what failed says what to do; and when that is done, it runs again."""
+    path, proto = tmp_path / "mnist.onnx", SAMPLES["mini_mnist"].build()
+    proto.doc_string = "not the sample, which has a recorded run"
+    path.write_bytes(proto.SerializeToString())
+    model = requests.post(f"{plugged.address}api/v1/models", json={"path": str(path)}, timeout=60).json()["id"]
+    watched = open_page(f"{plugged.address}?model={model}")
+    page = watched.page
+    targets = page.get_by_role("group", name="Targets")
+    for name in ("onnxruntime", "openvino", "tvm"):
+        targets.get_by_role("button", name=name, exact=True).click()
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("Enter")
+    failure = page.get_by_role("alert")
+    expect(failure).to_contain_text("no target can take add1, pool1, reshape", timeout=120_000)
+    expect(failure).to_contain_text("add a target that can")
+    expect(page.locator(".readout")).to_contain_text("failed")
+    failed = page.url
+    targets.get_by_role("button", name="onnxruntime", exact=True).click()
+    failure.get_by_role("button", name="Run again").press("Enter")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=120_000)
+    watched.idle()
+    expect(failure).to_have_count(0)
+    expect(page.locator(".readout")).to_contain_text("verified")
+    assert page.url != failed
 
 
 def test_rules_say_what_they_gave_and_rejected(tab: Watched) -> None:

@@ -1,10 +1,11 @@
-// Small pieces that the whole page is made of: a target's badge, tabs, a popover, an error with its hint, a bar.
+// Small pieces that the whole page is made of: a target's badge, tabs, a popover, an error with its hint, a bar, a button that copies.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { ApiError } from "../protocol";
+import type { ApiError, ToolchainInfo } from "../protocol";
 import { look } from "../state/catalogue";
+import { copyText } from "../state/download";
 
 /** The letter of a target on its colour. */
 export function Badge({ target, isOff = false }: { target: string; isOff?: boolean }): JSX.Element {
@@ -161,6 +162,39 @@ export function Bar({ share, colour }: { share: number; colour: string }): JSX.E
     <span class="bar" aria-hidden="true">
       <span style={{ width: `${Math.max(0.5, Math.min(100, share * 100))}%`, background: colour }} />
     </span>
+  );
+}
+
+/** Copies a text, and says whether that went well. */
+export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
+  const said = useSignal("");
+  const copy = async (): Promise<void> => {
+    said.value = (await copyText(text)) ? "copied" : "could not be copied";
+  };
+  return (
+    <>
+      <button type="button" onClick={() => void copy()} aria-label={label}>
+        Copy
+      </button>
+      <span class="muted" role="status">
+        {said.value}
+      </span>
+    </>
+  );
+}
+
+/** Why a toolchain cannot be used, and what mends that, to be copied. */
+export function WhyNot({ toolchain: { name, reason, hint } }: { toolchain: ToolchainInfo }): JSX.Element {
+  return (
+    <div class="why-not">
+      <p>{reason}</p>
+      {hint !== "" && (
+        <p class="mends">
+          <code>{hint}</code>
+          <CopyButton text={hint} label={`Copy what mends ${name}`} />
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -12,7 +12,7 @@ import { listedRule } from "../state/selection";
 import "../style/rules.css";
 import { DescribedPart } from "./described_part";
 import { OptionsPart } from "./options_part";
-import { Badge, Choice, ErrorCard } from "./parts";
+import { Badge, Choice, ErrorCard, WhyNot } from "./parts";
 import { RejectedList } from "./rejected_list";
 import { RuleTreeView } from "./rule_tree";
 
@@ -68,23 +68,18 @@ function Entry({ name, toolchain }: { name: string; toolchain: ToolchainInfo | u
         </span>
         <About name={name} toolchain={toolchain} />
       </button>
+      {toolchain?.usable === false && <WhyNot toolchain={toolchain} />}
     </li>
   );
 }
 
-/** Device and precision, or why it cannot be used and what mends that. */
-function About({ name, toolchain }: { name: string; toolchain: ToolchainInfo | undefined }): JSX.Element {
+/** Device and precision. */
+function About({ name, toolchain }: { name: string; toolchain: ToolchainInfo | undefined }): JSX.Element | null {
   if (name === HOST) return <span class="muted">passes references on; costs nothing</span>;
   if (!toolchain) return <span class="muted">in this run, but not here</span>;
-  if (toolchain.usable) {
-    const precision = toolchain.precision === "model" ? "the model's precision" : toolchain.precision;
-    return <span class="muted">{[toolchain.device, precision, `${toolchain.style} style`].filter(Boolean).join(" · ")}</span>;
-  }
-  return (
-    <span class="why-not">
-      {toolchain.reason} {toolchain.hint !== "" && <code>{toolchain.hint}</code>}
-    </span>
-  );
+  if (!toolchain.usable) return null;
+  const precision = toolchain.precision === "model" ? "the model's precision" : toolchain.precision;
+  return <span class="muted">{[toolchain.device, precision, `${toolchain.style} style`].filter(Boolean).join(" · ")}</span>;
 }
 
 function Rules(): JSX.Element {

@@ -8,7 +8,7 @@ import { difference, relativeError } from "../format";
 import type { ExportInfo, RunSnapshot, Shipped } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { errorsOf } from "../runs/rows";
-import { copyText } from "../state/download";
+import { CopyButton } from "./parts";
 
 /** Outputs in the page; the document of the run has all. */
 const MOST_OUTPUTS = 50;
@@ -96,20 +96,11 @@ export function Shipping({ run: current }: { run: RunSnapshot }): JSX.Element | 
 }
 
 function Command({ command }: { command: Shipped }): JSX.Element {
-  const said = useSignal("");
-  const copy = async (): Promise<void> => {
-    said.value = (await copyText(command.name)) ? "copied" : "could not be copied";
-  };
   return (
     <p>
       <code>{command.name}</code>
-      <button type="button" onClick={() => void copy()} aria-label={`Copy the command: ${command.says}`}>
-        Copy
-      </button>
+      <CopyButton text={command.name} label={`Copy the command: ${command.says}`} />
       <span class="muted">{command.says}</span>
-      <span class="muted" role="status">
-        {said.value}
-      </span>
     </p>
   );
 }

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { ToolchainInfo } from "../protocol";
 import { switchedOff, toolchains } from "../state/catalogue";
 import { isDeciding, switchTarget } from "../state/decisions";
-import { Badge, Popover } from "./parts";
+import { Badge, Popover, WhyNot } from "./parts";
 
 export function TargetChips(): JSX.Element {
   const usable = toolchains.value.filter((one) => one.usable);
@@ -42,16 +42,7 @@ function MissingChip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
   );
   return (
     <Popover face={face} label={`Why ${toolchain.name} cannot be used`} class="chip missing">
-      {() => (
-        <>
-          <p>{toolchain.reason}</p>
-          {toolchain.hint !== "" && (
-            <p>
-              <code>{toolchain.hint}</code>
-            </p>
-          )}
-        </>
-      )}
+      {() => <WhyNot toolchain={toolchain} />}
     </Popover>
   );
 }
