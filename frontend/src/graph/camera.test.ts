@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { between, fitted, fittedWidth, keptNear, opening, panned, revealing, zoomedAbout, type Camera } from "./camera";
+import { between, centred, fitted, fittedWidth, keptNear, opening, panned, revealing, zoomedAbout, type Camera, type Screen } from "./camera";
 
-const screen = { width: 1000, height: 600 };
+const screen: Screen = { width: 1000, height: 600, top: 44, corner: { width: 0, height: 0 } };
+const withLegend: Screen = { ...screen, corner: { width: 400, height: 90 } };
+const tall = { x: 0, y: 0, width: 300, height: 900 };
 const at = (camera: Camera, sx: number, sy: number): [number, number] => [camera.x + sx / camera.k, camera.y + sy / camera.k];
 
 test("what is under the pointer stays there while zooming", () => {
@@ -28,7 +30,7 @@ test("fit shows all of a model in the middle; its width where it is a ribbon", (
   expect([x, Math.round(y)]).toEqual([200, 50_000]);
   const wide = fittedWidth(ribbon, screen, whole);
   expect(wide.k).toBe(1.25);
-  expect(wide.y + screen.height / wide.k / 2).toBeCloseTo(50_000);
+  expect(at(wide, 500, 318)[1]).toBeCloseTo(50_000);
 });
 
 test("a small model opens whole, a deep one at its top and readable", () => {
@@ -50,7 +52,41 @@ test("what is in view already does not move, what is outside comes in with room 
 test("from afar, a node is shown at a size that can be read", () => {
   const near = revealing({ x: 0, y: 0, k: 0.01 }, { x: 400, y: 2000, width: 80, height: 40 }, screen);
   expect(near.k).toBe(0.7);
-  expect(at(near, 500, 300)).toEqual([440, 2020]);
+  expect(at(near, 500, 318)).toEqual([440, 2020]);
+});
+
+test("what is shown as a whole lies below the controls, however high they are", () => {
+  for (const top of [0, 44, 130]) {
+    const view = fitted(tall, { ...screen, top });
+    expect((tall.y - view.y) * view.k).toBeGreaterThan(top);
+    expect((tall.y + tall.height - view.y) * view.k).toBeLessThan(screen.height);
+    const deep = { ...tall, height: 90_000 };
+    const first = opening(deep, { ...screen, top });
+    expect((deep.y - first.y) * first.k).toBeGreaterThan(top);
+  }
+});
+
+test("a graph that would lie under the legend is shown above it; one beside it keeps its size", () => {
+  expect(fitted(tall, withLegend)).toEqual(fitted(tall, screen));
+  const wide = { x: 0, y: 0, width: 800, height: 900 };
+  const view = fitted(wide, withLegend);
+  expect(view.k).toBeLessThan(fitted(wide, screen).k);
+  expect((wide.y + wide.height - view.y) * view.k).toBeLessThanOrEqual(600 - 90);
+});
+
+test("what is brought into view lies neither under the controls nor under the legend", () => {
+  const high = { ...withLegend, top: 130 };
+  const above = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: -500, width: 80, height: 40 }, high);
+  expect(-500 - above.y).toBeGreaterThan(130);
+  const under = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: 540, width: 80, height: 40 }, withLegend);
+  expect(540 + 40 - under.y).toBeLessThanOrEqual(600 - 90);
+  const beside = revealing({ x: 0, y: 0, k: 1 }, { x: 500, y: 480, width: 80, height: 40 }, withLegend);
+  expect(beside).toEqual({ x: 0, y: 0, k: 1 });
+});
+
+test("a node in the middle is in the middle of what is free", () => {
+  const view = centred({ x: 0, y: 0, width: 80, height: 40 }, screen, 2);
+  expect(at(view, 500, 318)).toEqual([40, 20]);
 });
 
 test("one cannot pan the whole model out of sight", () => {

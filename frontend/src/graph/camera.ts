@@ -14,13 +14,23 @@ export interface Size {
   height: number;
 }
 
+/** What the graph is seen on, and what lies over it. */
+export interface Screen extends Size {
+  /** How much of its top the controls take, over its whole width. */
+  top: number;
+  /** How much of its bottom left corner the legend takes. */
+  corner: Size;
+}
+
 const MIN_SCALE = 0.0005;
 const MAX_SCALE = 6;
 const MARGIN = 32;
-/** The overlays' switch lies over the top of the graph: what is shown as a whole, or from its top, begins below it. */
-const HEAD = 50;
+/** Between what lies over the graph and what is shown beside it. */
+const GAP = 6;
 /** Under a graph that is shown as a whole. */
 const FOOT = 14;
+/** Around what is brought into view. */
+const AROUND = 70;
 
 /** The same view moved by screen pixels. */
 export function panned(camera: Camera, dx: number, dy: number): Camera {
@@ -33,41 +43,61 @@ export function zoomedAbout(camera: Camera, factor: number, sx: number, sy: numb
   return { k, x: camera.x + sx / camera.k - sx / k, y: camera.y + sy / camera.k - sy / k };
 }
 
-/** The whole of `bounds` in the middle of the screen, under the controls. */
-export function fitted(bounds: Rect, screen: Size, maxScale = 1.25): Camera {
+/** The whole of `bounds` in the middle of the screen, beside what lies over it. */
+export function fitted(bounds: Rect, screen: Screen, maxScale = 1.25): Camera {
+  const view = fittedAbove(FOOT, bounds, screen, maxScale);
+  return isInCorner(bounds, view, screen) ? fittedAbove(screen.corner.height + GAP, bounds, screen, maxScale) : view;
+}
+
+/** As `fitted`, with so many pixels free under it. */
+function fittedAbove(foot: number, bounds: Rect, screen: Screen, maxScale: number): Camera {
   const wide = Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width);
-  const high = Math.max(1, screen.height - HEAD - FOOT) / Math.max(1, bounds.height);
-  const view = centred(bounds, screen, clamp(Math.min(wide, high), MIN_SCALE, maxScale));
-  return { ...view, y: view.y - (HEAD - FOOT) / view.k / 2 };
+  const high = Math.max(1, screen.height - screen.top - GAP - foot) / Math.max(1, bounds.height);
+  return centred(bounds, screen, clamp(Math.min(wide, high), MIN_SCALE, maxScale), foot);
+}
+
+/** Whether a part of the graph lies under what is in the corner. */
+function isInCorner(rect: Rect, view: Camera, { height, corner }: Screen): boolean {
+  const left = (rect.x - view.x) * view.k;
+  const bottom = (rect.y + rect.height - view.y) * view.k;
+  return left < corner.width && bottom > height - corner.height;
 }
 
 /** The width of `bounds` on the screen, at the height where `camera` is. A deep model is a ribbon: this is its readable fit. */
-export function fittedWidth(bounds: Rect, screen: Size, camera: Camera): Camera {
+export function fittedWidth(bounds: Rect, screen: Screen, camera: Camera): Camera {
   const k = clamp(Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width), MIN_SCALE, 1.25);
-  const middle = camera.y + (screen.height + HEAD - FOOT) / camera.k / 2;
-  return keptNear({ ...centred(bounds, screen, k), y: middle - screen.height / k / 2 }, bounds, screen);
+  const middle = camera.y + middleOf(screen) / camera.k;
+  return keptNear({ ...centred(bounds, screen, k), y: middle - middleOf(screen) / k }, bounds, screen);
 }
 
 /** The view with which a model opens: all of it where that is readable, else its top. */
-export function opening(bounds: Rect, screen: Size): Camera {
+export function opening(bounds: Rect, screen: Screen): Camera {
   const whole = fitted(bounds, screen);
   if (whole.k >= 0.6) return whole;
   const k = clamp((screen.width - 2 * MARGIN) / Math.max(1, bounds.width), 0.6, 1.1);
-  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y - HEAD / k };
+  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y - (screen.top + GAP) / k };
 }
 
-function centred(bounds: Rect, screen: Size, k: number): Camera {
-  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y + bounds.height / 2 - screen.height / k / 2 };
+/** The middle of `rect` in the middle of what is free of the screen. */
+export function centred(rect: Rect, screen: Screen, k: number, foot = FOOT): Camera {
+  return { k, x: rect.x + rect.width / 2 - screen.width / k / 2, y: rect.y + rect.height / 2 - middleOf(screen, foot) / k };
+}
+
+/** The height of the middle of what is free. */
+function middleOf({ height, top }: Screen, foot = FOOT): number {
+  return (top + GAP + height - foot) / 2;
 }
 
 /** Moved as little as possible so that `rect` is wholly seen, with room around it; zoomed in where it would be too small to read. */
-export function revealing(camera: Camera, rect: Rect, screen: Size, minScale = 0.7): Camera {
+export function revealing(camera: Camera, rect: Rect, screen: Screen, minScale = 0.7): Camera {
   const k = Math.max(camera.k, minScale);
   const zoomed = k === camera.k ? camera : centred(rect, screen, k);
-  const room = 70 / k;
-  const x = nudge(zoomed.x, screen.width / k, rect.x - room, rect.x + rect.width + room);
-  const y = nudge(zoomed.y, screen.height / k, rect.y - room, rect.y + rect.height + room);
-  return { k, x, y };
+  const around = AROUND / k;
+  const x = nudge(zoomed.x, screen.width / k, rect.x - around, rect.x + rect.width + around);
+  const above = Math.max(AROUND, screen.top + GAP) / k;
+  const isBesideCorner = (rect.x - x) * k >= screen.corner.width;
+  const below = Math.max(AROUND, isBesideCorner ? 0 : screen.corner.height + GAP) / k;
+  return { k, x, y: nudge(zoomed.y, screen.height / k, rect.y - above, rect.y + rect.height + below) };
 }
 
 function nudge(start: number, length: number, from: number, to: number): number {

@@ -18,7 +18,7 @@ import { spoken } from "../state/spoken";
 import { pointAt } from "../state/tip";
 import { camera, isStill, openView, pan, screenSize, zoom } from "../state/view";
 import { partitions } from "../state/run";
-import { seen, type Camera } from "./camera";
+import { seen, type Camera, type Screen, type Size } from "./camera";
 import { CanvasRenderer } from "./canvas_renderer";
 import { edgeAt } from "./edge_at";
 import { listen } from "./gestures";
@@ -31,6 +31,13 @@ import type { Frame, Renderer } from "./renderer";
 import { holderOf, touches, type Rect, type Scene } from "./scene";
 import type { Theme } from "./theme";
 
+/** What stands over the graph: the controls at its top, and the legend in its bottom left corner. */
+export interface Over {
+  head: HTMLElement;
+  corner: HTMLElement;
+}
+
+const NOTHING: Size = { width: 0, height: 0 };
 const NONE: ReadonlySet<never> = new Set<never>();
 const PARTITION_SCALE = 0.14;
 const EDGE_SLACK_PX = 5;
@@ -53,13 +60,18 @@ export class GraphController {
     private readonly host: HTMLElement,
     canvas: HTMLCanvasElement,
     svg: SVGSVGElement,
+    private readonly over: Over,
   ) {
     this.renderer = new CanvasRenderer(canvas);
     this.near = new NearLayer(svg);
     const observer = new ResizeObserver(() => this.resized());
     observer.observe(host);
+    const overObserver = new ResizeObserver(() => (screenSize.value = this.measured()));
+    overObserver.observe(over.head);
+    overObserver.observe(over.corner);
     this.stops = [
       () => observer.disconnect(),
+      () => overObserver.disconnect(),
       listen(host, {
         pan,
         zoom,
@@ -89,10 +101,20 @@ export class GraphController {
   }
 
   private resized(): void {
-    const size = { width: this.host.clientWidth, height: this.host.clientHeight };
+    const size = this.measured();
     this.renderer.resize(size, window.devicePixelRatio);
     screenSize.value = size;
     requestFrame(this.draw);
+  }
+
+  private measured(): Screen {
+    const { head, corner } = this.over;
+    return {
+      width: this.host.clientWidth,
+      height: this.host.clientHeight,
+      top: head.offsetTop + head.offsetHeight,
+      corner: corner.offsetHeight > 0 ? { width: corner.offsetLeft + corner.offsetWidth, height: this.host.clientHeight - corner.offsetTop } : NOTHING,
+    };
   }
 
   /** Everything that a frame shows is read here, so that a change of it asks for a frame. */
@@ -277,9 +299,9 @@ function drawnFor(scene: Scene, boxes: Iterable<number>): ReadonlySet<number> {
 let current: GraphController | undefined;
 
 /** Draw into these elements until `stop` is called. */
-export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement): () => void {
+export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement, over: Over): () => void {
   const end = begin("graph");
-  const controller = new GraphController(host, canvas, svg);
+  const controller = new GraphController(host, canvas, svg, over);
   current = controller;
   end();
   return () => {

@@ -2,14 +2,15 @@
 
 import { signal } from "@preact/signals";
 import * as cameras from "../graph/camera";
-import type { Camera, Size } from "../graph/camera";
+import type { Camera, Screen } from "../graph/camera";
 import { holderOf, type Rect } from "../graph/scene";
 import { cancelFrame, requestFrame } from "../raf";
 import { model } from "./model";
 import { selection } from "./selection";
 
 export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
-export const screenSize = signal<Size>({ width: 0, height: 0 });
+/** The size of the graph's screen, and what lies over it. */
+export const screenSize = signal<Screen>({ width: 0, height: 0, top: 0, corner: { width: 0, height: 0 } });
 
 const MOVE_MS = 180;
 /** Motion is not wanted. */

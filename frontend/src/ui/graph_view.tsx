@@ -20,7 +20,12 @@ export function GraphView(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  useEffect(() => (host.current && canvas.current && svg.current ? startGraph(host.current, canvas.current, svg.current) : undefined), []);
+  const head = useRef<HTMLDivElement>(null);
+  const corner = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!host.current || !canvas.current || !svg.current || !head.current || !corner.current) return undefined;
+    return startGraph(host.current, canvas.current, svg.current, { head: head.current, corner: corner.current });
+  }, []);
   return (
     <main class="graph">
       <div class="stage" id="stage" ref={host} role="group" aria-label={`Graph of ${model.value?.info.name ?? ""}`}>
@@ -28,12 +33,14 @@ export function GraphView(): JSX.Element {
         <svg ref={svg} />
         <Band />
       </div>
-      <div class="over top-row">
-        <OverlayMenu />
-        <FindBox />
+      <div class="over over-top" ref={head}>
+        <div class="top-row">
+          <OverlayMenu />
+          <FindBox />
+        </div>
+        <Notices />
       </div>
-      <Notices />
-      <div class="over bottom-left">
+      <div class="over bottom-left" ref={corner}>
         <Legend />
         <GroupMenu />
       </div>

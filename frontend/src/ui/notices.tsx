@@ -9,7 +9,7 @@ import { connection } from "../stream";
 export function Notices(): JSX.Element {
   const known = model.value;
   return (
-    <div class="over notices" role="status">
+    <div class="notices" role="status">
       {connection.value === "disconnected" && (
         <p class="notice">
           <span>

@@ -3,7 +3,7 @@
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { seen } from "../graph/camera";
+import { centred, seen } from "../graph/camera";
 import { holderOf } from "../graph/scene";
 import type { Theme } from "../graph/theme";
 import { drawLines, frameOf, lengthsOf, lineHeight, seenNodes } from "../graph/strip_drawing";
@@ -135,9 +135,7 @@ function centre(node: number): void {
   const opened = model.peek();
   const box = opened && holderOf(opened.scene, Math.max(0, Math.min(opened.graph.nodes.length - 1, node)));
   if (!box) return;
-  const { k } = camera.peek();
-  const { width, height } = screenSize.peek();
-  look({ k, x: box.x + box.width / 2 - width / k / 2, y: box.y + box.height / 2 - height / k / 2 });
+  look(centred(box, screenSize.peek(), camera.peek().k));
 }
 
 const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity };
