@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import zlib
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .cost.cost import Cost
+from .cost.roofline import Rates, described_rates
+from .cost.work import WorkOf
 from .errors import CollageError
 from .graph import DataflowGraph, IndexSet
 from .plan import Plan, plan_from_json
@@ -33,9 +37,12 @@ from .search import (
     problem_from_json,
     solve,
 )
+from .toolchains import parse_description
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
+DESCRIBED = "described"
+"""Among a plan's options: target → the text that describes it."""
 REGRET_TIME_S = 0.5
 """Longest that the regrets of one node's candidates may take; what is not known exactly by then is a lower bound."""
 
@@ -197,6 +204,7 @@ class RunRecord:
                     **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
                     "times": data.get("times", 1),
                     "cost": costed.cost.to_json(),
+                    "supposed": self._supposed(costed),
                     "chosen": costed.id in chosen,
                     "regret_s": self.regret_s.get(costed.id),
                     "regret_at_least_s": at_least.get(costed.id, self.regret_s.get(costed.id)),
@@ -206,6 +214,33 @@ class RunRecord:
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
+
+    @cached_property
+    def _rates(self) -> Mapping[str, Rates]:
+        """How fast the targets are said to be that are only described."""
+        made = {}
+        for name, text in self.plan.options.get(DESCRIBED, {}).items():
+            with suppress(CollageError):
+                made[name] = described_rates(parse_description(text, name))
+        return made
+
+    @cached_property
+    def _work_of(self) -> WorkOf:
+        return WorkOf(self.graph)
+
+    def _supposed(self, costed: CostedCandidate) -> dict[str, Any] | None:
+        """What the estimate of a described target rests on (server's `SupposedJson`); None where the cost is no such estimate."""
+        rates = self._rates.get(costed.target)
+        if rates is None or costed.cost.reason != rates.reason:
+            return None
+        work = self._work_of(costed.inside)
+        return {
+            "operations": work.operations,
+            "bytes": work.bytes,
+            "launch_s": rates.launch_s,
+            "operations_per_s": rates.operations_per_s if rates.operations_per_s < math.inf else None,
+            "bytes_per_s": rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
+        }
 
 
 def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:

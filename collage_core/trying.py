@@ -17,14 +17,11 @@ from .finding import Phases
 from .graph import IndexSet
 from .plan import Plan, PlannedTarget
 from .planning import How, Planned, alone, merge_rounds, searched
-from .record import CostedCandidate, RunRecord, search_candidates
+from .record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from .rules import HOST_TARGET, CandidatePartition, RejectionLog, RuleOptions, find_candidates, gather_specs, make_candidate, tally
 from .run_specs import rule_reports
 from .search import FEMTOSECONDS, SearchProblem, parse_constraints
 from .toolchains import DescribedToolchain, check_name_is_free, parse_description
-
-DESCRIBED = "described"
-"""Among a plan's options: target → the text that describes it."""
 
 
 def with_described(

@@ -90,14 +90,34 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 
 /** "97.8 MB"; powers of 1000, as file managers say it. */
 export function bytes(value: number): string {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const [size, place] = thousands(value, BYTE_UNITS.length);
+  return `${place === 0 ? size : significant(size)} ${BYTE_UNITS[place] ?? ""}`;
+}
+
+const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** "231 MFLOP": operations of a computation; of a second, "/s" is written behind. */
+export function operations(value: number): string {
+  const units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
+  const [size, place] = thousands(value, units.length);
+  return `${Number(size.toPrecision(3))} ${units[place] ?? ""}`;
+}
+
+/** "200 GB/s". */
+export function perSecond(byteCount: number): string {
+  const [size, place] = thousands(byteCount, BYTE_UNITS.length);
+  return `${Number(size.toPrecision(3))} ${BYTE_UNITS[place] ?? ""}/s`;
+}
+
+/** A number below 1000, and how often it was divided by that. */
+function thousands(value: number, places: number): [number, number] {
   let size = value;
   let place = 0;
-  while (size >= 1000 && place < units.length - 1) {
+  while (size >= 1000 && place < places - 1) {
     size /= 1000;
     place += 1;
   }
-  return `${place === 0 ? size : significant(size)} ${units[place] ?? ""}`;
+  return [size, place];
 }
 
 /** A relative error: "4e-7"; 0 where the outputs are equal bit for bit. */

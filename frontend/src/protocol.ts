@@ -775,11 +775,28 @@ export interface RunLog {
 }
 
 /**
+ * What the estimate of a candidate rests on whose target is only described: its work, and how fast the target is said to be.
+ *
+ * Its cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+ *
+ * Attributes:
+ *     operations_per_s, bytes_per_s: None where nothing is said of them; then they bound nothing.
+ */
+export interface SupposedJson {
+  operations: number;
+  bytes: number;
+  launch_s: number;
+  operations_per_s: number | null;
+  bytes_per_s: number | null;
+}
+
+/**
  * One row of `GET /api/v1/runs/<id>/candidates?node=<index>`: a candidate that holds the node.
  *
  * Attributes:
  *     cost: As `Cost.to_json` gives it.
  *     times: How many candidates of the target are this computation.
+ *     supposed: Of a target that is only described: what the cost rests on.
  *     chosen: It is in the plan.
  *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -792,6 +809,7 @@ export interface NodeCandidate {
   rule: string;
   times: number;
   cost: Cost;
+  supposed: SupposedJson | null;
   chosen: boolean;
   regret_s: number | null;
   regret_at_least_s: number | null;

@@ -52,16 +52,16 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
   return 0;
 }
 
-/** How the choice reads: who runs it, in what time, and how far the best other target is from winning. */
+/** How the choice reads: who runs it, in what time, and how far the best other target is from winning (`suppositions` tells that of described ones). */
 export function sentence(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
   const { seconds, samples, source } = chosen.cost;
-  const lines = [`${chosen.target} runs it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, uncertaintyS(chosen.cost))].filter(Boolean).join(" ")}`];
+  const lines = [`${chosen.target} ${chosen.supposed ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, uncertaintyS(chosen.cost))].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
-    .filter((one) => one.target !== chosen.target && one.regret_at_least_s !== null && one.cost.seconds !== null)
+    .filter((one) => one.target !== chosen.target && one.supposed === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
     .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0))[0];
   if (rival) lines.push(distance(rival, chosen));
   return lines;

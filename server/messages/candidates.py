@@ -11,12 +11,30 @@ from .runs import PlanInfo
 
 
 @dataclass(frozen=True)
+class SupposedJson:
+    """What the estimate of a candidate rests on whose target is only described: its work, and how fast the target is said to be.
+
+    Its cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+
+    Attributes:
+        operations_per_s, bytes_per_s: None where nothing is said of them; then they bound nothing.
+    """
+
+    operations: float
+    bytes: int
+    launch_s: float
+    operations_per_s: float | None
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True)
 class NodeCandidate:
     """One row of ``GET /api/v1/runs/<id>/candidates?node=<index>``: a candidate that holds the node.
 
     Attributes:
         cost: As `Cost.to_json` gives it.
         times: How many candidates of the target are this computation.
+        supposed: Of a target that is only described: what the cost rests on.
         chosen: It is in the plan.
         regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -29,6 +47,7 @@ class NodeCandidate:
     rule: str
     times: int
     cost: dict[str, Any]
+    supposed: SupposedJson | None
     chosen: bool
     regret_s: float | None
     regret_at_least_s: float | None

@@ -52,6 +52,19 @@ def test_it_takes_what_it_is_said_to_take_and_the_rest_keeps_its_costs(record: R
     assert after.document["verify"]["measured_s"] is None
 
 
+def test_a_candidate_says_what_its_estimate_rests_on(record: RunRecord, tmp_path: Path) -> None:
+    tried(record).save(tmp_path)
+    after = RunRecord.load(tmp_path)
+    conv = next(node.index for node in after.graph.nodes if node.op == "Conv")
+    rows = after.node_candidates(conv)["candidates"]
+    supposed = next(row for row in rows if row["target"] == "hook")["supposed"]
+    cost = next(row for row in rows if row["target"] == "hook")["cost"]["seconds"]
+    assert (supposed["launch_s"], supposed["operations_per_s"], supposed["bytes_per_s"]) == (1e-9, 4e12, None)
+    assert cost == pytest.approx(1e-9 + supposed["operations"] / 4e12)
+    assert supposed["bytes"] > 0
+    assert {row["supposed"] for row in rows if row["target"] != "hook"} == {None}
+
+
 def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path: Path) -> None:
     tried(record).save(tmp_path)
     after = RunRecord.load(tmp_path)

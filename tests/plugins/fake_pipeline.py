@@ -90,7 +90,7 @@ class RunRecord:
     def node_candidates(self, node: int) -> dict[str, Any]:
         cost = {"seconds": float("nan"), "source": "measured"}
         row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
-        found = {"times": 2, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
+        found = {"times": 2, "supposed": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
         return {"node": node, "candidates": [{**row, **found}], "rejections": []}
 
 

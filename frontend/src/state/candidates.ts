@@ -1,6 +1,6 @@
 // For a node of a run that has ended: the candidates that hold it, and the reasons where there is none. Fetched once, kept.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { api, asApiError } from "../api";
 import type { ApiError, NodeCandidate, NodeCandidates } from "../protocol";
 import { hasEnded } from "../run_reducer";
@@ -8,6 +8,7 @@ import { model } from "./model";
 import { run } from "./run";
 import { selectedPartition } from "./selected";
 import { selection } from "./selection";
+import { tryOut } from "./tried";
 
 export type CandidatesState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: NodeCandidates } | { kind: "failed"; error: ApiError };
 
@@ -16,6 +17,8 @@ const known = new Map<string, NodeCandidates>();
 const labels = new Map<string, string>();
 
 export const candidates = signal<CandidatesState>({ kind: "none" });
+/** Of the same node, in the plan with a described toolchain that is tried beside the shown one. */
+export const triedCandidates = signal<CandidatesState>({ kind: "none" });
 
 /** The node whose candidates are asked for: the selected one, or the first of the selected partition. */
 export const askedNode = computed((): number | null => {
@@ -24,10 +27,21 @@ export const askedNode = computed((): number | null => {
   return selectedPartition.value?.nodes[0] ?? null;
 });
 
-const asked = computed(() => {
+interface Question {
+  run: string;
+  node: number;
+}
+
+const asked = computed((): Question | null => {
   const current = run.value;
   const node = askedNode.value;
   return current && hasEnded(current) && node !== null ? { run: current.id, node } : null;
+});
+
+/** The same node in the plan with a described toolchain that is tried. */
+const askedOfTried = computed((): Question | null => {
+  const tried = tryOut.value;
+  return tried && asked.value ? { run: tried.after.id, node: asked.value.node } : null;
 });
 
 /** What a candidate is called, for those that were seen. */
@@ -35,29 +49,38 @@ export function candidateLabel(id: string): string | undefined {
   return labels.get(id);
 }
 
-/** Keep `candidates` in step with the selection and the run. */
+/** Keep `candidates` and `triedCandidates` in step with the selection and the runs. */
 export function watchCandidates(): void {
-  effect(() => {
-    const wanted = asked.value;
-    if (!wanted) {
-      candidates.value = { kind: "none" };
-      return;
-    }
-    const key = `${wanted.run}:${wanted.node}`;
-    const data = known.get(key);
-    candidates.value = data ? { kind: "ready", data } : { kind: "loading" };
-    if (!data) void load(wanted.run, wanted.node, key);
-  });
+  effect(() => follow(asked, candidates));
+  effect(() => follow(askedOfTried, triedCandidates));
 }
 
-async function load(runId: string, node: number, key: string): Promise<void> {
-  const isWanted = (): boolean => asked.peek()?.run === runId && asked.peek()?.node === node;
+function follow(question: ReadonlySignal<Question | null>, answer: Signal<CandidatesState>): void {
+  const wanted = question.value;
+  if (!wanted) {
+    answer.value = { kind: "none" };
+    return;
+  }
+  const data = known.get(keyOf(wanted));
+  answer.value = data ? { kind: "ready", data } : { kind: "loading" };
+  if (!data) void load(wanted, question, answer);
+}
+
+function keyOf({ run: id, node }: Question): string {
+  return `${id}:${node}`;
+}
+
+async function load(wanted: Question, question: ReadonlySignal<Question | null>, answer: Signal<CandidatesState>): Promise<void> {
+  const isWanted = (): boolean => {
+    const now = question.peek();
+    return now !== null && keyOf(now) === keyOf(wanted);
+  };
   try {
-    const data = await api.candidates(runId, node);
-    remember(key, data);
-    if (isWanted()) candidates.value = { kind: "ready", data };
+    const data = await api.candidates(wanted.run, wanted.node);
+    remember(keyOf(wanted), data);
+    if (isWanted()) answer.value = { kind: "ready", data };
   } catch (error) {
-    if (isWanted()) candidates.value = { kind: "failed", error: asApiError(error) };
+    if (isWanted()) answer.value = { kind: "failed", error: asApiError(error) };
   }
 }
 

@@ -4,28 +4,20 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../api";
 import { TEMPLATE } from "../described/text";
 import { begin } from "../idle";
-import type { ApiError, Description, DescriptionCheck, RunSnapshot } from "../protocol";
+import type { ApiError, Description, DescriptionCheck } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { loadToolchains, switchOn } from "./catalogue";
 import { compare } from "./compare";
 import { pushRun, requestOf, terms } from "./decisions";
 import { model } from "./model";
 import { ended, isActive, run } from "./run";
-import { overlay, type Overlay } from "./selection";
-
-/** What was tried: the plan that it was compared with, the one that came out, and the overlay that was on. */
-export interface TryOut {
-  name: string;
-  before: RunSnapshot;
-  after: RunSnapshot;
-  overlay: Overlay;
-}
+import { overlay } from "./selection";
+import { tryOut } from "./tried";
 
 export const text = signal(TEMPLATE);
 export const saved = signal<readonly Description[]>([]);
 /** How the text reads; null until that is known. */
 export const reading = signal<DescriptionCheck | null>(null);
-export const tryOut = signal<TryOut | null>(null);
 export const isTrying = signal(false);
 /** A request that failed. */
 export const describedError = signal<ApiError | null>(null);

@@ -5,10 +5,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { gainOf, lineCount, lineSpan } from "../described/text";
 import { duration } from "../format";
 import type { DescriptionMistake } from "../protocol";
-import { deleteSaved, describedError, discard, isSaved, isTrying, keep, reading, saved, savedName, saveText, startFrom, text, tryOut, tryText, watchText, whyNotTry, write, type TryOut } from "../state/described";
+import { deleteSaved, describedError, discard, isSaved, isTrying, keep, reading, saved, savedName, saveText, startFrom, text, tryText, watchText, whyNotTry, write } from "../state/described";
 import { model } from "../state/model";
 import { point, showNodes } from "../state/navigation";
 import { isActive, run } from "../state/run";
+import { tryOut, type TryOut } from "../state/tried";
 import { Badge, ErrorCard } from "./parts";
 
 export function DescribedPart(): JSX.Element {

@@ -5,10 +5,10 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { atLeast, difference, duration, plural, plusMinus } from "../format";
 import { uncertaintyS } from "../overlays/certainty";
-import type { NodeCandidate } from "../protocol";
+import type { NodeCandidate, NodeCandidates } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { cut, pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
-import { candidates } from "../state/candidates";
+import { candidates, triedCandidates } from "../state/candidates";
 import { look } from "../state/catalogue";
 import { openSelectionMenu } from "../state/decide_menu";
 import { isDeciding, trial } from "../state/decisions";
@@ -18,6 +18,8 @@ import { partitionOf, run } from "../state/run";
 import { selectedPartition } from "../state/selected";
 import { focused, overlay, selection } from "../state/selection";
 import { overlayWords } from "../state/spoken";
+import { tryOut } from "../state/tried";
+import { suppositions, type Supposition as Said } from "../supposed";
 import { byTarget, sentence, type TargetGroup } from "../why";
 import { Badge, Bar, ErrorCard, Key } from "./parts";
 import { SelectionTitle } from "./selection_title";
@@ -76,12 +78,42 @@ function Answer(): JSX.Element | null {
       {sentence(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
+      <Supposed data={state.data} />
       <Buttons />
       {groups.map((group) => (
         <Group key={group.target} group={group} widest={widest} />
       ))}
       {groups.length === 0 && <p class="muted">No target has a candidate for it, and none was rejected.</p>}
     </>
+  );
+}
+
+/** What can be said of the described toolchains here: those of the plan, and the one that is tried beside it. */
+function Supposed({ data }: { data: NodeCandidates }): JSX.Element {
+  const tried = tryOut.value;
+  const state = triedCandidates.value;
+  return (
+    <>
+      {tried && state.kind === "ready" && suppositions(state.data, [tried.name]).map((one) => <Supposition key={one.target} said={one} note="tried, not kept" />)}
+      {tried && state.kind === "failed" && <ErrorCard error={state.error} />}
+      {suppositions(data, run.value?.described ?? []).map((one) => (
+        <Supposition key={one.target} said={one} note="only described" />
+      ))}
+    </>
+  );
+}
+
+function Supposition({ said: { target, lines }, note }: { said: Said; note: string }): JSX.Element | null {
+  if (lines.length === 0) return null;
+  return (
+    <section class="supposed" aria-label={`What ${target} would bring here`}>
+      <h3>
+        <Badge target={target} /> {target} <span class="muted">{note}</span>
+      </h3>
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+    </section>
   );
 }
 
