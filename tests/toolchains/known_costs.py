@@ -42,9 +42,9 @@ class Known:
         assert_right(record)
         return record["targets"][0]
 
-    def rows(self) -> int:
+    def rows(self, of: str = "TRUE") -> int:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]
+            return connection.execute(f"SELECT count(*) FROM measurements WHERE {of}").fetchone()[0]
 
     def imported(self, said: str, shown: Callable[..., tuple[int, str, str]], folder: Path) -> int:
         """How many costs the file holds that `said` names as what could not be kept."""

@@ -83,12 +83,13 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:
     """SQLite writes to no file whose header names a way of writing that it does not know; root may write to every other."""
-    rows = known.rows()
+    rows, whole = known.rows(), known.rows("NOT stopped_early")
     data = bytearray(known.database.read_bytes())
     data[18] = 3
     known.database.write_bytes(data)
     target, said = known.run("--measure-all")
-    assert (target["cache_hits"], target["measured"]) == (rows, 10 - rows)
+    assert 0 < whole <= target["cache_hits"] <= rows, "what was ended early may be worth another trial"
+    assert target["cache_hits"] + target["measured"] == 10
     assert f"note: the cost database {str(known.database)!r} cannot be written (it is read-only): measuring goes on, but new" in said
     assert known.database.read_bytes() == bytes(data)
     assert known.imported(said, shown, tmp_path) == target["measured"]
