@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .steadiness import APART
-from .timing import confidence_interval
+from .timing import NORMAL_95, confidence_interval
 
 if TYPE_CHECKING:
     from .records import Record
@@ -32,7 +32,6 @@ OF_THE_WHOLE = 0.25
 """A part of a plan need not be known better than if it took this share of the plan."""
 BETWEEN = 0.1
 """Standard deviation of one sitting among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
-_NORMAL_95 = 1.96
 _ALIKE = 2.58
 """For 99 %, were sittings independent; those some tenths of a second apart are not, and so it is about 95 % (`make bench-costs`)."""
 
@@ -62,7 +61,7 @@ def half_interval_s(values: Sequence[float], samples: Sequence[float], percentil
     cost_s = median(values)
     if len(values) >= FEWEST:
         return _wider_half(values, 50.0, cost_s, _ALIKE)
-    between_s = _NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
+    between_s = NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
     return math.hypot(_wider_half(samples, percentile, cost_s), between_s)
 
 
@@ -114,6 +113,6 @@ def _are_apart(one: Record, other: Record) -> bool:
     return one.echo_s is not None and other.echo_s is not None and one.echo_s > (1 + APART) * other.echo_s
 
 
-def _wider_half(values: Sequence[float], percentile: float, middle: float, deviations: float = _NORMAL_95) -> float:
+def _wider_half(values: Sequence[float], percentile: float, middle: float, deviations: float = NORMAL_95) -> float:
     low, high = confidence_interval(values, percentile, deviations)
     return max(min(high, max(values)) - middle, middle - max(low, min(values)))

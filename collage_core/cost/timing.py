@@ -37,7 +37,7 @@ ECHO_SHARE = 0.05
 """Of the time, at most: where others use the cores, an echo waits for its turn on both."""
 FAR = 4.0
 """What takes so many times the budget exceeds it, however disturbed the machine: none was seen to slow a kernel down by more than 2.4."""
-_NORMAL_95 = 1.96
+NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,13 @@ def time_runs(
         return session.result()
 
 
-def confidence_interval(samples: Sequence[float], percentile: float = 50.0, deviations: float = _NORMAL_95) -> tuple[float, float]:
-    """A 95 % confidence interval of a percentile, from the order of the samples alone: no distribution is assumed.
+def confidence_interval(samples: Sequence[float], percentile: float = 50.0, deviations: float = NORMAL_95) -> tuple[float, float]:
+    """A confidence interval of a percentile, from the order of the samples alone: no distribution is assumed.
 
     An end is infinite where so few samples do not bound it.
+
+    Args:
+        deviations: How many standard deviations it reaches either way: 1.96 for 95 %.
     """
     ordered = sorted(samples)
     count, share = len(ordered), percentile / 100
