@@ -82,9 +82,10 @@ def build_and_verify(
             _assemble(built, plan, built.folder)
         with phases("verify"):
             built.verify = _verify(built)
-            emit(Verified(built.verify["measured_s"], built.verify["max_rel_error"], plan.accuracy))
+            error = built.verify["max_rel_error"]
+            emit(Verified(built.verify["measured_s"], error if math.isfinite(error) else None, plan.accuracy))
         yield built
-        if out is not None and built.verify["max_rel_error"] <= plan.accuracy:
+        if out is not None and error <= plan.accuracy:
             _move(built.folder, out)
 
 

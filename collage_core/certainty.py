@@ -1,9 +1,8 @@
 """How sure a plan is: its stability, and what is decided by priority because measurements cannot decide it.
 
 Design, "Stability"; requirement 153. What enters is a plan with its candidates' costs; what leaves are shares, or another plan.
-A measured cost says by how much it may be off (`cost.sittings`). One that was recorded before costs did is off by about 1.25 of
-the samples' standard deviation over the root of their number, and that deviation is taken from the quartiles, which a few slow
-samples don't touch. Nothing is known of how sure an estimate is: it stands as it is.
+A measured cost says by how much it may be off (`Cost.interval_s`). Nothing is known of how sure an estimate is, or a cost that was
+recorded without an interval: they stand as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from .cost import Cost
+from .cost.timing import NORMAL_95
 from .errors import InfeasibleError
 from .events import ignore
 from .lazy import is_bound
@@ -28,20 +27,10 @@ DRAWS = 100
 LONGEST_S = 2.0
 FEWEST_DRAWS = 10
 """With fewer draws in the time, nothing is said of stability."""
-_HALF_QUARTILES = 0.6745
-_MEDIAN = 1.2533
-_SURE = 1.96
-
-
-def uncertainty_s(cost: Cost) -> float | None:
-    """By how much `cost` may be off either way, in seconds: half of a 95 % interval; None where that is not known."""
-    if cost.interval_s is not None or cost.spread_s is None or cost.samples < 2:
-        return cost.interval_s
-    return _SURE * _MEDIAN * cost.spread_s / _HALF_QUARTILES / math.sqrt(cost.samples)
 
 
 def stability(planned: Planned, constraints: Sequence[Constraint], how: How, seed: int = 0) -> dict[str, float]:
-    """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where costs have no samples.
+    """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
     In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
     """
@@ -97,14 +86,14 @@ def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint]
 def noise_s(planned: Planned) -> float:
     """By how much, in seconds, the plan's total may be off (95 %), as far as costs say: what is nearer cannot be told apart."""
     errors, sorts = _errors(planned), _sorts(planned)
-    return _SURE * together_s((sorts[index], errors[index]) for index in planned.final.chosen)
+    return NORMAL_95 * together_s((sorts[index], errors[index]) for index in planned.final.chosen)
 
 
 def total_interval_s(planned: Planned) -> float | None:
     """Half of the 95 % interval of the plan's total, hand-overs left out; None where a cost in it does not say how sure it is."""
     possible = usable(planned.costed)
     costs = [possible[index].cost for index in planned.final.chosen]
-    if any(cost.source != "host" and uncertainty_s(cost) is None for cost in costs):
+    if any(cost.source != "host" and cost.interval_s is None for cost in costs):
         return None
     return noise_s(planned)
 
@@ -148,7 +137,7 @@ def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
 
 def _errors(planned: Planned) -> list[float]:
     """Standard error in seconds of each candidate of the problem; 0 where it is not known."""
-    return [(uncertainty_s(item.cost) or 0.0) / _SURE for item in usable(planned.costed)]
+    return [(item.cost.interval_s or 0.0) / NORMAL_95 for item in usable(planned.costed)]
 
 
 def _sorts(planned: Planned) -> list[Hashable]:

@@ -137,10 +137,14 @@ class BaselineMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class Verified(Event):
-    """The assembled plan was run and compared with the reference."""
+    """The assembled plan was run and compared with the reference.
+
+    Attributes:
+        max_rel_error: The largest relative error of all outputs; None where it is infinite, which JSON cannot say.
+    """
 
     measured_s: float
-    max_rel_error: float
+    max_rel_error: float | None
     accuracy: float
 
 

@@ -30,7 +30,7 @@ class PlacedPartition(_Part):
         interval_s: As `Cost.interval_s`.
         source: As `Cost.source`.
         decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
-        stability: Share of resamplings of the costs under which it stays chosen; None where costs have no samples, and after a
+        stability: Share of resamplings of the costs under which it stays chosen; None where no cost says how sure it is, and after a
             search over known costs alone, which would wait for it.
     """
 
@@ -46,11 +46,6 @@ class PlacedPartition(_Part):
     source: str
     decided_by: str = "cost"
     stability: float | None = None
-
-    @property
-    def uncertainty_s(self) -> float | None:
-        """By how much `cost_s` may be off; a cost that was recorded without an interval has the spread of its samples."""
-        return self.spread_s if self.interval_s is None else self.interval_s
 
 
 class PlacedTransition(_Part):

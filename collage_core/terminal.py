@@ -3,6 +3,7 @@ except for the tables, which are the command's result."""
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -106,7 +107,9 @@ class Progress:
             self._best = event.total_s
             return f"best plan: {milliseconds(event.total_s)} in {len(event.partitions)} partitions"
         if isinstance(event, Verified):
-            return f"verified: largest relative error {event.max_rel_error:.2g} (at most {event.accuracy:g})"
+            error = math.inf if event.max_rel_error is None else event.max_rel_error
+            said = "verified" if error <= event.accuracy else "wrong"
+            return f"{said}: largest relative error {error:.2g} (at most {event.accuracy:g})"
         if isinstance(event, BaselineMeasured):
             reason = f" ({event.reason})" if event.reason else ""
             return f"{_alone(event.name)}: {milliseconds(event.measured_s)} measured, {milliseconds(event.total_s)} by its parts{reason}"
@@ -126,7 +129,7 @@ def show_plan(document: dict[str, Any]) -> None:
     for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
         ops = "+".join(part.ops)
         label = ops if len(ops) <= 60 else ops[:57] + "…"
-        off = "" if part.uncertainty_s is None else milliseconds(part.uncertainty_s)
+        off = "" if part.interval_s is None else milliseconds(part.interval_s)
         table.add_row(part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source)
     console.print(table)
     search, plan, verify = document["search"], document["plan"], document["verify"]

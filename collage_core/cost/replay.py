@@ -208,7 +208,7 @@ def _open(where: str | Path, percentile: float, emit: Emit) -> _Source:
 
 def _recorded(cost: Cost, place: str, where: str) -> Cost:
     """A cost of the run `where` as replayed. Raises CollageError where it cannot be true."""
-    for name in ("seconds", "spread_s", "error"):
+    for name in ("seconds", "spread_s", "interval_s", "error"):
         if getattr(cost, name) is not None:
             finite_s(getattr(cost, name), f"{place}.{name}", where)
     if cost.source not in _SOURCES:

@@ -67,8 +67,7 @@ def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
     facts = {"partition": f"{number} of {len(partition.nodes)} nodes", "target": partition.target}
     if partition.cost_s is None:
         return {**facts, "cost": "unknown"}
-    uncertainty_s = partition.uncertainty_s
-    off = f" ± {uncertainty_s * 1e3:.4g}" if uncertainty_s is not None else ""
+    off = f" ± {partition.interval_s * 1e3:.4g}" if partition.interval_s is not None else ""
     return {**facts, "cost": f"{partition.cost_s * 1e3:.4g}{off} ms for the partition", "cost from": partition.source}
 
 

@@ -4,7 +4,7 @@ import { csv, type Cell } from "./csv";
 import { changeOf, type Difference } from "./overlays/difference";
 import type { NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "./protocol";
 import { optionsInWords } from "./options/form";
-import { isRight } from "./runs/rows";
+import { isRight, largestError } from "./verified";
 
 type Names = readonly Pick<NodeJson, "name" | "op">[];
 
@@ -21,7 +21,7 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
 
 /** A line for the plan, and one for each baseline. */
 export function totalsCsv(run: RunSnapshot): string {
-  const plan: Cell[] = ["this plan", run.plan?.total_s ?? null, run.verify?.measured_s ?? null, run.verify?.max_rel_error ?? null, ""];
+  const plan: Cell[] = ["this plan", run.plan?.total_s ?? null, run.verify?.measured_s ?? null, largestError(run.verify), ""];
   const others = run.baselines.map((one): Cell[] => [one.name === "greedy" ? "greedy" : `${one.name} alone`, one.total_s, one.measured_s, null, one.reason]);
   return csv(["plan", "sum_of_parts_s", "measured_s", "max_rel_error", "reason"], [plan, ...others]);
 }
@@ -35,7 +35,7 @@ export function runsCsv(runs: readonly RunSummary[]): string {
   ];
   const lines = runs.map((run): Cell[] => [
     run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, optionsInWords(run.options).join("; "), run.total_s,
-    ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.verify?.measured_s ?? null, run.verify?.max_rel_error ?? null, isRight(run),
+    ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.verify?.measured_s ?? null, largestError(run.verify), isRight(run.verify),
   ]);
   return csv(header, lines);
 }

@@ -122,6 +122,7 @@ function thousands(value: number, places: number): [number, number] {
 
 /** A relative error: "4e-7"; 0 where the outputs are equal bit for bit. */
 export function relativeError(value: number): string {
+  if (value === Infinity) return "infinite";
   return value === 0 ? "0" : value.toExponential(0);
 }
 

@@ -33,6 +33,11 @@ test("every decision is a line, in order, in its phase", () => {
   expect(lines.map((line) => line.phase)).toEqual(["", ...Array<string>(7).fill("costs")]);
 });
 
+test("an infinite error is an error", () => {
+  const event = { type: "Verified", measured_s: 1e-3, max_rel_error: null, accuracy: 1e-3 } as const;
+  expect(linesOf([{ seq: 1, event, at_s: 0 }])).toMatchObject([{ level: "error", text: "wrong: largest relative error infinite, at most 1e-3; 1.00 ms measured" }]);
+});
+
 test("lines that come later go on in the phase", () => {
   expect([...linesOf(items.slice(0, 3)), ...linesOf(items.slice(3), linesOf(items.slice(0, 3)).at(-1))]).toEqual(lines);
 });

@@ -70,8 +70,9 @@ function baseline({ name, measured_s, reason }: BaselineMeasured): [Level, strin
 }
 
 function verified({ max_rel_error, accuracy, measured_s }: Verified): [Level, string] {
-  const isRight = max_rel_error <= accuracy;
-  const errs = `largest relative error ${relativeError(max_rel_error)}, at most ${relativeError(accuracy)}`;
+  const error = max_rel_error ?? Infinity;
+  const isRight = error <= accuracy;
+  const errs = `largest relative error ${relativeError(error)}, at most ${relativeError(accuracy)}`;
   return [isRight ? "info" : "error", `${isRight ? "verified" : "wrong"}: ${errs}; ${duration(measured_s)} measured`];
 }
 

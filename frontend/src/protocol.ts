@@ -626,6 +626,7 @@ export interface Baseline {
  * The assembled plan against the reference; None fields were not done.
  *
  * Attributes:
+ *     max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
  *     errors: Largest relative error of each output; None where it is infinite.
  */
 export interface VerifyInfo {
@@ -1213,11 +1214,16 @@ export interface BaselineMeasured {
   reason: string;
 }
 
-/** The assembled plan was run and compared with the reference. */
+/**
+ * The assembled plan was run and compared with the reference.
+ *
+ * Attributes:
+ *     max_rel_error: The largest relative error of all outputs; None where it is infinite, which JSON cannot say.
+ */
 export interface Verified {
   type: "Verified";
   measured_s: number;
-  max_rel_error: number;
+  max_rel_error: number | null;
   accuracy: number;
 }
 

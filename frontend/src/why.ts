@@ -1,7 +1,6 @@
 // What the panel "Why" says of a node: its candidates by target, best first, and one sentence for the choice. Pure.
 
 import { duration, plusMinus } from "./format";
-import { uncertaintyS } from "./overlays/certainty";
 import type { NodeCandidate, NodeCandidates, NodeRejection } from "./protocol";
 
 export interface TargetGroup {
@@ -57,7 +56,7 @@ export function sentence(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
   const { seconds, samples, source } = chosen.cost;
-  const lines = [`${chosen.target} ${chosen.supposed ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, uncertaintyS(chosen.cost))].filter(Boolean).join(" ")}`];
+  const lines = [`${chosen.target} ${chosen.supposed ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
@@ -72,7 +71,7 @@ function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const isExact = rival.regret_s !== null;
   const isEstimate = rival.cost.source === "estimate";
   const needed = threshold(rival) ?? 0;
-  const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (uncertaintyS(chosen.cost) ?? 0) + (uncertaintyS(rival.cost) ?? 0);
+  const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.interval_s ?? 0) + (rival.cost.interval_s ?? 0);
   if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
   if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `how far ${rival.target} is from winning here is not known: finding out takes too long`;
   if (needed <= 0) return `${rival.target} would not win here even if it took no time`;

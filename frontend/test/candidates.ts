@@ -3,11 +3,11 @@
 import type { Cost, CostedRow, NodeJson, RejectedRow, RunCandidates } from "../src/protocol";
 
 export function cost(changes: Partial<Cost> = {}): Cost {
-  return { seconds: 1e-3, source: "measured", spread_s: 2e-5, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: null, ...changes };
+  return { seconds: 1e-3, source: "measured", spread_s: 2e-5, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 2e-5, ...changes };
 }
 
 export function invalid(stage: string, reason: string): Cost {
-  return cost({ seconds: null, source: "invalid", spread_s: null, samples: 0, stage, reason });
+  return cost({ seconds: null, source: "invalid", spread_s: null, interval_s: null, samples: 0, stage, reason });
 }
 
 export function row(id: string, target: string, spans: number[], changes: Partial<CostedRow> = {}): CostedRow {

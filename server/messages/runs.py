@@ -150,6 +150,7 @@ class VerifyInfo:
     """The assembled plan against the reference; None fields were not done.
 
     Attributes:
+        max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
         errors: Largest relative error of each output; None where it is infinite.
     """
 

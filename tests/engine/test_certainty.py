@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from collage_core.certainty import by_priority_within_noise, noise_s, stability, together_s, total_interval_s, uncertainty_s
+from collage_core.certainty import by_priority_within_noise, noise_s, stability, together_s, total_interval_s
 from collage_core.cost import Cost
 from collage_core.graph import IndexSet
 from collage_core.planning import How, Planned, make_problem, search_first
@@ -28,8 +27,8 @@ class Plain:
     conflicts: tuple[str, ...] = ()
 
 
-def measured(seconds: float, spread: float = 0.0, samples: int = 9) -> Cost:
-    return Cost(seconds, "measured", spread_s=spread, samples=samples)
+def measured(seconds: float, off_s: float) -> Cost:
+    return Cost(seconds, "measured", interval_s=off_s)
 
 
 def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("first", "second")) -> Planned:
@@ -42,13 +41,6 @@ def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("
 
 def chosen(plan: Planned, result: SearchResult) -> list[str]:
     return [plan.problem.candidates[index].target for index in result.chosen]
-
-
-def test_the_standard_error_of_a_median() -> None:
-    """A spread of 0.6745 is a standard deviation of 1; of nine samples the median is off by 1.2533/3."""
-    assert uncertainty_s(measured(5.0, 0.6745, 9)) == pytest.approx(1.96 * 1.2533 / 3)
-    assert uncertainty_s(measured(5.0, 0.6745, 1)) is None
-    assert uncertainty_s(Cost(5.0, "mock")) is None
 
 
 SURE = {("first", node): measured(1.0, 0.001) for node in range(3)} | {("second", 1): measured(0.9, 0.001)}
@@ -67,7 +59,7 @@ def test_what_is_far_ahead_stays_and_what_is_close_is_a_toss_up() -> None:
     assert stability(close, (), How()) == shares, "the same seed draws the same"
 
 
-def test_nothing_is_said_of_costs_without_samples() -> None:
+def test_nothing_is_said_of_costs_that_do_not_say_how_sure_they_are() -> None:
     mock = planned({("first", node): Cost(1.0, "mock") for node in range(3)})
     assert stability(mock, (), How()) == {}
     assert by_priority_within_noise(mock, (), How(), None) is mock
@@ -83,7 +75,7 @@ def test_a_total_says_how_sure_it_is_only_where_all_its_parts_do() -> None:
     assert total_interval_s(planned(SURE)) == pytest.approx(noise_s(planned(SURE)))
     mixed = {("first", 0): measured(1.0, 0.1), ("first", 1): Cost(1.0, "estimate"), ("first", 2): Cost(0.0, "host")}
     assert total_interval_s(planned(mixed)) is None
-    stated = replace(Cost(1.0, "measured"), interval_s=0.5)
+    stated = measured(1.0, 0.5)
     both = planned({("first", 0): stated, ("first", 1): stated, ("first", 2): Cost(0.0, "host")})
     assert total_interval_s(both) == pytest.approx(math.hypot(0.5, 0.5))
 

@@ -218,6 +218,7 @@ def test_file_that_is_no_record_is_a_mistake(path: Path, mistake: str) -> None:
         ({"seconds": True}, "seconds is True, it must be a finite number"),
         ({"seconds": None}, "seconds is None, it must be null where the source is invalid or unknown, and only there"),
         ({"source": "unknown"}, "seconds is 0.25, it must be null where the source is invalid or unknown, and only there"),
+        ({"interval_s": "wide"}, "interval_s is 'wide', it must be a finite number"),
         ({"spread_s": -1}, "spread_s is -1, it must be a finite number"),
         ({"error": float("inf")}, "error is inf, it must be a finite number"),
         ({"source": "guess"}, "source is 'guess', it must be one of measured, recorded, mock, estimate, host, invalid, unknown"),

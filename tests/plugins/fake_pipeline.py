@@ -44,6 +44,7 @@ PARTITION = {
     "names": ["a", "b"],
     "ops": ["Conv", "Relu"],
     "spread_s": 1e-4,
+    "interval_s": 1e-4,
     "samples": 9,
     "source": "measured",
 }

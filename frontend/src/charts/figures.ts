@@ -2,8 +2,9 @@
 // take and where, and what was predicted against what was measured. Pure.
 
 import { duration, inUnit, percent, unitFor } from "../format";
-import { isRight, kindOf } from "../runs/rows";
+import { kindOf } from "../runs/rows";
 import type { Baseline, ConvergencePoint, CostedRow, RunSnapshot, RunSummary } from "../protocol";
+import { isRight } from "../verified";
 import { plainText, type Figure, type Nothing, type Trace } from "./figure";
 
 /** A colour for a target, or for a role that is no target's. */
@@ -146,7 +147,7 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     more: { barmode: "stack", bargap: 0.35 },
     summary: shown.length === 1 && least ? `The totals of one run of this model: ${duration(least.total_s ?? 0)}.` : `The totals of ${shown.length} runs of this model${range}.`,
     header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "handing_over_s", "measured_s", "verified"],
-    rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run)]),
+    rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run.verify)]),
   };
 }
 

@@ -7,7 +7,7 @@ export const LEAST_STABILITY = 0.5;
 export const WIDEST = 0.25;
 
 /** What "±" says, in words. */
-export const UNCERTAIN = "By how much the cost may be off: half of its 95 % interval over several sittings; where it was recorded without one, half the distance of its samples' quartiles.";
+export const UNCERTAIN = "By how much the cost may be off: half of its 95 % interval over several sittings.";
 
 export type Basis = "stability" | "interval" | "nothing";
 
@@ -26,17 +26,8 @@ export function isGuess(partition: Pick<PlanPartition, "source" | "cost_s">): bo
   return partition.cost_s === null || !SOLID.has(partition.source);
 }
 
-/**
- * By how much a cost may be off either way, in seconds: half of its 95 % interval; where it was recorded without one, half the
- * distance of its samples' quartiles; null where nothing says it, as with one sample.
- */
-export function uncertaintyS(cost: Pick<Cost, "interval_s" | "spread_s" | "samples">): number | null {
-  return cost.interval_s ?? (cost.samples < 2 ? null : cost.spread_s);
-}
-
-/** The same as a share of the cost. */
-export function uncertainty(seconds: number | null, cost: Pick<Cost, "interval_s" | "spread_s" | "samples">): number | null {
-  const off = uncertaintyS(cost);
+/** By how much a cost may be off either way, as a share of it; null where nothing says so. */
+export function uncertainty(seconds: number | null, { interval_s: off }: Pick<Cost, "interval_s">): number | null {
   return seconds === null || seconds <= 0 || off === null ? null : off / seconds;
 }
 

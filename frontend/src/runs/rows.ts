@@ -1,8 +1,9 @@
 // The rows of the list of runs: what each says, which of them a filter keeps, in which order they stand. Pure.
 
 import { optionsInWords } from "../options/form";
-import type { RunSummary, VerifyInfo } from "../protocol";
+import type { RunSummary } from "../protocol";
 import { reorderedBy, sorted, type Order, type SortKey } from "../sorting";
+import { largestError } from "../verified";
 
 export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "verified" | "state" | "note";
 export type RunOrder = Order<RunColumn>;
@@ -45,17 +46,6 @@ export function optionsOf(row: RunSummary): string {
   return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInWords(row.options)].join(", ");
 }
 
-/** The error of each output, the largest first, null where it is infinite. An object cannot keep this order: names such as "12" come first in it. */
-export function errorsOf({ errors }: Pick<VerifyInfo, "errors">): [string, number | null][] {
-  return Object.entries(errors).sort(([, a], [, b]) => (b ?? Infinity) - (a ?? Infinity));
-}
-
-/** Whether the whole plan was compared with the reference, and is within its accuracy; null where that was not done. */
-export function isRight({ verify }: Pick<RunSummary, "verify">): boolean | null {
-  if (!verify || verify.max_rel_error === null) return null;
-  return verify.accuracy === null || verify.max_rel_error <= verify.accuracy;
-}
-
 const KEYS: Record<RunColumn, (row: RunSummary) => SortKey> = {
   name: (row) => (row.name || kindOf(row)).toLowerCase(),
   star: (row) => (row.is_starred ? 1 : 0),
@@ -64,7 +54,7 @@ const KEYS: Record<RunColumn, (row: RunSummary) => SortKey> = {
   targets: (row) => row.targets.join(" "),
   options: (row) => optionsOf(row) || null,
   total: (row) => row.total_s,
-  verified: (row) => (isRight(row) === null ? null : (row.verify?.max_rel_error ?? null)),
+  verified: (row) => largestError(row.verify),
   state: (row) => row.state,
   note: (row) => row.note || null,
 };

@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { namesIn } from "../constraints";
 import { difference as signed, duration, plusMinus } from "../format";
-import { doubtOf, uncertaintyS } from "../overlays/certainty";
+import { doubtOf } from "../overlays/certainty";
 import { changeOf, isChange } from "../overlays/difference";
 import type { PlanPartition } from "../protocol";
 import { look, looks } from "./catalogue";
@@ -34,13 +34,13 @@ export function badgeOf(partition: PlanPartition): string {
 function wordsOf(partition: PlanPartition): string[] {
   if (overlay.value === "difference" && difference.value) return changeWords(partition);
   if (overlay.value === "certainty") return doubtWords(partition);
-  return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : plusMinus(partition.cost_s, uncertaintyS(partition))];
+  return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : plusMinus(partition.cost_s, partition.interval_s)];
 }
 
 function doubtWords(partition: PlanPartition): string[] {
   const { basis, isGuess } = doubtOf(partition);
   const guess = partition.cost_s === null ? "not known" : partition.source;
-  const sure = basis === "stability" ? `${Math.round((partition.stability ?? 0) * 100)} %` : basis === "interval" ? plusMinus(partition.cost_s, uncertaintyS(partition)) : "";
+  const sure = basis === "stability" ? `${Math.round((partition.stability ?? 0) * 100)} %` : basis === "interval" ? plusMinus(partition.cost_s, partition.interval_s) : "";
   return isGuess ? [guess, basis === "stability" ? sure : ""] : [sure === "" && partition.source !== "host" ? "± ?" : sure];
 }
 

@@ -1,7 +1,7 @@
 // What is said of a node: to a screen reader, and beside the pointer, by the overlay that is on.
 
 import { difference as signed, duration, plural, plusMinus } from "../format";
-import { doubtOf, uncertaintyS } from "../overlays/certainty";
+import { doubtOf } from "../overlays/certainty";
 import { changeOf } from "../overlays/difference";
 import type { PlanPartition } from "../protocol";
 import type { Picture } from "../replay_picture";
@@ -100,7 +100,7 @@ export function certaintyWords(partition: PlanPartition): string {
   const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";
   if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of resamplings`, guess].filter(Boolean).join("; ");
   if (isGuess) return guess;
-  return basis === "interval" ? `${plusMinus(partition.cost_s, uncertaintyS(partition))} over ${plural(partition.samples, "sample")}` : "measured, by how much it may be off is not known";
+  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, by how much it may be off is not known";
 }
 
 function coverageWords(node: number, partition: PlanPartition | undefined): string {

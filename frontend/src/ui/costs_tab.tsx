@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { operatorsOf, type ColumnId } from "../costs/rows";
 import { atLeast, count, difference, duration, plusMinus } from "../format";
-import { UNCERTAIN, uncertainty, uncertaintyS } from "../overlays/certainty";
+import { UNCERTAIN, uncertainty } from "../overlays/certainty";
 import type { CostedRow } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { nodesIn, sizeOf } from "../spans";
@@ -123,7 +123,7 @@ function Spread({ row }: { row: CostedRow }): JSX.Element | null {
         <line class="off" x1={middle - off} x2={middle + off} y1={height / 2} y2={height / 2} />
         <line class="middle" x1={middle} x2={middle} y1={1} y2={height - 1} />
       </svg>
-      {`${share > most ? "▸ " : ""}${plusMinus(seconds, uncertaintyS(row.cost))}`}
+      {`${share > most ? "▸ " : ""}${plusMinus(seconds, row.cost.interval_s)}`}
     </span>
   );
 }

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { partitionsCsv } from "../csv_tables";
 import { duration, plural, plusMinus } from "../format";
-import { UNCERTAIN, uncertaintyS } from "../overlays/certainty";
+import { UNCERTAIN } from "../overlays/certainty";
 import type { PlanInfo, PlanPartition } from "../protocol";
 import { look } from "../state/catalogue";
 import { lastChange } from "../state/decisions";
@@ -74,7 +74,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
         </button>
       </th>
       <td>{costS === null ? "" : duration(costS)}</td>
-      <td class="muted">{plusMinus(costS, uncertaintyS(partition))}</td>
+      <td class="muted">{plusMinus(costS, partition.interval_s)}</td>
       <td class="wide">
         <Bar share={share} colour={look(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
       </td>

@@ -8,6 +8,7 @@ import { hasEnded } from "../run_reducer";
 import { isDeciding } from "../state/decisions";
 import { run } from "../state/run";
 import { connection } from "../stream";
+import { isRight, largestError } from "../verified";
 
 export function Readout(): JSX.Element | null {
   const current = run.value;
@@ -68,11 +69,11 @@ function SpeedUp({ before, after }: { before: number; after: number }): JSX.Elem
 }
 
 function Verified({ run: current }: { run: RunSnapshot }): JSX.Element | null {
-  const error = current.verify?.max_rel_error ?? null;
+  const error = largestError(current.verify);
   const accuracy = current.verify?.accuracy ?? null;
   if (error === null) return null;
-  if (accuracy !== null && error > accuracy) {
-    return <span class="bad" title={`over the accuracy of ${relativeError(accuracy)}`}>{`✗ wrong by ${relativeError(error)}`}</span>;
+  if (isRight(current.verify) === false) {
+    return <span class="bad" title={`over the accuracy of ${relativeError(accuracy ?? 0)}`}>{`✗ wrong by ${relativeError(error)}`}</span>;
   }
   return <span class="good" title="largest relative error against the reference">{`✓ verified ${relativeError(error)}`}</span>;
 }

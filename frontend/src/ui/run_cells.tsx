@@ -3,11 +3,12 @@
 import type { JSX } from "preact";
 import { duration, relativeError } from "../format";
 import type { RunSummary } from "../protocol";
-import { isRight, kindOf, optionsOf, whenOf, type RunColumn } from "../runs/rows";
+import { kindOf, optionsOf, whenOf, type RunColumn } from "../runs/rows";
 import { compareWith, forgetRun } from "../state/open_run";
 import { model } from "../state/model";
 import { run } from "../state/run";
 import { doomed, edited, finishEditing, markRun, startEditing } from "../state/runs";
+import { isRight, largestError } from "../verified";
 import type { Column } from "./long_table";
 import { Badge } from "./parts";
 import { RowButton, stopped } from "./row_button";
@@ -64,10 +65,10 @@ function Options({ row }: CellProps): JSX.Element {
 }
 
 function Verified({ row }: CellProps): JSX.Element | null {
-  const right = isRight(row);
-  if (right === null) return null;
-  const error = relativeError(row.verify?.max_rel_error ?? 0);
-  return <span class={right ? "good" : "bad"}>{`${right ? "✓" : "✗"} ${error}`}</span>;
+  const error = largestError(row.verify);
+  if (error === null) return null;
+  const right = isRight(row.verify) === true;
+  return <span class={right ? "good" : "bad"}>{`${right ? "✓" : "✗"} ${relativeError(error)}`}</span>;
 }
 
 function NoteAndActions({ row, isReached }: CellProps): JSX.Element {

@@ -2,7 +2,6 @@
 
 import type { JSX } from "preact";
 import { duration, plural, plusMinus, shape } from "../format";
-import { uncertaintyS } from "../overlays/certainty";
 import { toggleGroup } from "../graph/controller";
 import { groupTitle } from "../graph/groups";
 import type { PlanPartition } from "../protocol";
@@ -106,7 +105,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
       </h2>
       {partition.cost_s !== null && (
         <p>
-          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, uncertaintyS(partition))} ${sampleWords(partition)}${stability}`}</span>
+          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, partition.interval_s)} ${sampleWords(partition)}${stability}`}</span>
         </p>
       )}
       <Members nodes={partition.nodes} />

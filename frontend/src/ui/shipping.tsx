@@ -7,7 +7,7 @@ import { api } from "../api";
 import { difference, relativeError } from "../format";
 import type { ExportInfo, RunSnapshot, Shipped } from "../protocol";
 import { hasEnded } from "../run_reducer";
-import { errorsOf } from "../runs/rows";
+import { errorsOf, largestError } from "../verified";
 import { CopyButton } from "./parts";
 
 /** Outputs in the page; the document of the run has all. */
@@ -15,9 +15,9 @@ const MOST_OUTPUTS = 50;
 
 export function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
   const { verify } = current;
-  if (!verify) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
-  const parts: string[] = [];
-  if (verify.max_rel_error !== null) parts.push(`Largest relative error ${relativeError(verify.max_rel_error)} against ${verify.reference ?? "the reference"}`);
+  const error = largestError(verify);
+  if (verify === null || error === null) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
+  const parts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
   if (verify.accuracy !== null) parts.push(`${relativeError(verify.accuracy)} is accepted`);
   if (verify.additive_error_s !== null) parts.push(`measured end to end: ${difference(verify.additive_error_s)} against the sum of the parts`);
   return (
@@ -28,7 +28,7 @@ export function Verification({ run: current }: { run: RunSnapshot }): JSX.Elemen
   );
 }
 
-function OutputErrors({ errors, accuracy }: { errors: [string, number | null][]; accuracy: number | null }): JSX.Element | null {
+function OutputErrors({ errors, accuracy }: { errors: [string, number][]; accuracy: number | null }): JSX.Element | null {
   if (errors.length === 0) return null;
   return (
     <table class="outputs" aria-label="Error of each output">
@@ -42,7 +42,7 @@ function OutputErrors({ errors, accuracy }: { errors: [string, number | null][];
         {errors.slice(0, MOST_OUTPUTS).map(([name, error]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td class={error === null || (accuracy !== null && error > accuracy) ? "bad" : undefined}>{error === null ? "infinite" : relativeError(error)}</td>
+            <td class={accuracy !== null && error > accuracy ? "bad" : undefined}>{relativeError(error)}</td>
           </tr>
         ))}
         {errors.length > MOST_OUTPUTS && (

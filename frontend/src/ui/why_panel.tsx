@@ -4,7 +4,6 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { atLeast, difference, duration, plural, plusMinus } from "../format";
-import { uncertaintyS } from "../overlays/certainty";
 import type { NodeCandidate, NodeCandidates } from "../protocol";
 import { hasEnded } from "../run_reducer";
 import { cut, pin, pinCandidate, veto, vetoThisCandidate } from "../state/actions";
@@ -208,7 +207,7 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
           <>
             {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={look(candidate.target).base} /> : <span />}
             <span class="numbers">
-              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{plusMinus(cost.seconds, uncertaintyS(cost))}</span>}
+              {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
             </span>
           </>
         )}
