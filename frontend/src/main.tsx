@@ -67,5 +67,7 @@ effect(() => {
   const name = model.value?.info.name;
   document.title = name === undefined ? "Collage Explorer" : `${name} · Collage Explorer`;
 });
+// Before the first picture, so that the requests are under way, and what is drawn is not replaced at once.
+const opening = startAddress();
 render(<App />, root);
-void startAddress().finally(end);
+void opening.finally(end);

@@ -50,6 +50,16 @@ test("a worker that has answered is used again", async () => {
   expect(SlowWorker.made.length).toBe(1);
 });
 
+test("a worker that was started beforehand does the layout", async () => {
+  const { prepareLayout, requestLayout } = await import("./layout");
+  prepareLayout();
+  prepareLayout();
+  const answer = requestLayout(request);
+  expect(SlowWorker.made.length).toBe(1);
+  SlowWorker.made[0]?.onmessage?.({ data: result });
+  await expect(answer).resolves.toBe(result);
+});
+
 test("a layout that fails says what happened", async () => {
   const { requestLayout } = await import("./layout");
   const answer = requestLayout(request);

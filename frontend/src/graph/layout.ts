@@ -9,6 +9,16 @@ export class Superseded extends Error {}
 let worker: Worker | undefined;
 let abandon: ((reason: Error) => void) | undefined;
 
+/** Have the worker started: that takes as long as a small layout, and a model is on its way meanwhile. */
+export function prepareLayout(): void {
+  ready();
+}
+
+function ready(): Worker {
+  worker ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+  return worker;
+}
+
 /** Lay out in the worker. */
 export function requestLayout(request: LayoutRequest): Promise<LayoutResult> {
   if (abandon) {
@@ -16,8 +26,7 @@ export function requestLayout(request: LayoutRequest): Promise<LayoutResult> {
     worker = undefined;
     abandon(new Superseded());
   }
-  worker ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
-  const current = worker;
+  const current = ready();
   const answer = new Promise<LayoutResult>((resolve, reject) => {
     abandon = reject;
     current.onmessage = (message: MessageEvent<LayoutResult>) => {

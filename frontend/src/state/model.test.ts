@@ -7,6 +7,7 @@ const laidOut: string[] = [];
 
 beforeEach(() => {
   vi.resetModules();
+  vi.stubGlobal("Worker", class {});
   vi.doMock("../raf", () => ({ cancelFrame: () => undefined, requestFrame: (job: () => void) => queueMicrotask(job) }));
   vi.doMock("../graph/make_scene", () => ({
     makeScene: (id: string) => {

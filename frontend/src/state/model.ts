@@ -7,7 +7,7 @@ import type { Formal } from "../graph/formal";
 import { foldOf, type Fold, type WantedFold } from "../graph/groups";
 import type { GroupFrame } from "../graph/handles";
 import { makeScene } from "../graph/make_scene";
-import { Superseded } from "../graph/layout";
+import { prepareLayout, Superseded } from "../graph/layout";
 import type { Scene } from "../graph/scene";
 import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
 import { recordedRun, refreshModels } from "./catalogue";
@@ -50,6 +50,7 @@ let newest = 0;
 export async function openSource(source: Source, shapes: Shapes = {}, run?: string, wanted: WantedFold = ANY_FOLD): Promise<void> {
   const mine = ++newest;
   modelState.value = { kind: "loading", what: nameOf(source) };
+  prepareLayout();
   try {
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
