@@ -5,8 +5,10 @@ import { cancelFrame, requestFrame } from "./raf";
 
 export type LongWork<T> = Generator<undefined, T, undefined>;
 
-/** How long work may go on in one frame: what is drawn, and what the browser does itself, have their time beside it. */
+/** How long all such work together may go on in one frame: what is drawn, and what the browser does itself, have their time beside it. */
 const SHARE_MS = 12;
+/** What was done longer ago belongs to another frame, whether one was waited for or not. */
+const FRAME_MS = 16;
 /** A page that nobody sees draws no frames. */
 const LATEST_MS = 250;
 
@@ -25,14 +27,22 @@ export function nextFrame(): Promise<void> {
   }).finally(end);
 }
 
+let usedMs = 0;
+let endedAt = -Infinity;
+
 /** Do the work over as many frames as it needs. */
 export async function overFrames<T>(work: LongWork<T>, pause: () => Promise<void> = nextFrame): Promise<T> {
   let since = performance.now();
+  if (since - endedAt > FRAME_MS) usedMs = 0;
   for (;;) {
     const step = work.next();
+    endedAt = performance.now();
+    usedMs += endedAt - since;
     if (step.done) return step.value;
-    if (performance.now() - since < SHARE_MS) continue;
-    await pause();
+    if (usedMs >= SHARE_MS) {
+      await pause();
+      usedMs = 0;
+    }
     since = performance.now();
   }
 }

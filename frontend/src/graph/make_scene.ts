@@ -31,7 +31,6 @@ export async function makeScene(model: string, json: GraphJson, built: BuiltGrap
   const graph = await overFrames(folding(built, json.nodes, tree, open), pause);
   const sizes = await overFrames(measuring(graph, textWidth), pause);
   const layout = await findLayout(model, layoutRequest(graph, sizes));
-  await pause();
   const scene = await overFrames(placing(graph, sizes, layout), pause);
   const frames = await overFrames(framing(scene), pause);
   await overFrames(hulling(scene, plan), pause);

@@ -9,7 +9,7 @@ import type { GroupFrame } from "../graph/handles";
 import { makeScene } from "../graph/make_scene";
 import { prepareLayout, Superseded } from "../graph/layout";
 import type { Scene } from "../graph/scene";
-import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
+import type { ApiError, FoldedNodeJson, GraphJson, ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../protocol";
 import { recordedRun, refreshModels } from "./catalogue";
 import { adoptRun } from "./decisions";
 import { nextFrame, overFrames } from "../long_work";
@@ -52,15 +52,17 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
   modelState.value = { kind: "loading", what: nameOf(source) };
   prepareLayout();
   try {
+    const early = source.kind === "id" ? contents(source.id) : undefined;
+    early?.catch(() => undefined);  // What is wrong with the model, its facts say.
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
-    const [graph, groups, shown] = await Promise.all([api.graph(info.id), api.groups(info.id), runOrNothing(recorded, info.id)]);
-    const pause = async (): Promise<void> => {
-      await nextFrame();
+    const [[graph, groups], shown] = await Promise.all([early ?? contents(info.id), runOrNothing(recorded, info.id)]);
+    // An older model must not lay out: that would end the layout of the newer one.
+    const isCurrent = (): void => {
       if (mine !== newest) throw new Superseded();
     };
-    const built = await overFrames(building(graph.graph, graph.formal), pause);
-    await pause();  // An older model must not lay out: that would end the layout of the newer one.
+    const built = await overFrames(building(graph.graph, graph.formal), () => nextFrame().then(isCurrent));
+    isCurrent();
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
     const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan);
@@ -104,6 +106,10 @@ function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
     case "again":
       return api.openModel({ again: source.id });
   }
+}
+
+function contents(id: string): Promise<[ModelGraph, ModelGroups]> {
+  return Promise.all([api.graph(id), api.groups(id)]);
 }
 
 /** The run, where it is one of this model and can be had: a model without its run is better than none. */
