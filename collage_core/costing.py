@@ -278,7 +278,8 @@ class Costing:
             late = Cost.unknown("the time limit was over before it was measured")
             missing = [candidate for candidate in placed if candidate not in costs]
             costs.update(dict.fromkeys(missing, late))
-            self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
+            if missing:
+                self.emit(Note(f"the time limit was over: {len(missing)} of {len(placed)} candidates have no known cost"))
         return [CostedCandidate(candidate, costs[candidate]) for candidate in candidates]
 
     def _pass_on(self, event: Event) -> None:

@@ -116,7 +116,7 @@ class LazyCosts:
         return [self._renewed(item) for item in costed]
 
     def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
-        """Costs that were measured again."""
+        """Costs that were measured, or measured again; what is none of the candidates is left out."""
         self._learn({candidate: cost for candidate, cost in costs.items() if candidate in self._sort})
 
     @property
@@ -163,8 +163,8 @@ class LazyCosts:
         one_of_each = {self._sort[candidate]: candidate for candidate in reversed(wanted)}
         batch = [candidate for candidate in wanted if one_of_each[self._sort[candidate]] is candidate][:most]
         answered = self._ask(batch)
-        self._learn(answered)
-        self._rough -= {self._sort[candidate] for candidate in answered}
+        self.learn(answered)
+        self._rough -= {self._sort[candidate] for candidate in batch if candidate in answered}
         if any(candidate not in answered for candidate in batch):
             raise Cancelled
 

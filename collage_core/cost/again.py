@@ -5,6 +5,7 @@ What enters are trials, and what the database has of them; what leaves are recor
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
@@ -66,9 +67,8 @@ class Again(Generic[C]):
         while waiting:
             began = time.monotonic()
             left = dict(waiting)
-            for key, record in self._one_round(waiting, records, deadline):
-                records[key] = with_sitting(records[key], record)
-                self._database.put(key, records[key])
+            for key, record in self.one_round(waiting, records, deadline):
+                records[key] = record
                 if not self._is_sure(records[key]) and time.monotonic() < deadline:
                     del left[key]
             for key in left:
@@ -80,10 +80,10 @@ class Again(Generic[C]):
     def _is_sure(self, record: Record) -> bool:
         return is_sure(record, self._percentile, self._whole_s)
 
-    def _one_round(
-        self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float
+    def one_round(
+        self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float = math.inf
     ) -> Iterator[tuple[CostKey, Record]]:
-        """One sitting for each; none where it cannot be tried here and now, or the time is over."""
+        """One sitting for each, and the record with it; none where it cannot be tried here and now, or the time is over."""
         keys: dict[int, CostKey] = {}
 
         def tasks() -> Iterable[TrialTask]:
@@ -100,7 +100,9 @@ class Again(Generic[C]):
         for task, record in self._place.run_all(tasks()):
             key = keys.pop(id(task))
             if record.is_lasting:
-                yield key, record
+                with_it = with_sitting(records[key], record)
+                self._database.put(key, with_it)
+                yield key, with_it
 
     def _wait_until(self, moment: float) -> None:
         while (left_s := moment - time.monotonic()) > 0:

@@ -31,6 +31,7 @@ from .database import CostDatabase
 from .estimator import Known
 from .place import Here, Place, swept_bytes
 from .records import CostKey, Record, machine_id
+from .sittings import slowed_down
 from .steadiness import Speed
 from .transition import TransitionModel
 from .transition_trial import TransitionMeter
@@ -139,6 +140,7 @@ class MeasureEstimator:
         self._targets: dict[str, None] = {}
         self._singles: dict[str, tuple[str, float]] = {}
         self._refused: dict[tuple[str, str], str] = {}
+        self._tried: dict[CostKey, tuple[_Computation, Record]] = {}
 
     def _here(self, limits: TrialLimits) -> Place:
         known = Speed(echo_s=self.nearest_s())
@@ -147,6 +149,8 @@ class MeasureEstimator:
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `CostEstimator.estimate`; the candidates of one computation come one after another.
+
+        Candidates of an earlier call come once more where the machine turns out to have been slowed down during their trial.
 
         Raises:
             Cancelled: `should_stop` said so; what was measured is kept.
@@ -165,6 +169,7 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=True)
         self._prepare(trials, computations)
         yield from self._all_tried(trials, records, done, len(computations))
+        yield from self._slowed_again()
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
@@ -181,13 +186,7 @@ class MeasureEstimator:
         records = self._database.get(computations)
         measured = {key: one for key, one in computations.items() if key in records}
         self._prepare(list(measured.values()), list(computations.values()))
-
-        def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:
-            self._on_trial(computation.candidates[0], len(measured), len(measured), sitting)
-            return self._task(computation, None)
-
-        again = Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
-        for key, record in again.rounds(measured, records):
+        for key, record in self._again(len(measured), left_s).rounds(measured, records):
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
 
@@ -295,8 +294,31 @@ class MeasureEstimator:
             if record.is_lasting:
                 self._database.put(computation.key, record)
                 self._tell_notes()
+            self._tried[computation.key] = computation, record
             yield from self._known(computation, record, from_cache=False)
         yield from self._settled(settled)
+
+    def _slowed_again(self) -> Iterator[Known]:
+        """Once more what was tried while the machine was slower than trials since have shown that it can be: such a trial counts no more.
+
+        The first trials of a run on a new machine know of no other speed than their own. While it is slow still, they wait.
+        """
+        slowed = slowed_down({key: record for key, (_, record) in self._tried.items()})
+        if not slowed or next(reversed(self._tried)) in slowed:
+            return
+        computations = {key: self._tried.pop(key)[0] for key in slowed}
+        for key, record in self._again(len(slowed)).one_round(computations, slowed):
+            self._tell_notes()
+            yield from self._known(computations[key], record, from_cache=False)
+
+    def _again(self, count: int, left_s: float = math.inf) -> Again[_Computation]:
+        """Further sittings for so many computations."""
+
+        def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:
+            self._on_trial(computation.candidates[0], count, count, sitting)
+            return self._task(computation, None)
+
+        return Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:

@@ -8,18 +8,21 @@ off. What enters are records; what leaves are figures and records.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .steadiness import APART
+from .steadiness import APART, SLOWER, Speed
 from .timing import NORMAL_95, confidence_interval
 
 if TYPE_CHECKING:
     from .records import Record
+
+K = TypeVar("K")
 
 FEWEST = 7
 """With so many sittings, the interval follows from them alone."""
@@ -78,6 +81,28 @@ def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
         return True
     enough_s = max(median(values), (whole_s or 0.0) * OF_THE_WHOLE)
     return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile) <= SURE * enough_s
+
+
+def slowed_down(records: Mapping[K, Record]) -> dict[K, Record]:
+    """Those whose trial was disturbed, as others of the same machine show: its core was slower than it can be, or two lay apart.
+
+    They are marked as such. What was ended since it was sure to lose is left out.
+    """
+    fastest: dict[str, Speed] = defaultdict(Speed)
+    for record in records.values():
+        fastest[record.worker] = fastest[record.worker].best(_speed(record))
+    made = {}
+    for key, record in records.items():
+        own, best = _speed(record), fastest[record.worker]
+        slower = max(own.reference_s / best.reference_s - 1 if record.reference_s else 0.0, 0.0)
+        is_apart = record.echo_s is not None and own.echo_s > (1 + APART) * best.echo_s
+        if (slower > SLOWER or is_apart) and not record.stopped_early:
+            made[key] = replace(record, unsteady=max(record.unsteady, slower if slower > SLOWER else 0.0))
+    return made
+
+
+def _speed(record: Record) -> Speed:
+    return Speed(record.reference_s or math.inf, record.echo_s or math.inf)
 
 
 def with_sitting(older: Record, newer: Record) -> Record:

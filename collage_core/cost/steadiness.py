@@ -30,8 +30,8 @@ Waits = Callable[[], list[int]]
 
 SLOWER = 0.15
 """By what share a sample may be slowed down before it counts as disturbed."""
-APART = 0.5
-"""By what share an echo may be slower. It is either as fast as ever or takes more than twice as long; what is between is noise."""
+APART = 0.25
+"""By what share an echo may be slower. As long as the cores stay where they are, it differs by less (docs/measuring.md)."""
 REMEMBERED_S = 60.0
 _FASTEST = 5
 _TRIES = 3

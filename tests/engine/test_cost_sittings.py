@@ -26,6 +26,7 @@ from collage_core.cost.sittings import (
     is_sure,
     sitting_count,
     sitting_values,
+    slowed_down,
     with_sitting,
 )
 from collage_core.cost.soundness import flaw
@@ -140,6 +141,23 @@ def test_what_was_slowed_down_all_the_time_may_be_too_high_by_as_much() -> None:
     cost = Record(samples=(3.0,) * 200, unsteady=0.5).cost(50.0, "measured")
     assert cost.seconds == 3.0
     assert cost.interval_s == pytest.approx(1.0)
+
+
+def test_a_trial_is_slowed_down_where_others_of_its_machine_show_it() -> None:
+    known = {
+        "calm": Record(samples=(1.0,), reference_s=25e-6, echo_s=260e-9),
+        "slow": Record(samples=(2.0,), reference_s=30e-6, echo_s=260e-9),
+        "apart": Record(samples=(2.0,), reference_s=25e-6, echo_s=390e-9),
+        "as good": Record(samples=(1.0,), reference_s=28e-6, echo_s=320e-9),
+        "lost": Record(samples=(9.0,), reference_s=30e-6, stopped_early=True),
+        "elsewhere": Record(samples=(1.0,), reference_s=60e-6, worker="another"),
+        "failed": Record(stage="build", reason="no"),
+    }
+    found = slowed_down(known)
+    assert list(found) == ["slow", "apart"]
+    assert found["slow"] == replace(known["slow"], unsteady=pytest.approx(0.2))
+    assert all(with_sitting(record, known["calm"]).samples == (1.0,) for record in found.values())
+    assert slowed_down({"slow": known["slow"]}) == {}, "nobody knows better"
 
 
 def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
