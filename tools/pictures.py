@@ -7,6 +7,7 @@ named in `SCREENS`. Needs Chromium and the built page; measures nothing.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from tests.browser.explorer import Watched, launch, running  # noqa: E402
 
 FOLDER = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 1440, 900
+PINNED = re.compile("^Pin exactly .* to tvm$")
 
 
 def graph(watched: Watched) -> None:
@@ -43,9 +45,9 @@ def cost(watched: Watched) -> None:
 
 
 def what_if(watched: Watched) -> None:
-    """A node vetoed from its target: what that costs, before it is kept."""
+    """The first nodes pinned to another target: what that costs, before it is kept."""
     why(watched)
-    watched.press("v")
+    watched.page.get_by_role("button", name=PINNED).last.click()
     watched.page.get_by_role("tab", name="Pins").click()
 
 
