@@ -166,6 +166,7 @@ const LARGE = 1 << 20;
 async function answer<T>(path: string, init: RequestInit): Promise<T> {
   const body = await text(path, init);
   if (body === "") return undefined as T;
+  if (body.length >= LARGE) await nextFrame();
   const read = JSON.parse(body) as T;
   if (body.length >= LARGE) await nextFrame();
   return read;
@@ -173,12 +174,24 @@ async function answer<T>(path: string, init: RequestInit): Promise<T> {
 
 async function text(path: string, init: RequestInit): Promise<string> {
   const response = await reach(path, init);
-  // `text()` of a large answer takes twice as long, in one piece.
-  const bytes = await response.arrayBuffer();
-  if (bytes.byteLength >= LARGE) await nextFrame();
-  const body = new TextDecoder().decode(bytes);
+  const body = response.body ? await decoded(response.body) : "";
   if (response.ok) return body;
   throw failure(response.status, body);
+}
+
+/** The text, a large one over several frames: `text()` takes its time in one piece. */
+async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
+  const [reader, decoder] = [body.getReader(), new TextDecoder()];
+  let [text, inFrame] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    text += decoder.decode(value, { stream: !done });
+    if (done) return text;
+    inFrame += value.byteLength;
+    if (inFrame < LARGE) continue;
+    await nextFrame();
+    inFrame = 0;
+  }
 }
 
 function failure(status: number, text: string): ApiFailure {
