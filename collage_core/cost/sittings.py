@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .steadiness import APART, SLOWER, Speed
+from .steadiness import APART, SLOWER, Sample, own_speed, slowdown
 from .timing import NORMAL_95, confidence_interval
 
 if TYPE_CHECKING:
@@ -88,21 +88,18 @@ def slowed_down(records: Mapping[K, Record]) -> dict[K, Record]:
 
     They are marked as such. What was ended since it was sure to lose is left out.
     """
-    fastest: dict[str, Speed] = defaultdict(Speed)
-    for record in records.values():
-        fastest[record.worker] = fastest[record.worker].best(_speed(record))
-    made = {}
+    by_worker: dict[str, dict[K, Sample]] = defaultdict(dict)
     for key, record in records.items():
-        own, best = _speed(record), fastest[record.worker]
-        slower = max(own.reference_s / best.reference_s - 1 if record.reference_s else 0.0, 0.0)
-        is_apart = record.echo_s is not None and own.echo_s > (1 + APART) * best.echo_s
-        if (slower > SLOWER or is_apart) and not record.stopped_early:
-            made[key] = replace(record, unsteady=max(record.unsteady, slower if slower > SLOWER else 0.0))
+        if record.samples and record.reference_s:
+            by_worker[record.worker][key] = Sample(median(record.samples), record.reference_s, echo_s=record.echo_s or 0.0)
+    made = {}
+    for trials in by_worker.values():
+        own = own_speed(list(trials.values()))
+        for key, trial in trials.items():
+            share = slowdown(trial, own) - 1
+            if share > SLOWER and not records[key].stopped_early:
+                made[key] = replace(records[key], unsteady=share)
     return made
-
-
-def _speed(record: Record) -> Speed:
-    return Speed(record.reference_s or math.inf, record.echo_s or math.inf)
 
 
 def with_sitting(older: Record, newer: Record) -> Record:

@@ -78,7 +78,7 @@ def undisturbed(samples: Sequence[Sample], known: Speed = UNKNOWN) -> list[Sampl
         known: The speed of the undisturbed machine before, where that is known.
     """
     own = own_speed(samples).best(known)
-    return [sample for sample in samples if _slowdown(sample, own) <= 1 + SLOWER]
+    return [sample for sample in samples if slowdown(sample, own) <= 1 + SLOWER]
 
 
 def kept(samples: Sequence[Sample], fewest: int, known: Speed = UNKNOWN) -> tuple[list[Sample], float]:
@@ -87,13 +87,13 @@ def kept(samples: Sequence[Sample], fewest: int, known: Speed = UNKNOWN) -> tupl
     if len(calm) == len(samples) or len(calm) >= fewest:
         return calm, 0.0
     own = own_speed(samples).best(known)
-    return list(samples), median(_slowdown(sample, own) for sample in samples) - 1
+    return list(samples), median(slowdown(sample, own) for sample in samples) - 1
 
 
 def least_disturbed(samples: Sequence[Sample], count: int) -> list[Sample]:
     """So many of them; in their order."""
     own = own_speed(samples)
-    places = sorted(range(len(samples)), key=lambda place: _slowdown(samples[place], own))[:count]
+    places = sorted(range(len(samples)), key=lambda place: slowdown(samples[place], own))[:count]
     return [samples[place] for place in sorted(places)]
 
 
@@ -132,7 +132,7 @@ class OwnSpeed:
         self._seen.append((self._clock(), own))
 
 
-def _slowdown(sample: Sample, own: Speed) -> float:
+def slowdown(sample: Sample, own: Speed) -> float:
     """How many times as long as on the undisturbed machine the sample took, by the worst of the three signs."""
     apart = sample.echo_s / own.echo_s
     reference = sample.reference_s / own.reference_s if own.reference_s else 1.0
