@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__
+
 if TYPE_CHECKING:
     from .api import partition
     from .options import Options
-    from .record import RunRecord
-
-__version__ = "0.1.0"
+    from .pipeline.record import RunRecord
 
 __all__ = ["Options", "RunRecord", "__version__", "partition"]
 
-_PLACES = {"Options": "options", "RunRecord": "record", "partition": "api"}
+_OWNERS = {"Options": "options", "RunRecord": "pipeline.record", "partition": "api"}
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _PLACES:
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    if name in _OWNERS:
+        return getattr(import_module(f"{__name__}.{_OWNERS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

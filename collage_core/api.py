@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .cost.function import KIND, CostFunction, function_name
+from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
 from .events import Emit, ignore
 from .options import Options
-from .pipeline import partition as run
-from .record import RunRecord
+from .pipeline.record import RunRecord
+from .pipeline.run import partition as run
 
 
 def partition(

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import CollageError
-from .rules import RuleOptions
-from .search import DEFAULT, SEARCHERS, parse_objective
+from .rules.base import RuleOptions
+from .search.objectives import parse_objective
+from .search.solve import DEFAULT, SEARCHERS
 
 FUSION_STYLES = ("none", "tvm", "arbitrary")
 MOST_THREADS = 1024

@@ -12,9 +12,16 @@ from flask import Flask
 from flask_socketio import SocketIO
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from . import described, errors, layouts, models, netron, page, pictures, runs, samples, security, sockets, storage, toolchains, traces
 from .config import ServerConfig
+from .http import errors, netron, page, security, storage
+from .models import layouts, pictures, samples
+from .models import routes as models
+from .runs import routes as runs
+from .runs import trace_routes
 from .services import attach, make
+from .streaming import sockets
+from .toolchains import described_routes
+from .toolchains import routes as toolchains
 
 API = "/api/v1"
 SOCKET_MESSAGE_BYTES = 64 << 10
@@ -34,7 +41,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, pictures, layouts, runs, traces, toolchains, described, samples, storage):
+    for module in (models, pictures, layouts, runs, trace_routes, toolchains, described_routes, samples, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)

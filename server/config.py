@@ -24,7 +24,7 @@ class ServerConfig:
         load_memory_bytes: Most memory that reading a model may take; None for no bound.
         waiting_runs: Most runs that may wait for the one that measures.
         pipeline: Dotted name of the module that does the work, imported in the run's own process. It has what
-            `server.job` calls of `collage_core.pipeline`.
+            `server.job` calls of `server.worker.engine`.
         model: Id of the model that the page opens when its address names nothing.
     """
 
@@ -38,7 +38,7 @@ class ServerConfig:
     load_timeout_s: float = 300.0
     load_memory_bytes: int | None = None
     waiting_runs: int = 20
-    pipeline: str = "collage_core.pipeline"
+    pipeline: str = "collage_server.worker.engine"
     model: str | None = None
 
     @property

@@ -18,12 +18,12 @@ from typing import Any
 
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
-from collage_core import samples
 from collage_core.errors import CollageError
+from collage_core.model.samples import registry as samples
 
 from .app import create_app
 from .config import DEFAULT_PORT, ServerConfig
-from .model_store import ModelStore
+from .models.store import ModelStore
 
 PORTS_TRIED = 100
 BACKLOG = 128

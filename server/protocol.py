@@ -21,19 +21,11 @@ the final plan with its costs and transitions. ``POST /api/v1/runs`` with a `Run
 search, so its answer is mostly that snapshot already.
 """
 
-# ruff: noqa: F403
 from __future__ import annotations
 
 from collage_core import events
 
 from .messages import candidates, installation, kept, live, models, requests, runs
-from .messages.candidates import *
-from .messages.installation import *
-from .messages.kept import *
-from .messages.live import *
-from .messages.models import *
-from .messages.requests import *
-from .messages.runs import *
 
 EVENTS = (
     events.PhaseStarted,
@@ -49,9 +41,6 @@ EVENTS = (
     events.Note,
 )
 """The pipeline's events, as they travel: each is its fields and ``type``, the name of its class."""
-
-THINNABLE = (events.CandidateBuilding, events.PlanConsidered, events.SearchProgress)
-"""Events that may be dropped when there are many; all others are decisions and always arrive."""
 
 PARTS = (live, installation, models, requests, runs, candidates, kept)
 """The files of `messages`, in the order in which the page's types stand."""

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from flask import Flask, current_app
 
 from .config import ServerConfig
-from .jobs import JobPool
-from .model_store import ModelStore
-from .recorded import Recorded
-from .run_control import RunControl
-from .run_line import RunLine
-from .run_orders import RunOrders
-from .run_questions import RunQuestions
-from .run_service import RunService
-from .trace_service import TraceService
-from .what_if_service import WhatIfService
+from .models.store import ModelStore
+from .runs.control import RunControl
+from .runs.job_pool import JobPool
+from .runs.recorded import Recorded
+from .runs.run_factory import RunOrders
+from .runs.run_queries import RunQuestions
+from .runs.run_queue import RunLine
+from .runs.service import RunService
+from .runs.traces import TraceService
+from .runs.what_if import WhatIfService
 
 _KEY = "collage"
 

@@ -17,10 +17,11 @@ from collage_core.cost.cost import Cost
 from collage_core.events import PHASES
 
 from . import protocol
+from .messages import live, models, requests
 
 COMMAND = "make protocol"
 
-REQUESTS = (protocol.Subscribe, protocol.OpenModel, protocol.RunOptions, protocol.CheckOptions, protocol.RunRequest, protocol.WhatIfRequest)
+REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.CheckOptions, requests.RunRequest, requests.WhatIfRequest)
 """What the page sends: a field with a default may be left out."""
 
 REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}
@@ -31,12 +32,12 @@ _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool:
 
 def generate() -> str:
     """The whole of ``protocol.ts``."""
-    events = (*protocol.EVENTS, protocol.RunStateChanged)
-    resources = [kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not protocol.RunStateChanged]
+    events = (*protocol.EVENTS, live.RunStateChanged)
+    resources = [kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not live.RunStateChanged]
     parts = [
         f"// Generated from server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
-        f"/** What becomes of a run. */\nexport type RunState = {_choices(protocol.RunState)};",
+        f"/** What becomes of a run. */\nexport type RunState = {_choices(live.RunState)};",
         *(_interface(kind) for kind in (Cost, *resources)),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
@@ -62,7 +63,7 @@ def _interface(kind: type, tag: bool = False) -> str:
     for field in dataclasses.fields(kind):
         optional = "?" if kind in REQUESTS and _has_default(field) else ""
         text = REFINED.get((kind.__name__, field.name)) or _type(hints[field.name])
-        lines.append(f"  {field.name}{optional}: {'RunEvent' if (kind, field.name) == (protocol.Numbered, 'event') else text};")
+        lines.append(f"  {field.name}{optional}: {'RunEvent' if (kind, field.name) == (live.Numbered, 'event') else text};")
     return "\n".join([*lines, "}"])
 
 
@@ -72,7 +73,7 @@ def _has_default(field: dataclasses.Field[Any]) -> bool:
 
 def _type(hint: Any) -> str:
     """The TypeScript of a Python type."""
-    if hint == protocol.RunState:
+    if hint == live.RunState:
         return "RunState"
     if hint in _SCALARS:
         return _SCALARS[hint]

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from collage_core.model import largest_error, load_model
-from collage_core.samples import resolve
+from collage_core.model.accuracy import largest_error
+from collage_core.model.onnx_model import load_model
+from collage_core.model.samples.registry import resolve
 
 COLLAGE = Path(sys.executable).with_name("collage")
 TARGETS = "tvm,onnxruntime,openvino"

@@ -18,7 +18,7 @@ from typing import Any
 
 import netron
 from bench_trace import CATEGORIES, OWN, Trace, read_trace
-from collage_server.netron import shell
+from collage_server.http.netron import shell
 from playwright.sync_api import Browser, CDPSession, Error, Page, Response
 
 PAINT_LIMIT_MS = 120_000

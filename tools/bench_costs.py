@@ -19,24 +19,27 @@ from pathlib import Path
 from typing import Any
 
 import collage_core
-from collage_core.certainty import together_s
-from collage_core.cost import Cost
-from collage_core.cost.database import CostDatabase
-from collage_core.cost.measure import MeasureEstimator
-from collage_core.cost.records import Record, machine_id
-from collage_core.cost.steadiness import APART
-from collage_core.graph import IndexSet
-from collage_core.isolation import Worker
-from collage_core.lazy import SHARE, LazyCosts
-from collage_core.model import OnnxModel, default_accuracy, load_model
+from collage_core.base.isolation.worker import Worker
+from collage_core.cost.cost import Cost
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import Record, machine_id
+from collage_core.cost.estimators.measure import MeasureEstimator
+from collage_core.cost.measuring.noise_filter import APART
+from collage_core.graph.computation import Computations
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.accuracy import default_accuracy
+from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.samples.registry import resolve
 from collage_core.options import Options, usable_cores
-from collage_core.pipeline import partition
-from collage_core.record import CostedCandidate, RunRecord, places_of, search_candidates
-from collage_core.rules import HOST_TARGET, CandidatePartition, make_candidate
-from collage_core.samples import resolve
-from collage_core.search import solve
+from collage_core.pipeline.certainty import together_s
+from collage_core.pipeline.lazy import SHARE, LazyCosts
+from collage_core.pipeline.record import CostedCandidate, RunRecord, places_of, search_candidates
+from collage_core.pipeline.run import partition
+from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.spec import HOST_TARGET
+from collage_core.search.solve import solve
 
-RECORDED = Path(collage_core.__file__).parent / "samples" / "recorded"
+RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 TARGETS = ("onnxruntime", "openvino", "tvm")
 MODELS = ("mini_mnist", "mnist", "lstm", "quantised", "bert", "gpt2", "resnet50", "inception", "squeezenet")
 """Small ones first: some parts are measured on the first ones, or on the first and the last."""
@@ -344,7 +347,8 @@ def workers(models: Sequence[str]) -> Iterator[str]:
             count = len(list(estimator.estimate(model.graph, parts)))
             wall_s = time.perf_counter() - began
             spent_s = sum(
-                record.seconds_spent for _, record in database.of_computations(model.graph.computations.key(p.inside) for p in parts)
+                record.seconds_spent
+                for _, record in database.of_computations(model.graph.derive(Computations).key(p.inside) for p in parts)
             )
             estimator.close()
         rows.append([name, count, f"{wall_s:.1f}", f"{spent_s:.1f}", f"{(wall_s - spent_s) / count * 1e3:.0f}"])

@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.server.live import serve  # noqa: E402
+from tests.helpers.live import serve  # noqa: E402
 
 PIPELINE = "bench_pipeline"
 TARGETS = ("onnxruntime", "openvino")

@@ -21,13 +21,16 @@ from typing import Any
 
 import bench_models
 
-from collage_core import pipeline
 from collage_core.errors import InfeasibleError
 from collage_core.events import ignore
-from collage_core.model import load_model
+from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
-from collage_core.planning import Planned, merge_rounds, search_first
-from collage_core.search import FEMTOSECONDS, SEARCHERS, SearchProblem, SearchResult, SearchRun, after, parse_constraints, solve
+from collage_core.pipeline.planning import Planned, merge_rounds, search_first
+from collage_core.pipeline.run import Run
+from collage_core.search.constraints.constraints import parse_constraints
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
+from collage_core.search.searcher import SearchResult, SearchRun, after
+from collage_core.search.solve import SEARCHERS, solve
 
 REPEATS = 3
 ENOUGH_S = 20.0
@@ -89,7 +92,7 @@ class Once:
     """
 
     def __init__(self, path: Path, options: Options):
-        self.run = pipeline.Run(path, options, ignore)
+        self.run = Run(path, options, ignore)
         phases = self.run.phases.seconds
         self.seconds = {"find": (phases["specs"] or 0.0) + (phases["candidates"] or 0.0)}
         began = time.perf_counter()

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto
 
-from collage_core.samples import SAMPLES
-from collage_core.samples.builder import Net
+from collage_core.model.samples.builder import Net
+from collage_core.model.samples.registry import SAMPLES
 
 
 def _conv(net: Net, x: str, name: str, channels: tuple[int, int], size: int = 1, *, stride: int = 1, bias: bool = True) -> str:

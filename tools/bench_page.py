@@ -90,8 +90,8 @@ def write_model(name: str, folder: Path) -> Path:
     """The model's file in its folded form, so that both pages get the same nodes."""
     import bench_models
 
-    from collage_core.graph import IndexSet
-    from collage_core.model import load_model
+    from collage_core.graph.index_set import IndexSet
+    from collage_core.model.onnx_model import load_model
 
     raw, path = folder / f"{name}.raw.onnx", folder / f"{name}.onnx"
     raw.write_bytes(_build(name, bench_models.LAYER_NODES, bench_models.build).SerializeToString())
@@ -209,7 +209,7 @@ def dearest_unfolded(results: Results) -> tuple[str, float]:
 
 def largest_sample() -> str:
     """The sample whose recorded run has the most candidates."""
-    files = (ROOT / "collage_core" / "samples" / "recorded").glob("*.json.gz")
+    files = (ROOT / "collage_core" / "model" / "samples" / "recorded").glob("*.json.gz")
     sizes = {file.name.partition(".")[0]: len(json.loads(gzip.decompress(file.read_bytes()))["candidates"]) for file in files}
     return max(sizes, key=lambda name: sizes[name])
 

@@ -1,6 +1,6 @@
 """A pipeline whose costs follow a rule of thumb and which builds nothing: plans of any model, at once, for `bench_large`.
 
-It has what `server.job` calls of `collage_core.pipeline`, and is imported in the run's own process.
+It has what `server.job` calls of `collage_core.pipeline.run`, and is imported in the run's own process.
 """
 
 from __future__ import annotations
@@ -9,9 +9,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from collage_core import pipeline
 from collage_core.events import Emit
-from collage_core.pipeline import Options, RunRecord, effects, search_again, trace, what_if, with_described
+from collage_core.options import Options
+from collage_core.pipeline import run as pipeline
+from collage_core.pipeline.record import RunRecord
+from collage_core.trace.trace import trace
+from collage_core.what_if.described import with_described
+from collage_core.what_if.search_again import search_again
+from collage_core.what_if.what_if import effects, what_if
 
 __all__ = ["Options", "RunRecord", "effects", "partition", "search_again", "trace", "what_if", "with_described"]
 

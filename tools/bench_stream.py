@@ -18,13 +18,13 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from playwright.sync_api import Page, Route
 
-from collage_core.samples import resolve
+from collage_core.model.samples.registry import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
 for place in (ROOT, ROOT / "tests" / "plugins"):
     sys.path.insert(0, str(place))
 
-from tests.server.live import serve  # noqa: E402
+from tests.helpers.live import serve  # noqa: E402
 
 PIPELINE = "fake_pipeline"
 FLOOD = "flood"

@@ -1,6 +1,6 @@
 """`make record`: measures the samples on this machine and keeps the runs that come with them, labelled as recorded.
 
-Writes ``collage_core/samples/recorded/<sample>.json.gz``. Every candidate is measured, also those that cannot matter: the
+Writes ``collage_core/model/samples/recorded/<sample>.json.gz``. Every candidate is measured, also those that cannot matter: the
 tests of lazy measuring replay them. Run it on an idle machine; the page shows which one it was.
 """
 
@@ -10,13 +10,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from collage_core.cli.terminal import Progress
+from collage_core.model.samples.registry import SAMPLES
 from collage_core.options import Options
-from collage_core.pipeline import partition
-from collage_core.record import write_record
-from collage_core.samples import SAMPLES
-from collage_core.terminal import Progress
+from collage_core.pipeline.record import write_record
+from collage_core.pipeline.run import partition
 
-FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "samples" / "recorded"
+FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "model" / "samples" / "recorded"
 
 
 def main() -> int:

@@ -1,8 +1,6 @@
-"""What candidates and hand-overs cost: measured here, replayed, or made up by rule (design, room ``cost``)."""
+"""What candidates and transitions cost: what a cost means, where costs come from, how they are measured and kept.
 
-from .cost import Cost
-from .estimator import CostEstimator, Known, LazyEstimator
-from .making import Measuring, make_estimator
-from .transition import Transition, TransitionModel
-
-__all__ = ["Cost", "CostEstimator", "Known", "LazyEstimator", "Measuring", "Transition", "TransitionModel", "make_estimator"]
+What enters are candidates of `rules` and the model that they are cut from; what leaves are `Cost`s and a `TransitionModel`.
+`estimators` say what a candidate costs, `measuring` times a trial, `database` keeps what was measured, and `fleet` measures on
+other machines. Nothing here chooses a plan, and no cost is made up without saying so.
+"""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ..graph import DataflowGraph, IndexSet
-from ..graph.dataflow_graph import HOST
-from ..rules import HOST_TARGET
+from ..graph.dataflow_graph import HOST, DataflowGraph
+from ..graph.index_set import IndexSet
+from ..rules.spec import HOST_TARGET
 from .transition import TransitionModel
 
 Cheapest = Mapping[int, tuple[str, float]]

@@ -9,8 +9,8 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from ..graph import DataflowGraph
-from ..rules import CandidatePartition
+from ..graph.dataflow_graph import DataflowGraph
+from ..rules.candidate import CandidatePartition
 from .cost import Cost
 from .transition import TransitionModel
 

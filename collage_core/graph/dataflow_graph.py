@@ -6,19 +6,18 @@ JSON. Nothing here knows ONNX, TVM or the server.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from .index_set import bits_of
 from .op_pattern_kind import OpPatternKind
 
-if TYPE_CHECKING:
-    from .computation import Computations
+T = TypeVar("T")
 
 HOST = -1
 """Stands for the host where a producer or a consumer is asked for (design, "Cost of a plan")."""
@@ -217,12 +216,15 @@ class DataflowGraph:
                 made[index] = True
         return tuple(made)
 
-    @cached_property
-    def computations(self) -> Computations:
-        """The identities of its sub-graphs as computations, numbered as they are asked for."""
-        from .computation import Computations
+    def derive(self, make: Callable[[DataflowGraph], T]) -> T:
+        """``make(self)``, made at the first call and kept with the graph."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(T, self._derived[make])
 
-        return Computations(self)
+    @cached_property
+    def _derived(self) -> dict[Callable[[DataflowGraph], Any], Any]:
+        return {}
 
     @cached_property
     def predecessors(self) -> tuple[int, ...]:

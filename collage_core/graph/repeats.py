@@ -15,6 +15,7 @@ from itertools import groupby
 
 import numpy as np
 
+from .computation import Computations
 from .dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
 from .groups import NodeGroup, live_tensors, scopes_of
 from .index_set import IndexSet
@@ -89,7 +90,7 @@ class _Finder:
 
     def search(self, graph: DataflowGraph, free: Sequence[_Stretch], *, is_alike: bool) -> list[NodeGroup]:
         """The repeats in the `free` stretches: of those that overlap the long ones of many blocks first."""
-        numbers = np.array([graph.computations.of(IndexSet([node.index])) for node in graph.nodes], dtype=np.int64)
+        numbers = np.array([graph.derive(Computations).of(IndexSet([node.index])) for node in graph.nodes], dtype=np.int64)
         regular = sorted(_regular(numbers, self._least_block), key=_worth)
         found: list[NodeGroup] = []
         for period, stretch in regular:
@@ -104,7 +105,7 @@ class _Finder:
         start = self._start(period, stretch)
         starts = range(start, stretch.after - period + 1, period)
         block = (1 << period) - 1
-        runs = [list(run) for _, run in groupby(starts, key=lambda first: graph.computations.of(IndexSet.window(first, block)))]
+        runs = [list(run) for _, run in groupby(starts, key=lambda first: graph.derive(Computations).of(IndexSet.window(first, block)))]
         long = [run for run in runs if len(run) > 1 and len(run) * period >= LEAST_RUN]
         return [NodeGroup(run[0], period * len(run), self._name(run, period), len(run), is_alike) for run in long]
 

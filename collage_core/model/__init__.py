@@ -1,36 +1,6 @@
-"""Networks in their own form: `load_model` gives an `OnnxModel` from a file (design, room ``model``).
+"""Networks in their own form: a file becomes an `OnnxModel`, which gives a `DataflowGraph`.
 
-Reading models needs onnx and onnxruntime, which take a moment to import: they are imported when first asked for, so that a
-worker of another toolchain does without.
+What enters is a model file of a user, broken or hostile as it may be; what leaves are the graph, sub-models cut out of the
+model, inputs, and the reference outputs. A model never knows which toolchain will run it, and nothing of it is run except
+by ONNX Runtime, the reference.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from .accuracy import default_accuracy, largest_error, output_errors, relative_error
-from .base import Arrays, FoldedNode, Model, SubModel
-
-if TYPE_CHECKING:
-    from .onnx_model import OnnxModel, load_model
-
-__all__ = [
-    "Arrays",
-    "FoldedNode",
-    "Model",
-    "OnnxModel",
-    "SubModel",
-    "default_accuracy",
-    "largest_error",
-    "load_model",
-    "output_errors",
-    "relative_error",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("OnnxModel", "load_model"):
-        from . import onnx_model
-
-        return getattr(onnx_model, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..errors import CollageError
-from ..graph import Constant, TensorType
+from ..graph.dataflow_graph import Constant, TensorType
 from .dtypes import dtype_name
 
 _MOST_VALUES = 64

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..graph import DataflowGraph, IndexSet, Tensor
+from ..graph.dataflow_graph import DataflowGraph, Tensor
+from ..graph.index_set import IndexSet
 
 Arrays = Mapping[str, np.ndarray]
 """Tensor name → values."""

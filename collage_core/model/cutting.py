@@ -9,7 +9,9 @@ from __future__ import annotations
 from onnx import ModelProto
 
 from ..errors import CollageError
-from ..graph import DataflowGraph, IndexSet, SubGraph, Tensor
+from ..graph.dataflow_graph import DataflowGraph, Tensor
+from ..graph.index_set import IndexSet
+from ..graph.sub_graph import SubGraph
 from .base import SubModel
 from .inference import value_info
 from .sessions import MOST_BYTES

@@ -10,7 +10,7 @@ import onnx.shape_inference
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker
 
 from ..errors import CollageError
-from ..graph import TensorType
+from ..graph.dataflow_graph import TensorType
 from .dtypes import dtype_name, elem_type
 
 _SMALL_BYTES = 4096

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from .accuracy import is_float, largest_error
 from .base import Arrays
 from .dtypes import numpy_dtype

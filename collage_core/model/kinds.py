@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..graph import OpPatternKind, TensorType
+from ..graph.dataflow_graph import TensorType
+from ..graph.op_pattern_kind import OpPatternKind
 
 _E = OpPatternKind.ELEMWISE
 _B = OpPatternKind.BROADCAST

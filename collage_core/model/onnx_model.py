@@ -17,7 +17,8 @@ import numpy as np
 from onnx import ModelProto, ValueInfoProto, numpy_helper
 
 from ..errors import CollageError
-from ..graph import DataflowGraph, IndexSet, Node, Tensor, TensorType
+from ..graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
+from ..graph.index_set import IndexSet
 from .accuracy import default_accuracy
 from .attributes import attributes_of, constant_of
 from .base import Arrays, FoldedNode, SubModel
@@ -43,7 +44,7 @@ def load_model(
     """Load the ONNX model at `source`.
 
     Args:
-        source: Path of the file; names of samples are resolved by `collage_core.samples.resolve`.
+        source: Path of the file; names of samples are resolved by `collage_core.model.samples.resolve`.
         shapes: Shapes of inputs by name, for those that the file leaves open (``--shape``). A symbolic batch becomes 1.
         fold: Fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
         name: The model's name; the file's unless given.

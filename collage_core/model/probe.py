@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import TensorProto, helper
 
-from ..graph import Tensor, TensorType
+from ..graph.dataflow_graph import Tensor, TensorType
 from .base import SubModel
 
 

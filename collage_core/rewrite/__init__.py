@@ -1,6 +1,5 @@
-"""Phase 4: the pieces of a plan become one Relax module and an artifact on disk (design, room ``rewrite``)."""
+"""Phase 4: a `Plan` and its model become one Relax module, an artifact on disk, and files for other viewers.
 
-from .assemble import assemble
-from .pieces import HOST_TARGET, Piece, run_order
-
-__all__ = ["HOST_TARGET", "Piece", "assemble", "run_order"]
+What enters is a plan and the model that it was made for; what leaves is a folder that `runtime` runs. Nothing here searches or
+measures.
+"""

@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollageError
-from ..graph import Tensor
-from ..runtime.machine import Machine
-from ..runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
-from ..toolchains import Toolchain, ToolchainError, registry
+from ..graph.dataflow_graph import Tensor
+from ..toolchains import registry
+from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.reasons import one_line
 from .pieces import HOST_TARGET, Piece, check_flow, run_order
+from .runtime.machine import Machine
+from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
 
 OURS = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS)
 

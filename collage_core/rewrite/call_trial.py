@@ -16,14 +16,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.probe import relu_model
-from ..runtime.artifact import Artifact
 from ..toolchains import registry
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
 from .assemble import assemble
 from .pieces import Piece
+from .runtime.artifact import Artifact
 
 ELEMENTS = 1024
 LONG = 9

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from ..errors import CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 
 HOST_TARGET = "host"

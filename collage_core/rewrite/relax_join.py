@@ -17,7 +17,7 @@ from onnx import numpy_helper
 from tvm import relax
 
 from ..errors import CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..toolchains.buffers import numpy_dtype
 from .pieces import Piece
 

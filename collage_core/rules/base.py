@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from ..graph import DataflowGraph, IndexSet, SubGraph, SubGraphConfig, Violation
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.sub_graph import SubGraph, SubGraphConfig, Violation
 from .candidate import Rejection, RejectionLog
 from .where import Condition
 

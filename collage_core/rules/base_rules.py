@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import CollageError
-from ..graph import IndexSet, Node, OpPatternKind
+from ..graph.dataflow_graph import Node
+from ..graph.index_set import IndexSet
+from ..graph.op_pattern_kind import OpPatternKind
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
 from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern

@@ -10,7 +10,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..graph import DataflowGraph, IndexSet, SubGraph
+from ..graph.computation import Computations
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.sub_graph import SubGraph
 
 SAMPLE_PER_REASON = 200
 """How many rejected sub-graphs are kept for each (target, rule, stage, check); the rest are counted."""
@@ -78,7 +81,7 @@ class CandidatePartition:
     def computation(self) -> int:
         """The number of the computation that it is, among those of the graph (`Computations.of`)."""
         if self._computation < 0:
-            self._computation = self.graph.computations.of(self.inside)
+            self._computation = self.graph.derive(Computations).of(self.inside)
         return self._computation
 
     def to_json(self) -> dict[str, Any]:

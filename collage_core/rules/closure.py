@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
-from ..graph import CONSTANT, DataflowGraph, IndexSet, OpPatternKind, SubGraph, SubGraphConfig
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.op_pattern_kind import OpPatternKind
+from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig
 from .base import Found
 from .combiners import Combiner, GroupCombiner, Horizontal, PairCombiner, Piece, Pieces
 from .cones import cone

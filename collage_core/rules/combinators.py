@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..graph import IndexSet, SubGraphConfig, Violation
+from ..graph.index_set import IndexSet
+from ..graph.sub_graph import SubGraphConfig, Violation
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection
 

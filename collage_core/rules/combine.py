@@ -14,7 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..graph import CONSTANT, DataflowGraph, IndexSet, OpPatternKind, SubGraph, SubGraphConfig, Violation
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.op_pattern_kind import OpPatternKind
+from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 from .base import Found, PartitionRule, Reject, RuleContext
 from .closure import Closure, Hope, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..errors import CollageError
-from ..graph import CONSTANT, DataflowGraph, IndexSet, OpPatternKind, SubGraph
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.op_pattern_kind import OpPatternKind
+from ..graph.sub_graph import CONSTANT, SubGraph
 from .base import Found
 
 _I = OpPatternKind.INJECTIVE

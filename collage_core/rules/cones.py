@@ -34,7 +34,8 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import islice
 
-from ..graph import DataflowGraph, IndexSet, indices_of
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet, indices_of
 
 _FIRST_SHARE = 4
 """How many sets of each cone are looked at in the first round; then twice as many, and so on."""

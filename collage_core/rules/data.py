@@ -13,7 +13,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ..errors import CollageError
-from ..graph import OpPatternKind
+from ..graph.op_pattern_kind import OpPatternKind
 from .base import PartitionRule
 from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from .combinators import Composite, OnlyValid, Primitive, Union

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ..graph import DataflowGraph, Node, TensorType
+from ..graph.dataflow_graph import DataflowGraph, Node, TensorType
 
 _ONNX = """
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..errors import CollageError
-from ..graph import HOST, DataflowGraph, IndexSet
+from ..graph.dataflow_graph import HOST, DataflowGraph
+from ..graph.index_set import IndexSet
 
 COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"))
 MOST_MATCHES = 1_000

@@ -14,7 +14,8 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
-from ..graph import DataflowGraph, IndexSet
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
 from .base import Found, PartitionRule, RuleContext
 from .candidate import Rejection, RejectionLog
 from .regions import regions

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..graph import DataflowGraph
+from ..graph.computation import Computations
+from ..graph.dataflow_graph import DataflowGraph
 from .base import Found, PartitionRule, RuleContext, find_or_say
 from .base_rules import Host
 from .candidate import CandidatePartition, RejectionLog
@@ -43,7 +44,7 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
     rejected = RejectionLog()
     context = RuleContext(graph, " and ".join(spec.targets), rejected)
     found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_or_say(spec.rule, context), key=_order)
-    numbers = [graph.computations.of(item.inside) for item in found]
+    numbers = [graph.derive(Computations).of(item.inside) for item in found]
     times = Counter(numbers)
     made = {}
     for target in spec.targets:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CollageError
-from ..graph import DataflowGraph, Node
+from ..graph.dataflow_graph import DataflowGraph, Node
 from .operators import attribute_of, type_of
 
 Value = int | float | str | tuple[int | float | str, ...]

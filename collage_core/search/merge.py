@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..graph import HOST, IndexSet
+from ..graph.dataflow_graph import HOST
+from ..graph.index_set import IndexSet
 from .problem import HOST_NAME, SearchProblem
 from .running_order import running_order
 

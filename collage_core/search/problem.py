@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from ..graph import HOST, IndexSet
-from .lines import ProblemMistake
+from ..graph.dataflow_graph import HOST
+from ..graph.index_set import IndexSet
+from .problem_lines import ProblemMistake
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..graph import IndexSet
+from ..graph.index_set import IndexSet
 from .problem import SearchProblem
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..graph import HOST
-from .frame import frame_of
+from ..graph.dataflow_graph import HOST
+from .boundaries import frame_of
 from .problem import SearchProblem
 
 

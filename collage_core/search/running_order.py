@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from ..graph import HOST
+from ..graph.dataflow_graph import HOST
 from .problem import SearchProblem
 
 

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
-from .conflict import Feasibility, find_conflict
-from .constraints import Constraint, allowed_indices, uncovered, violations
-from .evolutionary import evolutionary
-from .exact import astar, dijkstra
-from .greedy import greedy
-from .milp import milp
-from .op_dp import op_dp
+from .constraints.conflict import Feasibility, find_conflict
+from .constraints.constraints import Constraint, allowed_indices, uncovered, violations
 from .problem import HOST_NAME, SearchProblem
-from .random_plan import random_plans
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
+from .searchers.evolutionary import evolutionary
+from .searchers.exact import astar, dijkstra
+from .searchers.greedy import greedy
+from .searchers.milp import milp
+from .searchers.op_dp import op_dp
+from .searchers.random_plan import random_plans
 
 SEARCHERS: Mapping[str, Searcher] = {
     "astar": astar,

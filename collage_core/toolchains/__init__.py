@@ -1,20 +1,12 @@
-"""The one interface to every toolchain, and where they are found (design, room ``toolchains``)."""
+"""The one interface to every toolchain, one module or family of modules for each, and the registry that finds them.
+
+What enters are sub-models and a number of threads; what leaves are rule trees, packages of bytes and kernels that run them.
+A toolchain never decides what it gets, and its library is imported only when it is needed.
+
+The names below are for those who write a toolchain (docs/toolchains.md); the files of this project import from the file that
+defines a name.
+"""
 
 from .base import Availability, Kernel, Toolchain, ToolchainError
-from .described import DescribedToolchain, DescriptionMistake, parse_description, read_description
-from .registry import all_toolchains, check_name_is_free, get, names
 
-__all__ = [
-    "Availability",
-    "DescribedToolchain",
-    "DescriptionMistake",
-    "Kernel",
-    "Toolchain",
-    "ToolchainError",
-    "all_toolchains",
-    "check_name_is_free",
-    "get",
-    "names",
-    "parse_description",
-    "read_description",
-]
+__all__ = ["Availability", "Kernel", "Toolchain", "ToolchainError"]

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..errors import Cancelled, CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import PartitionRule, RuleOptions, tally
+from ..rules import tally
+from ..rules.base import PartitionRule, RuleOptions
 from .reasons import one_line
 
 if TYPE_CHECKING:

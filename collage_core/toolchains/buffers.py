@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ..errors import CollageError
-from ..graph import TensorType
+from ..graph.dataflow_graph import TensorType
 
 ALIGNMENT = 64
 """Bytes to which TVM's kernels want their buffers aligned; numpy itself aligns to 16."""

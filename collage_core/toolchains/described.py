@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import HOST_TARGET, Composite, DFPattern, PartitionRule, RuleMistake, RuleOptions, Union, fusion_tree, line_of, rule_from_json
+from ..rules.base import PartitionRule, RuleOptions
+from ..rules.base_rules import DFPattern
+from ..rules.combinators import Composite, Union
+from ..rules.data import RuleMistake, rule_from_json
+from ..rules.spec import HOST_TARGET
+from ..rules.toml import line_of
+from ..rules.trees import fusion_tree
 from .base import Availability, Kernel, Toolchain, ToolchainError
 
 STYLES = ("graph", "library")

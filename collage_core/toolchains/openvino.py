@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import PartitionRule, RuleOptions
+from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .buffers import array_at
 from .reasons import one_line
@@ -37,7 +37,8 @@ class OpenVinoToolchain(Toolchain):
         return Availability(True, version=_version(), precision="float32")
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ..rules import OpPredicate, arbitrary_fusion
+        from ..rules.base_rules import OpPredicate
+        from ..rules.trees import arbitrary_fusion
 
         return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
 

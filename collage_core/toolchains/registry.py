@@ -13,9 +13,10 @@ from functools import cache
 from importlib import metadata
 
 from ..errors import CollageError
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import Explicit, PartitionRule, RuleOptions
+from ..rules.base import PartitionRule, RuleOptions
+from ..rules.base_rules import Explicit
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .described import DescribedToolchain
 from .reasons import one_line

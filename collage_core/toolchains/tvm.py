@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import PartitionRule, RuleOptions
+from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .buffers import ALIGNMENT, aligned_copy, array_at
 from .reasons import one_line
@@ -60,7 +60,8 @@ class TvmToolchain(Toolchain):
         return Availability(True, version + LOWERING)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        from ..rules import OpCallByKind, classic_fusion
+        from ..rules.base_rules import OpCallByKind
+        from ..rules.trees import classic_fusion
 
         return classic_fusion(OpCallByKind("O", OPERATORS), options, DEFAULT_DEPTH)
 

@@ -18,7 +18,7 @@ import tvm
 from onnx import ModelProto, NodeProto
 from tvm.relax.frontend.onnx import from_onnx
 
-from ..graph import Tensor
+from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from .base import ToolchainError
 from .reasons import one_line

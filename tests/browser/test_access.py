@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.helpers.paths import ROOT
+
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
 from .test_files import write_model
 
-AXE = Path(__file__).resolve().parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 FAULTS = "async () => (await axe.run(document)).violations.map(({impact, id, nodes}) => [impact, id, nodes[0].html])"
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 import requests
-from collage_server import run_store
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from collage_server.runs import store as run_store
 from playwright.sync_api import Locator, Page, expect
 
-from tests.server.live import Live, serve
+from tests.helpers.live import Live, serve
+from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
 from .explorer import Watched
 from .test_access import AXE, faults
 from .test_files import write_model
 
-ROOT = Path(__file__).resolve().parents[2]
 NODES = ["add1", "relu1", "pool1"]
 
 

@@ -11,7 +11,8 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from playwright.sync_api import expect
 
-from ..server.live import serve
+from tests.helpers.live import serve
+
 from .conftest import OpenPage
 
 PREFIX = "/tools/collage"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Route, expect
+
+from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
 from .test_access import AXE, faults
 
-ROOT = Path(__file__).resolve().parents[2]
 NODES = ["relu1", "pool1"]
 CHUNK = re.compile(r"/trace/chunks/(\d+)$")
 

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from playwright.sync_api import Page
 
-from tests.engine.dot_reader import read_dot
+from tests.helpers.dot_reader import read_dot
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched

@@ -12,7 +12,7 @@ import pytest
 import requests
 from playwright.sync_api import Locator, expect
 
-from collage_core.samples import SAMPLES
+from collage_core.model.samples.registry import SAMPLES
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched, running

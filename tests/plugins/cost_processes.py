@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
 
-from collage_core.cost.database import CostDatabase, open_database
-from collage_core.cost.places import is_url
-from collage_core.cost.records import CostKey, Record
+from collage_core.cost.database.database import CostDatabase, open_database
+from collage_core.cost.database.location import is_url
+from collage_core.cost.database.records import CostKey, Record
 
 NOBODY = 65534
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from collage_test_toolchains import Numpy, NumpyKernel
 
-from collage_core.graph import Tensor
+from collage_core.graph.dataflow_graph import Tensor
 from collage_core.toolchains.base import Kernel
 
 

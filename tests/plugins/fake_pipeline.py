@@ -1,6 +1,6 @@
 """A pipeline that does nothing but what the first target's name says: `ServerConfig.pipeline` names it in the tests.
 
-It has what `server.job` calls of `collage_core.pipeline`, and is imported in the run's own process.
+It has what `server.job` calls of `collage_core.pipeline.run`, and is imported in the run's own process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from collage_core.events import (
     SearchProgress,
     Verified,
 )
-from collage_core.trace_file import TraceWriter
+from collage_core.trace.trace_file import TraceWriter
 
 FLOOD = 100_000
 FLOOD_PLANS = 100

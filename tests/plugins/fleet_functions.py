@@ -16,9 +16,9 @@ from pathlib import Path
 
 from collage_test_toolchains import Numpy
 
-from collage_core.cost import records
-from collage_core.fleet.desk import describe
-from collage_core.fleet.wire import ASK, PUT
+from collage_core.cost.database import records
+from collage_core.cost.fleet.protocol import ASK, PUT
+from collage_core.cost.fleet.request_handler import describe
 
 FOLDER = "COLLAGE_TEST_FOLDER"
 """Environment variable with the folder in which workers and the test leave each other files."""

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from collage_test_toolchains import HOLD
 
-from collage_core import pipeline, terminal
-from collage_core.cli import main
+from collage_core.cli import terminal
+from collage_core.cli.main import main
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
+from collage_core.pipeline import run as pipeline
 
 FOLDER = Path(os.environ[HOLD])
 HOW = dict(order.split("=") for order in sys.argv[1].split(","))

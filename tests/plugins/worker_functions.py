@@ -10,8 +10,9 @@ import threading
 import time
 from pathlib import Path
 
+from collage_core.base.isolation.report import report
+from collage_core.base.isolation.worker import Worker
 from collage_core.errors import Cancelled, CollageError, InfeasibleError
-from collage_core.isolation import Worker, report
 from collage_core.toolchains.base import ToolchainError
 
 
@@ -178,8 +179,8 @@ def parent_that_dies(started: str, native: bool) -> None:
 
 def put_costs(path: Path, owner: str, count: int) -> list[str]:
     """Puts records into a cost database that other processes write too; gives its notes."""
-    from collage_core.cost.database import CostDatabase
-    from collage_core.cost.records import CostKey, Record
+    from collage_core.cost.database.database import CostDatabase
+    from collage_core.cost.database.records import CostKey, Record
 
     with CostDatabase(path) as database:
         for index in range(count):

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from collage_server import run_control, trace_service
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from collage_server.runs import control as run_control
+from collage_server.runs import traces as trace_service
 from flask import Flask
 
-from .live import DEADLINE_S, Live, put_model, serve
+from tests.helpers.live import DEADLINE_S, Live, put_model, serve
 
 
 @pytest.fixture(scope="module")

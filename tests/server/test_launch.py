@@ -18,8 +18,7 @@ from collage_server import launch
 from collage_server.launch import address_of, listen
 
 from collage_core.errors import CollageError
-
-from .live import until
+from tests.helpers.live import until
 
 SERVE = "from collage_server.launch import serve; serve(port=None, model='mini_mnist', open_browser=False)"
 

@@ -6,9 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from collage_server import protocol
+from collage_server.base.thinning import THINNABLE
+from collage_server.messages import models
 
 from collage_core import events
-from collage_core.graph import Constant, DataflowGraph, Node, OpPatternKind, Tensor, TensorType
+from collage_core.graph.dataflow_graph import Constant, DataflowGraph, Node, Tensor, TensorType
+from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.model.base import FoldedNode
 
 X = Tensor("x", TensorType((1, 3), "float32"))
@@ -22,17 +25,17 @@ def names(kind: Any) -> set[str]:
 
 def test_graph() -> None:
     data = GRAPH.to_json()
-    assert names(protocol.GraphJson) == set(data)
-    assert names(protocol.NodeJson) == set(data["nodes"][0])
-    assert names(protocol.TensorJson) == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
-    assert names(protocol.ConstantJson) == set(data["constants"]["c"])
+    assert names(models.GraphJson) == set(data)
+    assert names(models.NodeJson) == set(data["nodes"][0])
+    assert names(models.TensorJson) == set(data["inputs"][0]) == set(data["nodes"][0]["outputs"][0])
+    assert names(models.ConstantJson) == set(data["constants"]["c"])
 
 
 def test_folded_nodes() -> None:
-    assert names(protocol.FoldedNodeJson) == names(FoldedNode)
+    assert names(models.FoldedNodeJson) == names(FoldedNode)
 
 
 def test_every_event_of_the_pipeline_travels() -> None:
     made = {value for value in vars(events).values() if isinstance(value, type) and issubclass(value, events.Event)} - {events.Event}
     assert set(protocol.EVENTS) == made
-    assert set(protocol.THINNABLE) <= made
+    assert set(THINNABLE) <= made

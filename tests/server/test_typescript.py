@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from collage_server import protocol, typescript
+from collage_server.messages import live
 
-WRITTEN = Path(__file__).parents[2] / "frontend" / "src" / "protocol.ts"
+from tests.helpers.paths import ROOT
+
+WRITTEN = ROOT / "frontend" / "src" / "protocol.ts"
 
 
 def test_types_are_fresh() -> None:
@@ -22,7 +24,7 @@ def test_is_deterministic() -> None:
 def test_events_carry_their_type_and_make_the_union() -> None:
     text = typescript.generate()
     union = text[text.index("export type RunEvent") :]
-    for kind in (*protocol.EVENTS, protocol.RunStateChanged):
+    for kind in (*protocol.EVENTS, live.RunStateChanged):
         assert f'export interface {kind.__name__} {{\n  type: "{kind.__name__}";' in text
         assert f"  | {kind.__name__}" in union
 

@@ -1,0 +1,144 @@
+"""How a call in a worker can fail, and how exceptions travel from the child to the parent. Plain data, no processes."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import signal
+import traceback
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import Cancelled, CollageError
+
+_LONGEST_TEXT = 20_000
+
+
+class WorkerError(Exception):
+    """A call in a worker gave no answer.
+
+    Attributes:
+        what: What happened, as a phrase that follows a subject: ``crashed with SIGSEGV``.
+        last_words: The last line that the child printed during the call, if any.
+        output: The end of everything that it printed during the call.
+    """
+
+    def __init__(self, what: str, output: str = ""):
+        self.what = what
+        self.output = output
+        self.last_words = last_line(output)
+        super().__init__(what + (f"; its last words: {self.last_words!r}" if self.last_words else ""))
+
+
+class WorkerFailed(WorkerError):
+    """The function raised something that is nobody's `CollageError`.
+
+    Attributes:
+        kind: Name of the exception's class.
+        traceback: The child's traceback as text.
+    """
+
+    def __init__(self, kind: str, message: str, traceback_text: str):
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+        self.traceback = traceback_text
+
+
+class WorkerDied(WorkerError):
+    """The child ended before it answered.
+
+    Attributes:
+        exit_status: As `subprocess.Popen.returncode` gives it: negative for a signal; None where it never ran, or we ended it.
+    """
+
+    def __init__(self, what: str, exit_status: int | None = None, output: str = ""):
+        super().__init__(what, output)
+        self.exit_status = exit_status
+
+    @property
+    def was_killed(self) -> bool:
+        """Somebody else ended it: a person, or a system that ran out of memory. No crash of its own ends it so."""
+        return self.exit_status in (-signal.SIGKILL, -signal.SIGTERM)
+
+
+class WorkerTimeout(WorkerError):
+    """The child did not answer in time, and was killed. `seconds` is the time that it had."""
+
+    def __init__(self, seconds: float, output: str = ""):
+        super().__init__(f"gave no answer within {seconds:g} s", output)
+        self.seconds = seconds
+
+
+def last_line(text: str, longest: int = 200) -> str:
+    """The last line of `text` that says something, printable and at most `longest` characters long."""
+    for line in reversed(text.splitlines()):
+        said = "".join(char if char.isprintable() else " " for char in line).strip()
+        if said:
+            return said if len(said) <= longest else said[: longest - 1] + "…"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedError:
+    """An exception on its way to the parent: rebuilt there if it is one of ours, else told as `WorkerFailed`."""
+
+    module: str
+    name: str
+    message: str
+    traceback: str
+    is_ours: bool
+    args: tuple[Any, ...] = ()
+    attributes: dict[str, Any] | None = None
+
+    @classmethod
+    def pack(cls, error: BaseException) -> PackedError:
+        text = "".join(traceback.format_exception(error))[-_LONGEST_TEXT:]
+        kind = type(error)
+        said = _message(error)[-_LONGEST_TEXT:]
+        packed = cls(kind.__module__, kind.__qualname__, said, text, isinstance(error, CollageError | Cancelled))
+        if not packed.is_ours:
+            return packed
+        return replace(packed, args=tuple(filter(_picklable, error.args)), attributes=_picklable_items(vars(error)))
+
+    def unpack(self) -> Exception:
+        """The exception to raise in the parent; classes of ours keep their class and attributes."""
+        failed = WorkerFailed(self.name.rpartition(".")[2], last_line(self.message), self.traceback)
+        if not self.is_ours:
+            return failed
+        try:
+            kind: Any = by_name(self.module, self.name)
+        except (ImportError, AttributeError):
+            return failed
+        error: Exception = kind.__new__(kind)
+        error.args = self.args
+        error.__dict__.update(self.attributes or {})
+        return error
+
+
+def by_name(module: str, name: str) -> Any:
+    """What `module` holds under the qualified name `name`. Raises ImportError or AttributeError where it does not."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"it asked the process to end with {error.code!r}"
+    try:
+        return str(error)
+    except Exception as mute:  # noqa: BLE001 - a foreign class may fail here in any way
+        return f"its text cannot be had: {type(mute).__name__}"
+
+
+def _picklable(value: Any) -> bool:
+    try:
+        pickle.dumps(value)
+    except Exception:  # noqa: BLE001 - any class may refuse in any way; such a value stays behind
+        return False
+    return True
+
+
+def _picklable_items(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if _picklable(value)}

@@ -1,0 +1,151 @@
+"""`ChildProcess`: one life of a worker: how it is started, what it prints, how it ended. Calls are `worker.py`'s.
+
+A child gets its own session (the terminal's Ctrl-C is the parent's business, and its own children die with it), one
+socket, an empty standard input, a nameless file for what it prints, and a folder for temporary files that goes with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from .channel import Channel
+from .errors import WorkerDied
+from .scratch import scratch_folder
+
+OUTPUT_TAIL_BYTES = 8 << 10
+OUTPUT_LIMIT_BYTES = 4 << 20
+_LAST_BREATH_S = 1.0
+
+# The kernel's "die with the parent" means the thread that started the child: this one lives as long as the process does.
+_spawner = ThreadPoolExecutor(1, thread_name_prefix="collage-spawn")
+
+
+class ChildProcess:
+    """A running child, its channel and its output; `end` kills and reaps it, as does the end of this object."""
+
+    def __init__(self, environment: Mapping[str, str]):
+        """Start a child with `environment` on top of the parent's.
+
+        Raises:
+            WorkerDied: the system cannot start it.
+            CollageError: there is no place for its temporary files.
+        """
+        folder = scratch_folder()
+        ours, theirs = socket.socketpair()
+        output = _append_only_file()
+        variables = {"TMPDIR": str(folder), **environment}
+        try:
+            self._process = _spawner.submit(_start, theirs.fileno(), output.fileno(), variables).result()
+        except OSError as error:
+            ours.close()
+            output.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise WorkerDied(f"could not be started: {error}") from error
+        finally:
+            theirs.close()
+        self._output = output
+        self.channel = Channel(ours)
+        self._finalizer = weakref.finalize(self, _end, self._process, self.channel, output, folder)
+        with suppress(psutil.NoSuchProcess):
+            self._status = psutil.Process(self._process.pid)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def own_bytes(self) -> int:
+        """Memory that is the child's alone: mapped files don't count, as far as the system tells them apart."""
+        try:
+            memory = self._status.memory_info()
+        except (psutil.Error, AttributeError):
+            return 0
+        return memory.rss - getattr(memory, "shared", 0)
+
+    def forget_output(self) -> None:
+        """From here on it is the next call that speaks."""
+        os.ftruncate(self._output.fileno(), 0)
+
+    def output(self) -> str:
+        """The end of what it printed since `forget_output`."""
+        descriptor = self._output.fileno()
+        size = os.fstat(descriptor).st_size
+        start = max(0, size - OUTPUT_TAIL_BYTES)
+        return os.pread(descriptor, size - start, start).decode("utf-8", "replace")
+
+    def bound_output(self) -> None:
+        """Keep a child that never stops printing from filling the disk: what is over the bound is dropped."""
+        if os.fstat(self._output.fileno()).st_size > OUTPUT_LIMIT_BYTES:
+            self.forget_output()
+
+    def end(self) -> int:
+        """Kill whatever is left of it, reap it, and give its exit status (negative for a signal)."""
+        if self._finalizer.alive:
+            self._finalizer()
+        return self._process.returncode
+
+    def await_end(self) -> None:
+        """After its socket closed: let it finish dying of whatever it dies of, so that its exit status tells that."""
+        deadline = time.monotonic() + _LAST_BREATH_S
+        with suppress(psutil.NoSuchProcess, AttributeError):
+            while self._status.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+                time.sleep(0.002)
+
+
+def ending(status: int) -> str:
+    """An exit status in words: ``crashed with SIGSEGV``, ``ended with exit status 3``."""
+    if status >= 0:
+        return f"ended with exit status {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was killed by {name}" if -status in (signal.SIGKILL, signal.SIGTERM) else f"crashed with {name}"
+
+
+def _start(descriptor: int, output: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    command = [sys.executable, "-P", "-u", "-c", f"from collage_core.base.isolation.child import main; main({descriptor})"]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=(descriptor,),
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+    )
+
+
+def _append_only_file() -> IO[bytes]:
+    """A file without a name, to which every write goes at the end, also after it was cut."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the child
+    flags = fcntl.fcntl(file, fcntl.F_GETFL)
+    fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_APPEND)
+    return file
+
+
+def _end(process: subprocess.Popen[bytes], channel: Channel, output: IO[bytes], folder: Path) -> None:
+    """Kill the child's whole session and reap it. Not reaped before: until then nobody else can have its number."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    channel.close()
+    output.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,214 @@
+"""`Worker`: a warm child process for calls that may crash, hang or be cancelled; `Pool`: one of them for each name.
+
+It starts with the first call and again after each death. One call at a time; threads that share a worker take turns.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from ...errors import Cancelled
+from .channel import ChannelClosed, Garbled
+from .errors import PackedError, WorkerDied, WorkerTimeout, by_name, last_line
+from .process import ChildProcess, ending
+
+START_TIMEOUT_S = 60.0
+_MEMORY_CHECK_S = 0.2
+
+
+class Worker:
+    """One warm child process.
+
+    Args:
+        memory_bytes: A child that takes more memory of its own is killed (`WorkerDied`); None for no bound.
+        environment: Variables that the child gets on top of the parent's.
+    """
+
+    def __init__(self, *, memory_bytes: int | None = None, environment: Mapping[str, str] | None = None):
+        self._memory_bytes = memory_bytes
+        self._environment = dict(environment or {})
+        self._child: ChildProcess | None = None
+        self._lock = threading.Lock()
+        self.calls = 0
+        """Calls that the present child has been given: 0 says that the next one meets a fresh process."""
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, None while there is none."""
+        return self._child.pid if self._child else None
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        timeout_s: float,
+        on_progress: Callable[[Any], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Any:
+        """Run `function(*args)` in the child and give its result.
+
+        Args:
+            function: A function at the level of an importable module; it is sent by name.
+            args: Picklable.
+            timeout_s: Seconds for the call itself; a start of the child has its own time.
+            on_progress: Gets each object that the function hands to `report`.
+            should_stop: Asked about every 50 ms while nothing comes.
+
+        Raises:
+            CollageError: as the function raised it, attributes kept (`ToolchainError` among them).
+            WorkerFailed: the function raised anything else.
+            WorkerDied: the child crashed, ended, took too much memory, or answered with what is no message.
+            WorkerTimeout: no answer in time; the child is killed.
+            Cancelled: `should_stop` said so; the child is killed.
+        """
+        request = (*_dotted_name(function), pickle.dumps(args, protocol=5))
+        with self._lock:
+            try:
+                child = self._running(should_stop)
+                self.calls += 1
+                numbered = (self.calls, *request)
+                child.forget_output()
+                watch = _Watch(child, timeout_s, should_stop, self._memory_bytes)
+                return _exchange(child, numbered, watch, on_progress)
+            except ChannelClosed:
+                raise self._died() from None
+            except Garbled as garbled:
+                output = self._child.output() if self._child else ""
+                self._end()
+                raise WorkerDied(f"answered with what is no message ({last_line(str(garbled))})", None, output) from garbled
+            except _Answered as answered:
+                raise answered.error from None
+            except BaseException:
+                self._end()
+                raise
+
+    def close(self) -> None:
+        """End the child, if there is one. The next call starts another."""
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _running(self, should_stop: Callable[[], bool] | None) -> ChildProcess:
+        if self._child is None:
+            self._child = ChildProcess(self._environment)
+            self.calls = 0
+            self._child.channel.receive(_Watch(self._child, START_TIMEOUT_S, should_stop, None))
+        return self._child
+
+    def _died(self) -> WorkerDied:
+        assert self._child is not None
+        self._child.await_end()
+        output = self._child.output()
+        status = self._end()
+        return WorkerDied(ending(status), status, output)
+
+    def _end(self) -> int:
+        child, self._child = self._child, None
+        return child.end() if child else 0
+
+
+class Pool:
+    """One warm worker for each name: toolchains whose thread pools would collide don't share a process."""
+
+    def __init__(self, *, memory_bytes: int | None = None, environment: Mapping[str, str] | None = None):
+        self._memory_bytes = memory_bytes
+        self._environment = environment
+        self._workers: dict[str, Worker] = {}
+
+    def worker(self, name: str) -> Worker:
+        """The worker called `name`, made when it is first asked for."""
+        if name not in self._workers:
+            self._workers[name] = Worker(memory_bytes=self._memory_bytes, environment=self._environment)
+        return self._workers[name]
+
+    def close(self) -> None:
+        """End all children."""
+        for worker in self._workers.values():
+            worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class _Answered(Exception):
+    """The function itself raised `error`: the child is well."""
+
+    def __init__(self, error: Exception):
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Watch:
+    """What is looked after while a call waits: the user's wish to stop, the clock, the child's memory and output."""
+
+    def __init__(self, child: ChildProcess, timeout_s: float, should_stop: Callable[[], bool] | None, memory_bytes: int | None):
+        self._child = child
+        self._timeout_s = timeout_s
+        self._should_stop = should_stop
+        self._memory_bytes = memory_bytes
+        now = time.monotonic()
+        self._deadline = now + timeout_s
+        self._next_look = now + _MEMORY_CHECK_S
+
+    def __call__(self) -> None:
+        if self._should_stop is not None and self._should_stop():
+            raise Cancelled
+        now = time.monotonic()
+        if now >= self._deadline:
+            raise WorkerTimeout(self._timeout_s, self._child.output())
+        if now >= self._next_look:
+            self._next_look = now + _MEMORY_CHECK_S
+            self._look()
+
+    def _look(self) -> None:
+        self._child.bound_output()
+        if self._memory_bytes is not None and self._child.own_bytes() > self._memory_bytes:
+            raise WorkerDied(f"took more than the {_gigabytes(self._memory_bytes)} of memory that it may", None, self._child.output())
+
+
+def _exchange(child: ChildProcess, request: tuple[int, str, str, bytes], watch: _Watch, on_progress: Callable[[Any], None] | None) -> Any:
+    """What is answered to this request, by its number: an answer to none that was asked would stand for the next one too."""
+    child.channel.send(request, watch)
+    while True:
+        match child.channel.receive(watch):
+            case ("result", number, value) if number == request[0]:
+                return value
+            case ("error", number, PackedError() as packed) if number == request[0]:
+                raise _Answered(packed.unpack())
+            case ("progress", number, value) if number == request[0]:
+                if on_progress is not None:
+                    on_progress(value)
+            case other:
+                raise Garbled(f"a {type(other).__name__} that answers nothing")
+        watch()
+
+
+def _dotted_name(function: Callable[..., Any]) -> tuple[str, str]:
+    """Module and name under which the child finds `function`.
+
+    Raises:
+        ValueError: it is no module-level function of an importable module.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if module is None or module == "__main__" or not name or "<" in name:
+        raise ValueError(f"a worker can only run module-level functions of importable modules, not {function!r}")
+    if by_name(module, name) is not function:
+        raise ValueError(f"{module}.{name} is another object than {function!r}")
+    return module, name
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 2**30:.1f} GB"

@@ -1,0 +1,183 @@
+"""`collage costs`: shows, moves, merges and removes what the cost database holds.
+
+Arguments in, one document or a table out. Costs of different machines, versions, threads and options stand apart, always.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..cost.measuring.repetitions import cost_of
+from ..errors import CollageError
+
+if TYPE_CHECKING:
+    from ..cost.database.database import CostDatabase
+    from ..cost.database.maintenance import Group, Selection
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@click.group()
+def costs() -> None:
+    """The cost database: show, export, import, prune."""
+
+
+def _which(*more: str) -> Callable[[F], F]:
+    """The option that names the database, and those that select in it."""
+    options = {
+        "db": click.option("--db", metavar="PATH|URL", help="The database; what COLLAGE_COSTS names, or the user's own, unless given."),
+        "toolchain": click.option("--toolchain", default="", help="Only costs of this toolchain."),
+        "machine": click.option("--machine", default="", help="Only costs of machines of this name; * stands for anything."),
+        "version": click.option("--version", default="", help="Only costs of this version of a toolchain."),
+        "computation": click.option("--computation", default="", help="Only, and each, of the computation whose digest begins so."),
+    }
+
+    def add(command: F) -> F:
+        for name in reversed(("db", *more)):
+            command = options[name](command)
+        return command
+
+    return add
+
+
+@costs.command(short_help="How many costs there are.")
+@_which("toolchain", "machine", "computation")
+@_JSON
+def show(db: str | None, as_json: bool, **given: str) -> None:
+    """How many costs there are, by machine, toolchain, version, threads and options."""
+    from ..cost.database.maintenance import groups, hand_overs, records
+
+    selection = _selection(**given)
+    with _opened(db, read_only=True) as database:
+        found = groups(database, selection)
+        listed = records(database, selection) if selection.computation else []
+        pairs = hand_overs(database, selection)
+    if as_json:
+        rows = {
+            name: [{**asdict(key), **asdict(value)} for key, value in each] for name, each in (("costs", listed), ("transitions", pairs))
+        }
+        document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
+        click.echo(json.dumps(document, allow_nan=False))
+        return
+    click.echo(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} hand-overs")
+    _show_groups(found)
+    for key, record in listed:
+        cost = cost_of(record, 50.0, "recorded")
+        setting = f"{key.toolchain} {key.version}, {key.threads} threads, {key.options}, {key.machine}"
+        told = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
+        click.echo(f"{key.computation}  {setting}: {told}")
+
+
+@costs.command(short_help="Write costs to FILE.")
+@click.argument("file")
+@_which("machine", "toolchain")
+def export(file: str, db: str | None, **given: str) -> None:
+    """Write costs to FILE as JSON lines, packed if its name ends in .gz; - is standard output."""
+    from ..cost.database.import_export import write_file
+    from ..cost.database.maintenance import hand_overs, records
+
+    selection = _selection(**given)
+    with _opened(db, read_only=True) as database:
+        found, pairs = records(database, selection), hand_overs(database, selection)
+    write_file(file, found, pairs)
+    click.echo(f"exported {len(found)} costs and {len(pairs)} hand-overs", err=file == "-")
+
+
+@costs.command("import", short_help="Merge costs from FILE.")
+@click.argument("file")
+@_which()
+@_JSON
+def import_(file: str, db: str | None, as_json: bool) -> None:
+    """Merge costs from FILE (of an export, or another cost database; - is standard input). Of equal keys the newer stays."""
+    from ..cost.database.import_export import read_file
+    from ..cost.database.maintenance import merge
+
+    brought = read_file(file)
+    with _opened(db) as database:
+        merged = merge(database, brought.records, brought.transitions)
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "database": database.name, **asdict(merged)}))
+        return
+    click.echo(f"{database.name}: {merged.new} new, {merged.replaced} replaced by newer ones, {merged.kept} kept as they were")
+
+
+@costs.command(short_help="Remove costs.")
+@_which("toolchain", "version", "machine")
+@click.option("--older-than", default="", metavar="90d", help="Only costs older than that: hours, days or weeks (12h, 90d, 4w).")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@_JSON
+def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given: str) -> None:
+    """Remove the costs to which all of the given options apply."""
+    from ..cost.database.maintenance import groups, hand_overs, remove
+
+    selection = _selection(**given, before=_cutoff(older_than))
+    if not any((older_than, *given.values())):
+        raise CollageError("prune would remove everything", "say what: --older-than, --toolchain, --version or --machine", "bad_option")
+    with _opened(db, read_only=dry_run) as database:
+        found = groups(database, selection)
+        counts = (sum(group.costs for group in found), len(hand_overs(database, selection))) if dry_run else remove(database, selection)
+    if as_json:
+        removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1]}
+        click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
+        return
+    _show_groups(found)
+    click.echo(f"{database.name}: {counts[0]} costs and {counts[1]} hand-overs {'would be' if dry_run else 'were'} removed")
+
+
+def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:
+    """Notes of its opening go to standard error."""
+    from ..cost.database.database import CostDatabase
+
+    database = CostDatabase(db, read_only=read_only)
+    for note in database.notes:
+        click.echo(f"note: {note}", err=True)
+    return database
+
+
+def _selection(**given: str) -> Selection:
+    from ..cost.database.maintenance import Selection
+
+    return Selection(**given)
+
+
+def _cutoff(older_than: str) -> str:
+    """The time before which costs are older than that; empty where nothing was given."""
+    if not older_than:
+        return ""
+    given = re.fullmatch(r"([0-9]{1,5})([hdw])", older_than)
+    if given is None:
+        raise CollageError(f"--older-than is {older_than!r}, it must be hours, days or weeks", "such as 12h, 90d or 4w", "bad_option")
+    time = datetime.now(UTC) - timedelta(hours=int(given[1]) * _HOURS[given[2]])
+    return time.isoformat(timespec="seconds")
+
+
+def _show_groups(groups: list[Group]) -> None:
+    """A table for each machine."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..cost.database.records import machine_id
+
+    console = Console(highlight=False, markup=False, file=sys.stdout)
+    for machine, rows in groupby(groups, key=lambda group: group.machine):
+        console.print(f"\n{machine}{' (this machine)' if machine == machine_id() else ''}", soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
+        for heading in ("toolchain", "version", "threads", "options", "costs", "failed", "newest"):
+            table.add_column(heading, overflow="fold")
+        for row in rows:
+            failed = ", ".join(f"{count} {stage}" for stage, count in sorted(row.failed.items()))
+            table.add_row(*map(Text, (row.toolchain, row.version, str(row.threads), row.options, str(row.costs), failed, row.newest[:10])))
+        console.print(table)

@@ -1,0 +1,90 @@
+"""`collage partition` and `collage candidates`: what runs a model, or could."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..events import Event, Note
+from .documents import naming, plug_ins_aside, print_json, write_json
+from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP, options_of, run_options
+
+
+@click.command()
+@click.argument("model")
+@run_options
+@click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE or replay:DB.")
+@click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
+@click.option("--percentile", type=float, default=50.0, show_default=True, help="Of the measured samples: what counts as the cost.")
+@click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
+@click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`).")
+@click.option("--key", default="collage", show_default=True, help="Label under which the workers registered.")
+@click.option("--machine", help="Of the workers, those on this kind of machine; the most frequent one unless given.")
+@click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
+@click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
+@click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
+@click.option("--time-limit", type=float, help="Seconds after which the search gives its best.")
+@click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
+@click.option("--save-problem", type=click.Path(path_type=Path), help="Write what is searched to this file.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
+def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
+    """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
+    from ..pipeline.run import partition as run
+    from .terminal import Progress, show_plan
+
+    if dry_run:
+        _dry_run(model, as_json, given)
+        return
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, naming(given["constraints_file"]), plug_ins_aside():
+        record = run(model, options_of(given), progress)
+    if save_problem is not None:
+        write_json(save_problem, record.problem.to_json())
+    if as_json:
+        print_json(record.document)
+    else:
+        show_plan(record.document)
+
+
+def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
+    from ..pipeline.dry_run import dry_run
+
+    with plug_ins_aside():
+        document = dry_run(model, options_of(given), _tell_note)
+    if as_json:
+        print_json(document)
+        return
+    for item in document["targets"]:
+        click.echo(
+            f"{item['name']:<14} {item['candidates']} candidates ({item['unique']} distinct), {item['known']} known, "
+            f"{item['to_measure']} to measure at most"
+        )
+    click.echo(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
+    click.echo(f"time: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s ({document['basis']})")
+
+
+@click.command()
+@click.argument("model")
+@run_options
+def candidates(model: str, as_json: bool, **given: Any) -> None:
+    """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
+    from ..pipeline.discover import find
+
+    with plug_ins_aside():
+        document = find(model, options_of({**given, "costs": "none"}), _tell_note)
+    if as_json:
+        print_json(document)
+        return
+    for item in document["candidates"]:
+        click.echo(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
+    for item in document["rejected_counts"]:
+        click.echo(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
+
+
+def _tell_note(event: Event) -> None:
+    """Of the events of a short command, only what the user should know."""
+    if isinstance(event, Note):
+        click.echo(f"note: {event.text}", err=True)

@@ -1,0 +1,120 @@
+"""`collage search`, `explain`, `apply` and `run`: plans found, questioned, built, and their artifacts run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .documents import naming, print_json, read_constraints
+from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP
+
+
+@click.command()
+@click.argument("problem", type=click.Path(path_type=Path))
+@click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
+@click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
+@click.option("--regret", is_flag=True, help="Say what insisting on each candidate would cost.")
+@click.option("--best", type=int, default=0, metavar="K", help="List the K best plans.")
+@click.option("--pareto", is_flag=True, help="List the plans of which no other is both faster and moves fewer bytes.")
+@click.option("--prune", is_flag=True, help="Search only what upstream's heuristic keeps, and say what that loses.")
+@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search gives its best.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the searchers that draw lots.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def search(problem: Path, as_json: bool, **given: Any) -> None:
+    """Phase 3 alone, on a PROBLEM given as plain data."""
+    from .standalone import SearchRequest, solve_file
+
+    document = solve_file(problem, SearchRequest(**given))
+    if as_json:
+        print_json(document)
+    else:
+        _show_search(document)
+    if document["plan"] is None:
+        click.echo(f"error: no plan exists: {document['error']}", err=True)
+        sys.exit(3)
+
+
+def _show_search(document: dict[str, Any]) -> None:
+    if document["plan"] is None:
+        return
+    has = document["measures"]
+    click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    click.echo(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
+    if document["prune"] is not None:
+        told = document["prune"]
+        loss = "it leaves no plan" if told["loss_s"] is None else f"it loses {told['loss_s']!r} s"
+        click.echo(f"pruned to {told['kept']} of {told['candidates']} candidates: {loss}")
+    listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
+    for title, plans in listed:
+        for place, plan in enumerate(plans, 1):
+            click.echo(f"{title} {place}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--node", help="A node, by name or index.")
+@click.option("--candidate", help="A candidate, by its id.")
+@click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
+@click.option("--accuracy", type=float, help="With --what-if: without what errs by more than this.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def explain(
+    plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_dot: bool, as_json: bool
+) -> None:
+    """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise; or what if others had to hold."""
+    from .explanation import draw_run, explain_run, explain_terms, show_explanation, show_terms
+
+    if as_dot:
+        click.echo(draw_run(plan), nl=False)
+        return
+    if what_if is None:
+        document, show = explain_run(plan, node, candidate), show_explanation
+    else:
+        with naming(what_if):
+            document, show = explain_terms(plan, read_constraints(what_if), accuracy), show_terms
+    if as_json:
+        print_json(document)
+    else:
+        show(document)
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("model")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def apply(plan: Path, model: str, out: Path, as_json: bool) -> None:
+    """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
+    from ..pipeline.apply import apply as build
+    from ..rewrite.plan import read_plan
+    from .terminal import Progress
+
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
+        verify = build(read_plan(plan), model, out, progress)
+    if as_json:
+        print_json({"schema": 1, "out": str(out), "verify": verify})
+    else:
+        click.echo(f"{out}: largest relative error {verify['max_rel_error']:.2g}")
+
+
+@click.command()
+@click.argument("artifact", type=click.Path(path_type=Path))
+@click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with one array for each input; seeded ones unless given.")
+@click.option("--outputs", type=click.Path(path_type=Path), help="Write the outputs to this .npz.")
+@click.option("--bench", is_flag=True, help="Time it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, as_json: bool) -> None:
+    """Run an exported ARTIFACT, or time it."""
+    from .standalone import run_folder
+
+    document = run_folder(artifact, inputs, outputs, bench)
+    if as_json:
+        print_json(document)
+        return
+    for name, item in document["outputs"].items():
+        click.echo(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}  mean {item['mean']:.6g}")
+    if document["bench"] is not None:
+        click.echo(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")

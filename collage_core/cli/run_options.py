@@ -1,0 +1,104 @@
+"""The options that `collage partition` and `collage candidates` share, and `Options` made of what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import CollageError
+from .documents import read_constraints
+
+if TYPE_CHECKING:
+    from ..options import Options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
+OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
+
+
+def run_options(command: F) -> F:
+    """The options that `partition` and `candidates` share."""
+    options = [
+        click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…"),
+        click.option("--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts."),
+        click.option(
+            "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes one."
+        ),
+        click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable."),
+        click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound every candidate of the rules."),
+        click.option("--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Exits of combined candidates; one unless given."),
+        click.option("--allow-taps", is_flag=True, help="Let combined candidates be read inside and outside."),
+        click.option("--allow-taps-of", "taps", multiple=True, metavar="TARGET", help="The same, for one target alone. Repeatable."),
+        click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
+        click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
+        click.option("--no-fold", is_flag=True, help="Keep the nodes exactly as in the file."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """`Options` from what click parsed."""
+    from ..options import Options
+
+    return Options(
+        targets=tuple(filter(None, (name.strip() for name in given["targets"].split(",")))),
+        costs=given["costs"],
+        search=given.get("search", "astar"),
+        objective=given.get("objective", "time"),
+        constraints=read_constraints(given["constraints_file"]),
+        shapes=dict(shape(text) for text in given["shapes"]),
+        max_depth=dict(_bound(text, "--max-depth") for text in given["depths"]),
+        max_exits=dict(_bound(text, "--max-exits") for text in given["exits"]),
+        taps=frozenset(given["taps"]) | (frozenset({""}) if given["allow_taps"] else frozenset()),
+        fusion=dict(_keyed(text, "--fusion", "TARGET=none|tvm|arbitrary") for text in given["fusions"]),
+        measure_all=given.get("measure_all", False),
+        percentile=given.get("percentile", 50.0),
+        costs_db=given.get("costs_db"),
+        tracker=given.get("tracker"),
+        key=given.get("key", "collage"),
+        machine=given.get("machine"),
+        threads=given["threads"],
+        accuracy=given.get("accuracy"),
+        time_limit_s=given.get("time_limit"),
+        fold=not given["no_fold"],
+        toolchain_files=given["toolchain_files"],
+        inputs=given.get("inputs"),
+        out=given.get("out"),
+    )
+
+
+def shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """What ``--shape`` says: an input's name and its shape.
+
+    Raises:
+        CollageError: it is malformed.
+    """
+    name, dims = _keyed(text, "--shape", "INPUT=1,3,224,224")
+    try:
+        return name, tuple(int(dim) for dim in dims.split(","))
+    except ValueError as error:
+        raise CollageError(
+            f"--shape {name} is {dims!r}, it must be whole numbers with commas between", "such as 1,3,224,224", "bad_option"
+        ) from error
+
+
+def _keyed(text: str, option: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.rpartition("=")
+    if not (key and equals and value):
+        raise CollageError(f"{option} is {text!r}, it must be {form}", "", "bad_option")
+    return key, value
+
+
+def _bound(text: str, option: str) -> tuple[str, int]:
+    target, _, number = text.rpartition("=")
+    try:
+        return target, int(number)
+    except ValueError as error:
+        raise CollageError(f"{option} is {text!r}, it must be N or TARGET=N", "such as 3 or tvm=3", "bad_option") from error

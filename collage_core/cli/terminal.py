@@ -1,0 +1,148 @@
+"""What a person sees in the terminal: progress while a run works, and its result as tables. All of it goes to standard error,
+except for the tables, which are the command's result."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ..events import (
+    BaselineMeasured,
+    CandidateBuilding,
+    CandidateCosted,
+    CandidatesFound,
+    Event,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    PlanImproved,
+    SearchProgress,
+    Verified,
+)
+from ..rewrite.plan import PlacedPartition
+
+PHRASES = {
+    "load": "loading the model",
+    "specs": "reading the targets' rules",
+    "candidates": "finding candidates",
+    "costs": "costing candidates",
+    "search": "searching",
+    "merge": "trying neighbours as one",
+    "rewrite": "assembling",
+    "verify": "comparing with the reference",
+    "baselines": "timing beside the baselines",
+}
+
+
+def milliseconds(seconds: float | None) -> str:
+    """`seconds` for people: three significant digits and a unit, or a dash."""
+    if seconds is None:
+        return "-"
+    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * scale >= 1 or unit == "µs":
+            return f"{seconds * scale:.4g} {unit}"
+    return "-"
+
+
+class Progress:
+    """Shows events on standard error: one living line on a terminal, one line a phase elsewhere; where it is quiet, notes alone."""
+
+    def __init__(self, *, quiet: bool = False):
+        self._console = Console(stderr=True, highlight=False)
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._phase = ""
+        self._best: float | None = None
+        self._invalid = 0
+
+    def __enter__(self) -> Progress:
+        if self._console.is_terminal and not self._quiet:
+            self._live = Live(console=self._console, transient=True, refresh_per_second=12)
+            self._live.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        line = self._line(event)
+        if self._live is not None and line:
+            self._live.update(Text(line))
+        kept = self._kept(event)
+        if kept and (isinstance(event, Note) or not self._quiet):
+            self._console.print(kept, soft_wrap=True, markup=False)
+
+    def _line(self, event: Event) -> str:
+        if isinstance(event, PhaseStarted):
+            self._phase = PHRASES[event.phase]
+            return f"{self._phase} …"
+        if isinstance(event, CandidateBuilding):
+            if event.sitting > 1:
+                return f"{self._phase} …  {event.target} {event.label}, sitting {event.sitting}"
+            return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
+        if isinstance(event, CandidateCosted):
+            self._invalid += event.cost["seconds"] is None
+            left = f"  about {event.left_s:.0f} s left" if (event.left_s or 0) >= 1 else ""
+            failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
+            took = milliseconds(event.cost["seconds"])
+            return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
+        if isinstance(event, SearchProgress):
+            return f"{self._phase} … {event.states} states, bound {milliseconds(event.lower_bound_s)}"
+        return ""
+
+    def _kept(self, event: Event) -> str:
+        """What stays on the screen."""
+        if isinstance(event, Note):
+            return f"note: {event.text}"
+        if isinstance(event, CandidatesFound):
+            return f"{event.target}: {event.candidates} candidates ({event.unique} distinct), {event.rejected} rejected"
+        if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
+            self._best = event.total_s
+            return f"best plan: {milliseconds(event.total_s)} in {len(event.partitions)} partitions"
+        if isinstance(event, Verified):
+            error = math.inf if event.max_rel_error is None else event.max_rel_error
+            said = "verified" if error <= event.accuracy else "wrong"
+            return f"{said}: largest relative error {error:.2g} (at most {event.accuracy:g})"
+        if isinstance(event, BaselineMeasured):
+            reason = f" ({event.reason})" if event.reason else ""
+            return f"{_alone(event.name)}: {milliseconds(event.measured_s)} measured, {milliseconds(event.total_s)} by its parts{reason}"
+        if isinstance(event, PhaseEnded) and event.seconds > 1 and self._live is None:
+            return f"{PHRASES[event.phase]}: {event.seconds:.1f} s"
+        return ""
+
+
+def _alone(name: str) -> str:
+    return name if name == "greedy" else f"{name} alone"
+
+
+def show_plan(document: dict[str, Any]) -> None:
+    """The result of `collage partition`, for people, on standard output."""
+    console = Console(highlight=False, file=sys.stdout)
+    table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
+    for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
+        ops = "+".join(part.ops)
+        label = ops if len(ops) <= 60 else ops[:57] + "…"
+        off = "" if part.interval_s is None else milliseconds(part.interval_s)
+        table.add_row(part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source)
+    console.print(table)
+    search, plan, verify = document["search"], document["plan"], document["verify"]
+    proven = "optimal" if search["optimal"] else f"not proven; no plan is below {milliseconds(search['lower_bound_s'])}"
+    unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
+    if unknown:
+        proven = f"without {unknown} of unknown cost; {proven}"
+    off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
+    console.print(f"total {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
+    for row in document["baselines"]:
+        why = f"  ({row['reason']})" if row["reason"] else ""
+        console.print(
+            f"  {_alone(row['name'])}: {milliseconds(row['total_s'])}, measured {milliseconds(row['measured_s'])}{why}", markup=False
+        )
+    if verify["measured_s"] is not None:
+        console.print(f"measured {milliseconds(verify['measured_s'])}, largest relative error {verify['max_rel_error']:.2g}")

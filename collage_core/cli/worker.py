@@ -1,0 +1,38 @@
+"""`collage worker`: this machine measures for others, until Ctrl-C."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+from types import FrameType
+
+import click
+
+from ..errors import CollageError
+
+
+@click.command()
+@click.option("--tracker", required=True, metavar="HOST:PORT", help="TVM's RPC tracker.")
+@click.option("--key", default="collage", show_default=True, help="Label under which runs look for workers; no secret.")
+@click.option("--name", default="", help="What records say; the host's name and the port unless given.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on. Whoever reaches it can run anything here.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; any free one unless given.")
+def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
+    """Measure for the runs of other machines: register with TRACKER and serve trials until Ctrl-C."""
+    from ..cost.fleet.tracker import check_key, parse_address
+    from ..cost.fleet.worker_server import Station
+
+    address = parse_address(tracker)
+    check_key(key)
+    if len(name) > 60 or not name.isprintable():
+        raise CollageError(f"--name is {name!r}, it must be at most 60 characters that can be shown", "such as rack-7", "bad_option")
+    if importlib.util.find_spec("tvm") is None:
+        raise CollageError("a worker needs TVM, which is not installed", "pip install 'collage-explorer[tvm]'", "no_tvm")
+    signal.signal(signal.SIGTERM, _stop)
+    station = Station(address, key, name, host, port, lambda line: click.echo(line, err=True))
+    click.echo(f"worker {station.name} listens at {host}:{station.port}; Ctrl-C ends it", err=True)
+    station.run()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,39 @@
+"""`find_location`: from the path or the URL that a user gives to the cost database that it means. Nothing is opened."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...base.home import home
+from ...errors import CollageError
+from .location import BUSY_S, URL, DatabaseLocation
+from .postgres import PostgresDatabase
+from .sqlite_file import SqliteFile
+
+FILE_NAME = "costs.sqlite3"
+VARIABLE = "COLLAGE_COSTS"
+
+
+def find_location(where: str | Path | None, busy_s: float = BUSY_S, *, read_only: bool = False) -> DatabaseLocation:
+    """The location that `where` means.
+
+    Args:
+        where: A path or a URL; None for what `COLLAGE_COSTS` names, or else the file in the user's data folder.
+        busy_s: How long to wait for another process that writes.
+        read_only: Never write, not even a journal.
+
+    Raises:
+        CollageError: a URL of something else, or one that says nothing.
+    """
+    text = str(where if where is not None else os.environ.get(VARIABLE, ""))
+    url = URL.match(text)
+    if url is None:
+        return SqliteFile(Path(text).expanduser() if text else home() / FILE_NAME, busy_s, read_only=read_only)
+    if url[1].lower() not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise CollageError(
+            f"costs cannot be kept in a database of the kind {url[1]!r}",
+            "give the path of a file, or postgresql://NAME:PASSWORD@HOST/DATABASE",
+            "bad_option",
+        )
+    return PostgresDatabase(text[url.end() :], busy_s, read_only=read_only)

@@ -1,0 +1,91 @@
+"""Files in which costs move from one database to another: JSON lines, packed or not, or another cost database itself.
+
+A file is read to its end and checked before anything of it is used, and appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...errors import CollageError
+from .database import CostDatabase
+from .json_lines import Costs, read_lines, write_lines
+from .maintenance import Selection, hand_overs, records
+from .schema import CostRow, TransitionRow
+
+STREAM = "-"
+_SQLITE_MAGIC = b"SQLite format 3\x00"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def write_file(file: str, costs: Iterable[CostRow], pairs: Iterable[TransitionRow]) -> None:
+    """Write a file that `read_file` reads; ``-`` is standard output.
+
+    Raises:
+        CollageError: it cannot be written, or is a database.
+    """
+    lines = write_lines(costs, pairs)
+    if file == STREAM:
+        sys.stdout.writelines(lines)
+        return
+    path = Path(file)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.is_file() and _begins(path) == _SQLITE_MAGIC:
+            raise CollageError(f"{file!r} is a database, which an export would overwrite", "name another file", "bad_option")
+        with gzip.open(unfinished, "wt") if path.suffix == ".gz" else unfinished.open("w") as out:
+            out.writelines(lines)
+        unfinished.replace(path)
+    except OSError as error:
+        raise CollageError(f"cannot write {file!r}: {error.strerror}", "give another file", "unwritable") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def read_file(file: str) -> Costs:
+    """What an export or a cost database holds; ``-`` is an export on standard input.
+
+    Raises:
+        CollageError: it cannot be read, or holds what cannot be, with the line and the field.
+    """
+    if file == STREAM:
+        return _read(io.BufferedReader(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
+    path = Path(file)
+    try:
+        if _begins(path) == _SQLITE_MAGIC:
+            return _of_database(path)
+        with path.open("rb") as stream:
+            return _read(stream, repr(file))
+    except OSError as error:
+        raise CollageError(
+            f"cannot read {file!r}: {error.strerror or error}", "give a file that `collage costs export` wrote", "bad_costs"
+        ) from error
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(len(_SQLITE_MAGIC))
+
+
+def _of_database(path: Path) -> Costs:
+    with CostDatabase(path, read_only=True) as database:
+        costs = Costs(records(database, Selection()), hand_overs(database, Selection()))
+        if database.notes:
+            raise CollageError(database.notes[0], "nothing was imported; give another file", "bad_costs")
+    return costs
+
+
+def _read(stream: io.BufferedReader, title: str) -> Costs:
+    if not stream.peek(2).startswith(_GZIP_MAGIC):
+        return read_lines(stream, title)
+    try:
+        with gzip.GzipFile(fileobj=stream) as unpacked:
+            return read_lines(unpacked, title)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise CollageError(f"{title} is cut off or damaged: {error}", "nothing was imported; get the file again", "bad_costs") from error

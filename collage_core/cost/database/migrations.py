@@ -1,0 +1,92 @@
+"""Makes the tables in an empty database, and brings those of an older version forward; all in the caller's one transaction.
+
+What enters is a connection in a transaction that writes; if anything fails or the process is killed, nothing has changed.
+So far every schema only added columns to the one before. One that does more needs a step of its own here.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Table, Text, cast, column, func, insert, inspect, select, table, text
+from sqlalchemy.engine import Connection
+
+from ...errors import CollageError
+from .schema import SCHEMA, measurements, meta, metadata, transitions
+
+_UNFINISHED = 0
+"""Versions before schema 2 could be killed between making the tables and noting the schema."""
+
+
+def found_schema(connection: Connection, name: str) -> int | None:
+    """The schema of the database; None for an empty one.
+
+    Raises:
+        CollageError: it holds something else, or was written by a newer version.
+    """
+    names = set(inspect(connection).get_table_names())
+    is_file = connection.dialect.name == "sqlite"
+    if not is_file:  # a server's database may hold much else
+        names &= set(metadata.tables)
+    if not names:
+        return None
+    schema = _noted(connection) if meta.name in names else None
+    if schema is None:
+        if not (is_file and names <= set(metadata.tables) and _are_empty(connection, names)):
+            raise foreign(name)
+        return _UNFINISHED
+    if not schema.isdecimal() or measurements.name not in names:
+        raise foreign(name)
+    if int(schema) > SCHEMA:
+        raise CollageError(
+            f"the cost database {name!r} was written by a newer version (schema {schema}, this one knows {SCHEMA})",
+            "update collage-explorer, or name another with COLLAGE_COSTS",
+            "newer_database",
+        )
+    return int(schema)
+
+
+def bring_forward(connection: Connection, found: int | None) -> None:
+    """Make the tables, with the rows of those that are there."""
+    if found == SCHEMA:
+        return
+    older = [] if found is None else [_set_aside(connection, one) for one in (measurements, transitions)]
+    metadata.create_all(connection)
+    for one, name in zip((measurements, transitions), older, strict=False):
+        if name:
+            _copy(connection, name, one)
+            connection.execute(text(f'DROP TABLE "{name}"'))
+    connection.execute(meta.delete().where(meta.c.key == "schema"))
+    connection.execute(meta.insert().values(key="schema", value=str(SCHEMA)))
+
+
+def foreign(name: str) -> CollageError:
+    """What is there is none of ours."""
+    return CollageError(f"{name!r} holds tables, but is no cost database of ours", "name another file or database", "no_database")
+
+
+def _noted(connection: Connection) -> str | None:
+    if {item["name"] for item in inspect(connection).get_columns(meta.name)} != {"key", "value"}:
+        return None
+    return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+
+
+def _are_empty(connection: Connection, names: set[str]) -> bool:
+    return not any(connection.execute(select(func.count()).select_from(table(name))).scalar_one() for name in names)
+
+
+def _set_aside(connection: Connection, one: Table) -> str:
+    """Give the table another name, which is returned; empty where there is none."""
+    if not inspect(connection).has_table(one.name):
+        return ""
+    name = f"{one.name}_before_{SCHEMA}"
+    connection.execute(text(f'ALTER TABLE "{one.name}" RENAME TO "{name}"'))
+    return name
+
+
+def _copy(connection: Connection, name: str, to: Table) -> None:
+    """What both have; the columns that are new keep their defaults."""
+    there = {item["name"] for item in inspect(connection).get_columns(name)}
+    both = [item.name for item in to.columns if item.name in there]
+    source = table(name, *(column(each) for each in both))
+    # Samples were of the type JSON, which a server does not take for text by itself.
+    values = [cast(source.c[each], Text) if each == "samples" else source.c[each] for each in both]
+    connection.execute(insert(to).from_select(both, select(*values)))

@@ -1,0 +1,143 @@
+"""`PostgresDatabase`: a cost database that a team shares, on a PostgreSQL server; driven by psycopg, which is an extra.
+
+A server that is away, slow or full is a `DatabaseTrouble` within seconds, and never a wait without end.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sqlalchemy import create_engine, event, make_url, text
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from ...errors import CollageError
+from .location import DatabaseTrouble
+from .migrations import bring_forward, found_schema
+from .schema import SCHEMA
+
+_OPENERS = 0x636F7374
+"""Key of the lock under which one process at a time makes the tables."""
+_SECRETS = ("password", "sslpassword")
+_LONGEST = 300
+_HINTS = {
+    "password authentication failed": "put the right name and password in the URL: postgresql://NAME:PASSWORD@HOST/DATABASE",
+    "no password supplied": "put the password in the URL, postgresql://NAME:PASSWORD@HOST/DATABASE, or in ~/.pgpass",
+    "pg_hba.conf": "ask the server's administrator to let you in from this machine",
+    '" does not exist': "name one that is there, or make it with `createdb` or `createuser`",
+    "permission denied": "ask the database's owner for the right to do so",
+    "Connection refused": "see to it that the server runs, and that host and port are right",
+    "No such file": "see to it that the server runs, and that host and port are right",
+    "resolve": "see to it that the host's name is right",
+    "timeout": "see to it that the server runs and can be reached from here, and that no other program holds its tables",
+    "read-only": "write to the primary server, or ask for the right to write",
+}
+
+
+class PostgresDatabase:
+    """A `DatabaseLocation`.
+
+    Args:
+        rest: The URL behind its ``postgresql://``.
+        busy_s: How long to wait for a connection, or for another process that holds the tables.
+
+    Raises:
+        CollageError: the URL cannot be read.
+    """
+
+    def __init__(self, rest: str, busy_s: float, *, read_only: bool):
+        self._rest = rest
+        self._url = _read_url(rest)
+        self._busy_s = busy_s
+        self._read_only = read_only
+        self.name = _name(self._url)
+        self.notes: list[str] = []
+
+    def to_read(self) -> PostgresDatabase:
+        return PostgresDatabase(self._rest, self._busy_s, read_only=True)
+
+    def open(self) -> Engine:
+        engine = self._engine()
+        try:
+            self._check(engine)
+        except DBAPIError as error:
+            engine.dispose()
+            raise self.trouble("opened", error) from error
+        except BaseException:
+            engine.dispose()
+            raise
+        return engine
+
+    def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
+        words = _words(error)
+        hint = next((hint for part, hint in _HINTS.items() if part in words), "see what the server's log says")
+        return DatabaseTrouble(self.name, what, words, hint)
+
+    def _engine(self) -> Engine:
+        waits = {
+            "connect_timeout": max(2, math.ceil(self._busy_s)),
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 10,
+            "application_name": "collage-explorer",
+        }
+        # A pooler in front of the server may give each transaction another session, where what was prepared is not there.
+        arguments = {**{name: value for name, value in waits.items() if name not in self._url.query}, "prepare_threshold": None}
+        try:
+            engine = create_engine(self._url, pool_pre_ping=True, connect_args=arguments)
+        except ModuleNotFoundError as error:
+            raise CollageError(
+                f"the cost database {self.name!r} needs psycopg, which is not installed here",
+                "pip install 'collage-explorer[postgres]'",
+                "no_driver",
+            ) from error
+        event.listen(engine, "begin", self._begin)
+        return engine.execution_options(postgresql_readonly=True) if self._read_only else engine
+
+    def _begin(self, connection: Connection) -> None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {math.ceil(self._busy_s * 1000)}")
+
+    def _check(self, engine: Engine) -> None:
+        with engine.begin() as connection:
+            if not self._read_only:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _OPENERS})
+            found = found_schema(connection, self.name)
+            if not self._read_only:
+                bring_forward(connection, found)
+            elif found is None:
+                hint = "check the URL; the first run that measures makes one"
+                raise CollageError(f"there is no cost database in {self.name!r}", hint, "no_database")
+            elif found < SCHEMA:
+                raise CollageError(
+                    f"the cost database {self.name!r} is of an older version (schema {found}, this one reads {SCHEMA})",
+                    "let someone who may write it bring it forward: `collage costs import` does, and so does a run that measures",
+                    "older_database",
+                )
+
+
+def _read_url(rest: str) -> URL:
+    try:
+        url = make_url(f"postgresql+psycopg://{rest}")
+    except (ArgumentError, ValueError) as error:
+        raise CollageError(  # what was given is not quoted: a password may be in it
+            "the URL of the cost database cannot be read", "the form is postgresql://NAME:PASSWORD@HOST:PORT/DATABASE", "bad_option"
+        ) from error
+    if not url.database:
+        raise CollageError(
+            f"the URL of the cost database {_name(url)!r} names no database",
+            "the form is postgresql://NAME:PASSWORD@HOST:PORT/DATABASE",
+            "bad_option",
+        )
+    return url
+
+
+def _name(url: URL) -> str:
+    hidden = url.update_query_dict({name: "***" for name in _SECRETS if name in url.query})
+    return hidden.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def _words(error: DBAPIError) -> str:
+    """What the server or the driver says, in one line, without what the hint says better."""
+    said = str(getattr(getattr(error.orig, "diag", None), "message_primary", None) or error.orig)
+    lines = [line.strip() for line in said.rpartition("FATAL:")[2].splitlines()]
+    told = " ".join(line for line in lines if line and not line.startswith("Is the server running"))
+    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"

@@ -1,0 +1,187 @@
+"""`SqliteFile`: a cost database in one file that several processes of one machine share.
+
+What is committed is on disk. A damaged file is set aside under another name, never overwritten. Read-only, nothing is left
+beside the file, and one of an older schema is brought forward in memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import QueuePool, StaticPool, create_engine, event, text
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from ...errors import CollageError
+from .location import DatabaseTrouble
+from .migrations import bring_forward, foreign, found_schema
+from .schema import SCHEMA
+
+_WORDS = {
+    sqlite3.SQLITE_BUSY: "it is locked by another program",
+    sqlite3.SQLITE_LOCKED: "it is locked by another program",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk does not let it be read or written",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_CORRUPT: "it is damaged",
+    sqlite3.SQLITE_NOTADB: "it is no SQLite file, or damaged",
+}
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class SqliteFile:
+    """A `DatabaseLocation`."""
+
+    def __init__(self, path: Path, busy_s: float, *, read_only: bool):
+        self.name = str(path)
+        self.notes: list[str] = []
+        self._path = path
+        self._busy_s = busy_s
+        self._read_only = read_only
+
+    def to_read(self) -> SqliteFile:
+        return SqliteFile(self._path, self._busy_s, read_only=True)
+
+    def open(self) -> Engine:
+        if self._read_only and not self._path.is_file():
+            raise CollageError(
+                f"there is no cost database {self.name!r}", "check the path; the first run that measures makes one", "no_database"
+            )
+        try:
+            with self._one_opener():
+                return self._opened()
+        except DBAPIError as error:
+            raise self.trouble("opened", error) from error
+
+    def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
+        number = _code(error)
+        hint = "name another file" if number in _DAMAGED else "end the program that holds it, or name another with COLLAGE_COSTS"
+        code = "unwritable" if number == sqlite3.SQLITE_READONLY else "database"
+        return DatabaseTrouble(self.name, what, _WORDS.get(number, str(error.orig)), hint, code)
+
+    def _opened(self) -> Engine:
+        engine = self._engine()
+        try:
+            return self._checked(engine)
+        except _Damaged:
+            engine.dispose()
+        except BaseException:
+            engine.dispose()
+            raise
+        aside = _set_aside(self._path)
+        self.notes.append(f"the cost database was damaged; it was set aside as {aside!r} and a new one was begun")
+        return self._checked(self._engine())
+
+    def _engine(self) -> Engine:
+        uri = self._path.absolute().as_uri() + (_reading(self._path) if self._read_only else "")
+        engine = create_engine(
+            "sqlite://",
+            poolclass=QueuePool,
+            creator=lambda: sqlite3.connect(uri, uri=True, timeout=self._busy_s, check_same_thread=False, isolation_level=None),
+        )
+        if not self._read_only:
+            event.listen(engine, "connect", _set_up_connection)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _checked(self, engine: Engine) -> Engine:
+        """The file is sound and ours, with tables of today."""
+        try:
+            with engine.connect().execution_options(writes=not self._read_only) as connection, connection.begin():
+                if connection.execute(text("PRAGMA quick_check(1)")).scalar_one() != "ok":
+                    raise _Damaged
+                found = found_schema(connection, self.name)
+                if not self._read_only:
+                    bring_forward(connection, found)
+        except DBAPIError as error:
+            if _code(error) in _DAMAGED and not self._read_only:
+                raise _Damaged from error
+            raise
+        except _Damaged as damage:
+            if self._read_only:
+                raise DatabaseTrouble(self.name, "opened", _WORDS[sqlite3.SQLITE_CORRUPT], "name another file") from damage
+            raise
+        if found is None and self._read_only:
+            raise foreign(self.name)
+        return engine if found == SCHEMA or not self._read_only else _brought_forward_in_memory(engine, found)
+
+    @contextmanager
+    def _one_opener(self) -> Iterator[None]:
+        """One process at a time looks for damage and makes the tables, so that none sets aside what another just began."""
+        if self._read_only:
+            yield
+            return
+        import fcntl
+
+        try:
+            lock = self._path.with_name(self._path.name + ".lock").open("w")
+        except OSError as error:
+            hint = "name one in a folder that you can write with COLLAGE_COSTS"
+            raise DatabaseTrouble(self.name, "opened", error.strerror or str(error), hint, "unwritable") from error
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+class _Damaged(Exception):
+    """The file is no sound SQLite file."""
+
+
+def _set_up_connection(connection: sqlite3.Connection, _record: object) -> None:
+    """Readers and one writer at a time, in several processes; a file that cannot change its mode works without it."""
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _begin(connection: Connection) -> None:
+    """Whoever will write waits for its turn at the start: turning from reading to writing can fail without waiting."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
+
+
+def _brought_forward_in_memory(engine: Engine, found: int | None) -> Engine:
+    copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    with engine.connect() as connection:
+        file = connection.connection.driver_connection
+        if not isinstance(file, sqlite3.Connection):
+            raise TypeError(f"{file!r} is no SQLite connection")
+        file.rollback()  # a copy cannot be made inside of a transaction
+        file.backup(copy)
+    engine.dispose()
+    memory = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: copy)
+    event.listen(memory, "begin", _begin)
+    with memory.begin() as connection:
+        bring_forward(connection, found)
+    with memory.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=ON")
+    return memory
+
+
+def _reading(path: Path) -> str:
+    """How to open a file of someone else's without leaving anything beside it; a journal that is there must be read."""
+    journal = path.with_name(path.name + "-wal")
+    return "?mode=ro" if journal.exists() and journal.stat().st_size else "?immutable=1"
+
+
+def _set_aside(path: Path) -> str:
+    """Give a damaged file, and what belongs to it, another name; the new name is returned."""
+    stem = f"{path.name}.damaged-{datetime.now(UTC):%Y-%m-%d}"
+    aside, number = path.with_name(stem), 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{stem}-{number}")
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+    return str(aside)
+
+
+def _code(error: DBAPIError) -> int:
+    """SQLite's primary result code."""
+    return int(getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

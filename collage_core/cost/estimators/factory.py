@@ -1,0 +1,125 @@
+"""`make_estimator`: the cost estimator that ``--costs`` names, or that a Python function of the user's makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import CollageError
+from ...events import CandidateBuilding, Emit
+from ...model.base import Arrays, Model
+from ...rules.candidate import CandidatePartition
+from ...toolchains.base import Toolchain
+from ...toolchains.described import DescribedToolchain
+from ..estimator import CostEstimator, LazyEstimator
+from .function import KIND, CostFunction, FunctionEstimator
+
+if TYPE_CHECKING:
+    from ..measuring.call_meter import CallRounds
+    from ..measuring.trial_backend import Place
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How and where is measured.
+
+    Attributes:
+        percentile: Of the samples, as the cost.
+        database: Path or URL; None for the user's own.
+        place: Where trials run; None for here.
+        call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
+        is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
+    """
+
+    percentile: float = 50.0
+    database: str | None = None
+    place: Place | None = None
+    call_rounds: CallRounds | None = None
+    is_afresh: bool = False
+
+
+def make_estimator(
+    costs: str,
+    *,
+    model: Model,
+    inputs: Arrays,
+    threads: int,
+    accuracy: float,
+    toolchains: Mapping[str, Toolchain],
+    emit: Emit,
+    should_stop: Callable[[], bool] | None = None,
+    function: CostFunction | None = None,
+    how: Measuring = Measuring(),
+) -> CostEstimator:
+    """The estimator that `costs` names: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``.
+
+    Args:
+        toolchains: The targets; each must be known to a mock file. With ``measure``, the described ones are estimated.
+        emit: Gets `CandidateBuilding` before each trial, and notes.
+        should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
+        function: Gives the costs, whatever `costs` says.
+        how: How and where is measured, where that is done.
+
+    Raises:
+        CollageError: there is no such estimator, its file cannot be used, it does not know a target, or a described target
+            that is to be estimated has no ``[cost]``.
+    """
+    if function is not None:
+        return FunctionEstimator(function, emit, should_stop)
+    if costs.startswith(KIND):
+        raise CollageError(
+            f"--costs {costs!r} names a Python function, which only Python can give",
+            "call collage_core.partition(…, costs=the_function), or choose measure, roofline, mock:FILE or replay:DB",
+            "bad_option",
+        )
+    kind, _, name = costs.partition(":")
+    if kind in ("mock", "replay") and not name:
+        raise CollageError(f"--costs {costs!r} names no file", f"write {kind}:FILE", "bad_option")
+    if kind == "mock":
+        return _mock(Path(name), toolchains)
+    if kind == "replay":
+        from .replay import ReplayEstimator
+
+        return ReplayEstimator(name, emit=emit)
+    if costs == "roofline":
+        from .roofline import RooflineEstimator
+
+        return RooflineEstimator(toolchains, threads, emit)
+    if costs == "measure":
+        described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
+        if not described:
+            return _measure(model, inputs, threads, accuracy, emit, should_stop, how)
+        from .mixed import MixedEstimator
+        from .roofline import RooflineEstimator
+
+        estimated = RooflineEstimator(described, threads, emit)
+        return MixedEstimator(_measure(model, inputs, threads, accuracy, emit, should_stop, how), estimated, described)
+    raise CollageError(f"unknown costs {costs!r}", "choose measure, roofline, mock:FILE or replay:DB", "bad_option")
+
+
+def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:
+    from .mock import MockEstimator
+
+    estimator = MockEstimator(path)
+    estimator.transitions(tuple(toolchains))
+    return estimator
+
+
+def _measure(
+    model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit, should_stop: Callable[[], bool] | None, how: Measuring
+) -> LazyEstimator:
+    from ..database.database import open_database
+    from .measure import MeasureEstimator
+
+    def tell(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
+        spans = tuple(candidate.inside.spans())
+        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, spans, done, total, sitting=sitting))
+
+    database = open_database(how.database)
+    return MeasureEstimator(
+        model, inputs, threads, database, accuracy,
+        percentile=how.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=how.call_rounds, place=how.place,
+        is_afresh=how.is_afresh,
+    )  # fmt: skip

@@ -1,0 +1,431 @@
+"""`MeasureEstimator`: costs measured on this machine, or on those of a fleet, each distinct computation once, kept in the cost database.
+
+What enters are candidates; what leaves are their costs, one by one, as they get known: first what the database has, then
+the trials, single nodes on the quick toolchains before the rest, so that what is sure to lose is soon seen to. Trials run
+in worker processes (`trial`). Everything measured is committed before it is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import numpy as np
+
+from ...errors import Cancelled, CollageError
+from ...events import Emit, Note, ignore
+from ...graph.computation import Computations
+from ...graph.dataflow_graph import DataflowGraph
+from ...graph.index_set import IndexSet
+from ...graph.sub_graph import SubGraph
+from ...model.base import Arrays, Model
+from ...rules.candidate import CandidatePartition
+from ...rules.spec import HOST_TARGET
+from ...toolchains import registry
+from ...toolchains.base import Availability
+from ..bounds import upper_bound_s
+from ..cost import Cost
+from ..database.database import CostDatabase
+from ..database.records import CostKey, Record, machine_id
+from ..estimator import Known
+from ..measuring.activations import ActivationStore
+from ..measuring.call_meter import CallMeter, CallRounds
+from ..measuring.noise_filter import Speed
+from ..measuring.repetition_rounds import Again
+from ..measuring.repetitions import cost_of, slowed_down
+from ..measuring.transition_meter import TransitionMeter
+from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
+from ..measuring.trial_backend import Here, Place, swept_bytes
+from ..measuring.trial_worker import GetToolchain
+from ..transition import TransitionModel
+
+TOO_LITTLE = 1e-3
+"""A candidate that takes less than this share of the whole plan need not be known better: it cannot change it."""
+BUDGET_SAFETY = 1.5
+"""How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
+_RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
+_OTHERS_RANK = 2
+_ECHO_HOLDS = timedelta(hours=1)
+"""So long a machine is taken to be what it was: its cores may come to lie as near to each other as they did."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Computation:
+    """Candidates of one target that are the same work, and the key under which it is kept."""
+
+    key: CostKey
+    candidates: list[CandidatePartition]
+
+    @property
+    def target(self) -> str:
+        return self.key.toolchain
+
+    @property
+    def inside(self) -> IndexSet:
+        return self.candidates[0].inside
+
+
+def _options(precision: str, swept: int) -> str:
+    """`CostKey.options`: costs of a part that meets cold weights are not those of one that does not."""
+    return f"{precision}, {swept >> 20} MiB swept" if swept else precision
+
+
+class MeasureEstimator:
+    """Measures what the database does not know yet.
+
+    Args:
+        model: Whose graph the candidates are over.
+        inputs: What it runs on while activations are recorded.
+        threads: For each toolchain.
+        database: Where costs are kept; it is closed with this.
+        accuracy: Largest relative error of a candidate.
+        percentile: Of the samples, as the cost.
+        get_toolchain: Finds a toolchain by name, in this process and in the workers; a module-level function.
+        emit: Gets a `Note` where something is not as it should be.
+        on_trial: Called before each trial with one of its candidates, how many computations are known, how many there are, and
+            which sitting it is.
+        should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
+        limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
+        call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
+        swept: Bytes that are read between two timed runs; as many as the model moves (`swept_bytes`) unless given.
+        place: Where trials run; worker processes of this machine unless given. It is closed with this.
+        is_afresh: `estimate` measures what the database knows, too.
+    """
+
+    name = "measure"
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Arrays,
+        threads: int,
+        database: CostDatabase,
+        accuracy: float,
+        *,
+        percentile: float = 50.0,
+        get_toolchain: GetToolchain = registry.get,
+        emit: Emit = ignore,
+        on_trial: Callable[[CandidatePartition, int, int, int], None] = lambda candidate, done, total, sitting: None,
+        should_stop: Callable[[], bool] | None = None,
+        limits: TrialLimits | None = None,
+        call_rounds: CallRounds | None = None,
+        swept: int | None = None,
+        place: Place | None = None,
+        is_afresh: bool = False,
+    ):
+        self._model = model
+        self._threads = threads
+        self._database = database
+        self._accuracy = accuracy
+        self._percentile = percentile
+        self._get_toolchain = get_toolchain
+        self._emit = emit
+        self._on_trial = on_trial
+        self._is_afresh = is_afresh
+        self._should_stop = should_stop
+        self._ends: dict[str, None] = {}
+        self._told = 0
+        self._swept_bytes = swept_bytes(model.graph) if swept is None else swept
+        self._place = place or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
+        self.machine = self._place.machine
+        self._activations = ActivationStore(model, inputs)
+        self._meter = TransitionMeter(
+            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
+        )
+        self._calls = call_rounds and CallMeter(
+            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
+        )
+        self._call_s: dict[str, float] = {}
+        self.most_s: float | None = None
+        self._tell_notes()
+        self._targets: dict[str, None] = {}
+        self._singles: dict[str, tuple[str, float]] = {}
+        self._refused: dict[tuple[str, str], str] = {}
+        self._tried: dict[CostKey, tuple[_Computation, Record]] = {}
+
+    def _here(self, limits: TrialLimits) -> Place:
+        known = Speed(echo_s=self.nearest_s())
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes, known)
+        return Here(runner, self._get_toolchain)
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `CostEstimator.estimate`; the candidates of one computation come one after another.
+
+        Candidates of an earlier call come once more where the machine turns out to have been slowed down during their trial.
+
+        Raises:
+            Cancelled: `should_stop` said so; what was measured is kept.
+            CollageError: a target is no toolchain, or the disk is full.
+        """
+        yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
+        computations = self._computations(candidates)
+        records = {} if self._is_afresh else self._database.get(computation.key for computation in computations)
+        trials, done = [], 0
+        for computation in sorted(computations, key=_order):
+            record = records.get(computation.key)
+            if record is None or not self._still_holds(record):
+                trials.append(computation)
+                continue
+            done += 1
+            yield from self._known(computation, record, from_cache=True)
+        self._prepare(trials, computations)
+        yield from self._all_tried(trials, records, done, len(computations))
+        yield from self._slowed_again()
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
+        computations = self._computations(candidates)
+        records = self._database.get(computation.key for computation in computations)
+        for computation in sorted(computations, key=_order):
+            record = records.get(computation.key)
+            if record is not None and (record.stopped_early or self._still_holds(record)):
+                yield from self._known(computation, record, from_cache=True)
+
+    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
+        """As `LazyEstimator.again`."""
+        computations = {computation.key: computation for computation in self._computations(candidates)}
+        records = self._database.get(computations)
+        measured = {key: one for key, one in computations.items() if key in records}
+        self._prepare(list(measured.values()), list(computations.values()))
+        for key, record in self._again(len(measured), left_s).rounds(measured, records):
+            self._tell_notes()
+            yield from self._known(computations[key], record, from_cache=False)
+
+    def sort_of(self, candidate: CandidatePartition) -> CostKey:
+        """As `LazyEstimator.sort_of`."""
+        return self._cost_key(candidate)
+
+    def nearest_s(self) -> float:
+        """As `LazyEstimator.nearest_s`."""
+        return self._database.fastest_echo_s(machine_id(), _ECHO_HOLDS) or math.inf
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """Measured between these targets, or what the database has of them."""
+        usable = [name for name in targets if name != HOST_TARGET and self._availability(name).usable]
+        return self._meter.measure({name: self._availability(name).version for name in usable})
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        return self.transitions((maker, reader)).cost_s(maker, reader, size, dtype)
+
+    def close(self) -> None:
+        """End the workers, remove the activations, close the database."""
+        self._place.close()
+        self._meter.close()
+        if self._calls is not None:
+            self._calls.close()
+        self._activations.close()
+        self._database.close()
+        self._tell_notes()
+
+    def _computations(self, candidates: Sequence[CandidatePartition]) -> list[_Computation]:
+        made: dict[CostKey, _Computation] = {}
+        for candidate in candidates:
+            if candidate.target != HOST_TARGET:
+                key = self._cost_key(candidate)
+                made.setdefault(key, _Computation(key, [])).candidates.append(candidate)
+        return list(made.values())
+
+    def _cost_key(self, candidate: CandidatePartition) -> CostKey:
+        available = self._availability(candidate.target)
+        weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
+        computation = self._computation(candidate.inside)
+        options = _options(available.precision, self._swept_bytes)
+        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
+
+    def _weights(self, inside: IndexSet) -> str:
+        """A digest of the values of all constants that the nodes `inside` read."""
+        graph, digest = self._model.graph, hashlib.sha256()
+        for name in dict.fromkeys(name for index in inside for name in graph.nodes[index].inputs if name in graph.constants):
+            digest.update(np.ascontiguousarray(self._model.constant(name)).tobytes())
+        return digest.hexdigest()[:32]
+
+    def _computation(self, inside: IndexSet) -> str:
+        return self._model.graph.derive(Computations).key(inside)
+
+    def _availability(self, target: str) -> Availability:
+        self._targets[target] = None
+        return self._place.availability(target)
+
+    def _still_holds(self, record: Record) -> bool:
+        """Whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
+        if record.stopped_early:
+            return False
+        if record.limit_s is not None:
+            return record.stage == "build" and record.limit_s >= self._place.limits.build_s
+        if record.stage == "numerics" and record.error is not None:
+            return record.error > self._accuracy
+        return True
+
+    def _is_settled(self, record: Record, budget_s: float | None) -> bool:
+        """Whether a trial that was ended because it was slow would be ended again under the budget of today."""
+        if record.stopped_early:
+            return budget_s is not None and min(record.samples) > budget_s
+        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._place.limits.first_run_s(budget_s)
+
+    def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
+        """What the trials need: the transitions, which bound what parts of the model may cost, and the tensors at their ends."""
+        if any(len(computation.inside) < len(self._model.graph) for computation in trials):
+            self.transitions(sorted({computation.target for computation in computations}))
+        for computation in trials:
+            sub_graph = SubGraph(self._model.graph, computation.inside)
+            self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
+
+    def _all_tried(self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int) -> Iterator[Known]:
+        """The costs of `trials`, as the runner is done with them; what needs no trial comes in between."""
+        settled: list[tuple[_Computation, Record, bool]] = []
+        waiting: dict[int, _Computation] = {}
+
+        def tasks() -> Iterator[TrialTask]:
+            for number, computation in enumerate(trials, done):
+                if self._should_stop is not None and self._should_stop():
+                    raise Cancelled
+                budget = self._budget_s(computation)
+                record, is_known = self._without_trial(computation, records.get(computation.key), budget)
+                task = self._task(computation, budget) if record is None else record
+                if isinstance(task, Record):
+                    settled.append((computation, task, is_known))
+                else:
+                    self._on_trial(computation.candidates[0], number, total, 1)
+                    waiting[id(task)] = computation
+                    yield task
+
+        for task, record in self._place.run_all(tasks()):
+            yield from self._settled(settled)
+            computation = waiting.pop(id(task))
+            if record.is_lasting:
+                self._database.put(computation.key, record)
+                self._tell_notes()
+            self._tried[computation.key] = computation, record
+            yield from self._known(computation, record, from_cache=False)
+        yield from self._settled(settled)
+
+    def _slowed_again(self) -> Iterator[Known]:
+        """Once more what was tried while the machine was slower than trials since have shown that it can be: such a trial counts no more.
+
+        The first trials of a run on a new machine know of no other speed than their own. While it is slow still, they wait.
+        """
+        slowed = slowed_down({key: record for key, (_, record) in self._tried.items()})
+        if not slowed or next(reversed(self._tried)) in slowed:
+            return
+        computations = {key: self._tried.pop(key)[0] for key in slowed}
+        for key, record in self._again(len(slowed)).one_round(computations, slowed):
+            self._tell_notes()
+            yield from self._known(computations[key], record, from_cache=False)
+
+    def _again(self, count: int, left_s: float = math.inf) -> Again[_Computation]:
+        """Further sittings for so many computations."""
+
+        def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:
+            self._on_trial(computation.candidates[0], count, count, sitting)
+            return self._task(computation, None)
+
+        return Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
+
+    def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
+        while settled:
+            computation, record, is_known = settled.pop(0)
+            yield from self._known(computation, record, from_cache=is_known)
+
+    def _without_trial(self, computation: _Computation, older: Record | None, budget_s: float | None) -> tuple[Record | None, bool]:
+        """What the computation comes to where that is known without a trial, and whether an older one said so."""
+        reason = self._holds_refused(computation)
+        if reason:
+            return Record(stage="import", reason=reason), False
+        if older is not None and self._is_settled(older, budget_s):
+            return older, True
+        return None, False
+
+    def _task(self, computation: _Computation, budget_s: float | None) -> TrialTask | Record:
+        """The trial of a computation, or the record where there is none to be had."""
+        available = self._availability(computation.target)
+        if not available.usable:
+            return Record(stage="device", reason=available.reason)
+        self._activations.fetch(self._ends)
+        self._ends.clear()
+        try:
+            model = self._model.cut(computation.inside)
+        except CollageError as error:
+            return Record(stage="import", reason=f"it cannot be cut out of the model: {error.message}")
+        given = [self._activations.file(tensor.name) for tensor in model.inputs]
+        wanted = [self._activations.file(tensor.name) for tensor in model.outputs]
+        if None in given or None in wanted:
+            return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
+        files = [file for file in given if file], [file for file in wanted if file]
+        enough_s = None if self.most_s is None else self.most_s * TOO_LITTLE
+        return TrialTask(computation.target, model, *files, budget_s, enough_s)
+
+    def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
+        cost = self._cost(record, computation.target)
+        if len(computation.inside) == 1:
+            self._learn(computation, cost)
+        yield from ((candidate, cost, from_cache) for candidate in computation.candidates)
+
+    def _cost(self, record: Record, target: str) -> Cost:
+        """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module."""
+        cost = cost_of(record, self._percentile, "measured").judged(self._accuracy)
+        return cost if cost.seconds is None else replace(cost, seconds=cost.seconds + self._call_of(target))
+
+    def _call_of(self, target: str) -> float:
+        if self._calls is not None and target not in self._call_s:
+            try:
+                self._call_s.update(self._calls.measure({target: self._availability(target).version}))
+            except Cancelled:
+                # What was just measured must not be lost for this.
+                self._call_s[target] = 0.0
+                self._emit(Note(f"stopped before calls of {target} were measured: they count as free"))
+        return self._call_s.get(target, 0.0)
+
+    def _learn(self, computation: _Computation, cost: Cost) -> None:
+        """What a single node's cost says about the larger candidates that hold it."""
+        single = computation.key.computation
+        if cost.is_invalid and cost.stage == "import":
+            self._refused[computation.target, single] = cost.reason
+        elif cost.seconds is not None:
+            known = self._singles.get(single)
+            if known is None or cost.seconds < known[1]:
+                self._singles[single] = computation.target, cost.seconds
+
+    def _holds_refused(self, computation: _Computation) -> str:
+        """Why a larger candidate cannot be imported: a node in it could not be, alone."""
+        if len(computation.inside) == 1:
+            return ""
+        graph = self._model.graph
+        for index in computation.inside:
+            reason = self._refused.get((computation.target, self._computation(IndexSet((index,)))))
+            if reason and not _reads_shape_from(graph, index, computation.inside):
+                node = graph.nodes[index]
+                return f"holds {node.name!r} ({node.op}), which {computation.target} cannot import: {reason}"
+        return ""
+
+    def _budget_s(self, computation: _Computation) -> float | None:
+        """What the candidate may cost at most to be in a best plan, with some safety; None while that is not known."""
+        graph = self._model.graph
+        cheapest = {}
+        for index in computation.inside:
+            single = (HOST_TARGET, 0.0) if graph.nodes[index].is_host else self._singles.get(self._computation(IndexSet((index,))))
+            if single is None:
+                return self.most_s
+            cheapest[index] = single
+        targets = tuple(name for name in self._targets if name != HOST_TARGET)
+        bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
+        return self.most_s if bound is None else min(bound * BUDGET_SAFETY, self.most_s or math.inf)
+
+    def _tell_notes(self) -> None:
+        for note in self._database.notes[self._told :]:
+            self._emit(Note(note))
+        self._told = len(self._database.notes)
+
+
+def _order(computation: _Computation) -> tuple[bool, int, int]:
+    """Single nodes first, quick toolchains first, small before large."""
+    size = len(computation.inside)
+    return size > 1, _RANKS.get(computation.target, _OTHERS_RANK), size
+
+
+def _reads_shape_from(graph: DataflowGraph, index: int, inside: IndexSet) -> bool:
+    """Whether a node reads an int64 made inside: a shape that is open when it stands alone may be known there."""
+    made = (tensor for source in IndexSet.from_bits(graph.predecessors[index] & inside.bits) for tensor in graph.nodes[source].outputs)
+    return any(tensor.type.dtype == "int64" and tensor.name in graph.nodes[index].inputs for tensor in made)

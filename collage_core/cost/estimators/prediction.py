@@ -1,0 +1,104 @@
+"""`Predictor`: what a candidate that nobody measured yet may cost at least, from those that were measured. A heuristic.
+
+A target's cost is taken to be a sum: something for the call, something for each node, for the bytes at the border, for the
+operations of each sort of heavy work, and for the bytes that light nodes read and write. The factors are fitted to what was
+measured on the target (non-negative least squares of the relative error); what was not measured yet keeps a rate that is
+as good as the best seen on this model and half as much again, so it looks attractive and is tried. How far measured costs
+lie below their own prediction says how far below its prediction an unmeasured one may lie: a quantile of that is the bound.
+
+It is no proof. What it loses is measured by `make bench-costs`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from ...graph.dataflow_graph import DataflowGraph
+from ...graph.index_set import IndexSet
+from .work_estimate import SORTS, WorkOf, sort_of
+
+_BY_BYTES = ("moving", "light", "dear")
+FEATURES = ("call", "node", "border_bytes", *SORTS)
+CALL_S, NODE_S = 2e-6, 0.2e-6
+BYTES_PER_S = 20e9
+"""Rates of what was not measured yet: about as good as they get."""
+BETTER = 1.5
+"""By so much the rate of heavy work may exceed the best seen on the whole model."""
+LEAST_OPERATIONS_PER_S = 2e9
+HOLD = 0.05
+"""How firmly the factors are held to those rates, beside one measurement."""
+FEW = 3
+"""With no more measurements than these on a target, an unmeasured one may cost half of its prediction."""
+
+Known = Mapping[tuple[str, IndexSet], float]
+"""(target, nodes) → measured seconds."""
+
+
+class Predictor:
+    """Predicts for one graph."""
+
+    def __init__(self, graph: DataflowGraph):
+        self._graph = graph
+        self._work = WorkOf(graph)
+        self._features: dict[IndexSet, np.ndarray] = {}
+
+    def bounds(self, known: Known, wanted: Iterable[tuple[str, IndexSet]], quantile: float) -> dict[tuple[str, IndexSet], float]:
+        """Seconds that each of `wanted` takes at least, as far as `known` tells.
+
+        Args:
+            quantile: Share of the measured whose cost, relative to its own prediction, lies below the bound. Less is safer.
+        """
+        by_target: dict[str, list[tuple[IndexSet, float]]] = defaultdict(list)
+        for (target, inside), seconds in known.items():
+            by_target[target].append((inside, seconds))
+        prior = self._prior(known)
+        models = {target: self._fitted(measured, prior, quantile) for target, measured in by_target.items()}
+        unseen = (prior, 0.5, 0.0)
+        bounds = {}
+        for target, inside in wanted:
+            factors, share, floor = models.get(target, unseen)
+            bounds[target, inside] = max(floor, share * float(self._of(inside) @ factors))
+        return bounds
+
+    def _prior(self, known: Known) -> np.ndarray:
+        rates = [self._work(inside).operations / seconds for (_, inside), seconds in known.items()]
+        heavy = 1 / (BETTER * max([LEAST_OPERATIONS_PER_S, *rates]))
+        given = {"call": CALL_S, "node": NODE_S, "border_bytes": 1 / BYTES_PER_S, **dict.fromkeys(_BY_BYTES, 1 / BYTES_PER_S)}
+        return np.array([given.get(name, heavy) for name in FEATURES])
+
+    def _fitted(self, measured: list[tuple[IndexSet, float]], prior: np.ndarray, quantile: float) -> tuple[np.ndarray, float, float]:
+        """The factors, the share of a prediction that is the bound, and what no call is below."""
+        # SciPy takes most of a second to import, and a run that finds all costs in the database does without.
+        from scipy.optimize import nnls
+
+        seconds = np.array([max(cost, 1e-9) for _, cost in measured])
+        relative = np.array([self._of(inside) for inside, _ in measured]) / seconds[:, None]
+        rows = np.vstack([relative, np.diag(HOLD / prior)])
+        scale = np.abs(rows).max(axis=0)
+        factors = nnls(rows / scale, np.concatenate([np.ones(len(seconds)), np.full(len(prior), HOLD)]))[0] / scale
+        ratios = 1 / np.maximum(relative @ factors, 1e-9)
+        share = min(1.0, float(np.quantile(ratios, quantile))) if len(measured) > FEW else 0.5
+        singles = [cost for inside, cost in measured if len(inside) == 1]
+        return factors, share, 0.8 * min([CALL_S, *singles])
+
+    def _of(self, inside: IndexSet) -> np.ndarray:
+        if inside not in self._features:
+            self._features[inside] = self._counted(inside)
+        return self._features[inside]
+
+    def _counted(self, inside: IndexSet) -> np.ndarray:
+        graph = self._graph
+        counted = dict.fromkeys(FEATURES, 0.0)
+        counted["call"], counted["node"], counted["border_bytes"] = 1.0, float(len(inside)), float(self._work(inside).bytes)
+        for index in inside:
+            node = graph.nodes[index]
+            sort = sort_of(node)
+            if sort in _BY_BYTES:
+                moved = {name for name in node.inputs if name in graph.types}
+                counted[sort] += sum(graph.types[name].bytes for name in moved) + sum(tensor.type.bytes for tensor in node.outputs)
+            else:
+                counted[sort] += self._work.operations(index)
+        return np.array(list(counted.values()))

@@ -1,0 +1,171 @@
+"""`Work`: how many operations a sub-graph computes and how many bytes it must move, whoever computes it. Plain data.
+
+Operations are those of the direct method: a multiplication and an addition are two. Winograd's and other methods do with
+fewer, so this is no bound on what a toolchain executes. Bytes are those of the tensors and weights at the boundary: what is
+made and read inside may stay in a cache. Used by `roofline` and by the predictions of `lazy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ...graph.dataflow_graph import DataflowGraph, Node, TensorType
+from ...graph.index_set import IndexSet
+from ...graph.sub_graph import SubGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one sub-graph.
+
+    Attributes:
+        operations: Floating-point or integer operations.
+        bytes: Read from outside, written to outside, and of the weights.
+    """
+
+    operations: float
+    bytes: int
+
+
+class WorkOf:
+    """Counts the work of sub-graphs of one graph; what is known of a node is kept."""
+
+    def __init__(self, graph: DataflowGraph):
+        self._graph = graph
+        self._of_node: dict[int, float] = {}
+
+    def operations(self, index: int) -> float:
+        """Operations of node `index`."""
+        if index not in self._of_node:
+            self._of_node[index] = _operations(self._graph, self._graph.nodes[index])
+        return self._of_node[index]
+
+    def __call__(self, inside: IndexSet) -> Work:
+        """The work of the nodes `inside` together."""
+        graph, sub_graph = self._graph, SubGraph(self._graph, inside)
+        moved = sum(graph.types[name].bytes for name in (*sub_graph.input_tensors(), *sub_graph.output_tensors()))
+        weights = {name for index in inside for name in graph.nodes[index].inputs if name in graph.constants}
+        moved += sum(graph.constants[name].type.bytes for name in weights)
+        return Work(sum(self.operations(index) for index in inside), moved)
+
+
+def _operations(graph: DataflowGraph, node: Node) -> float:
+    types = [_type(graph, name) for name in node.inputs]
+    made = sum(prod(tensor.type.shape) for tensor in node.outputs)
+    count = _COUNTS.get(node.op.rpartition(".")[2])
+    if count is None or not node.outputs:
+        return float(made)
+    return float(count(types, made, node.attributes))
+
+
+def _type(graph: DataflowGraph, name: str) -> TensorType | None:
+    if name in graph.types:
+        return graph.types[name]
+    return graph.constants[name].type if name in graph.constants else None
+
+
+Types = list[TensorType | None]
+Count = Callable[[Types, int, Mapping[str, Any]], float]
+
+
+def _shape(types: Types, place: int) -> tuple[int, ...]:
+    found = types[place] if place < len(types) else None
+    return found.shape if found is not None else ()
+
+
+def _convolution(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    """Each output element sums over the kernel and the channels of its group."""
+    return 2.0 * made * prod(_shape(types, 1)[1:])
+
+
+def _transposed(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    """Each input element is spread over the kernel and the channels that its group makes."""
+    return 2.0 * prod(_shape(types, 0)) * prod(_shape(types, 1)[1:])
+
+
+def _product(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    left = _shape(types, 0)
+    if not left:
+        return float(made)
+    return 2.0 * made * (left[0] if attributes.get("transA") and len(left) > 1 else left[-1])
+
+
+def _recurrent(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    """Each step multiplies with the weights of the input and of the state, in every direction."""
+    steps, batch = (*_shape(types, 0)[:2], 1, 1)[:2]
+    return 2.0 * steps * batch * (prod(_shape(types, 1)) + prod(_shape(types, 2)))
+
+
+def _pooled(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    return float(made * prod(attributes.get("kernel_shape") or (1,)))
+
+
+def _read(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    return float(prod(_shape(types, 0)))
+
+
+def _times(factor: int) -> Count:
+    return lambda types, made, attributes: float(factor * made)
+
+
+def _nothing(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    return 0.0
+
+
+_CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv", "FusedConv")
+_PRODUCTS = ("MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "FusedGemm")
+_RECURRENT = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
+_REDUCING = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare")
+_READING = ("GlobalAveragePool", "GlobalMaxPool", "ArgMax", "ArgMin", "TopK", "CumSum", "ReduceLogSumExp", *_REDUCING)
+_DEAR = ("Softmax", "LogSoftmax", "Gelu", "Erf", "Tanh", "Sigmoid", "Exp", "Pow", "Log")
+_NORMS = ("LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
+_SHAPING = (
+    "Reshape",
+    "Flatten",
+    "Squeeze",
+    "Unsqueeze",
+    "Identity",
+    "Expand",
+    "Tile",
+    "Pad",
+    "Shape",
+    "Size",
+    "Constant",
+    "ConstantOfShape",
+)
+_MOVING = ("Transpose", "Concat", "Split", "Slice", "Gather", "DepthToSpace", "SpaceToDepth", "Cast", "ScatterND")
+
+_COUNTS: dict[str, Count] = {
+    **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    "ConvTranspose": _transposed,
+    **dict.fromkeys(_PRODUCTS, _product),
+    **dict.fromkeys(_RECURRENT, _recurrent),
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pooled),
+    **dict.fromkeys(_READING, _read),
+    **dict.fromkeys(_DEAR, _times(5)),
+    **dict.fromkeys(_NORMS, _times(8)),
+    **dict.fromkeys((*_SHAPING, *_MOVING), _nothing),
+}
+"""Operator → how many operations it takes; those that are not named take one for each element that they make."""
+
+SORTS = ("pointwise", "convolution", "grouped", "product", "recurrent", "moving", "light", "dear")
+"""Kinds of work that machines do at different rates; of the last three it is bytes that count."""
+
+
+def sort_of(node: Node) -> str:
+    """Which of `SORTS` a node is."""
+    op = node.op.rpartition(".")[2]
+    if op in _CONVOLUTIONS or op == "ConvTranspose":
+        if node.attributes.get("group", 1) > 1:
+            return "grouped"
+        return "pointwise" if max(node.attributes.get("kernel_shape") or (3,)) == 1 else "convolution"
+    if op in _PRODUCTS:
+        return "product"
+    if op in _RECURRENT:
+        return "recurrent"
+    if _COUNTS.get(op) is _nothing:
+        return "moving"
+    return "dear" if op in _DEAR or op in _NORMS else "light"

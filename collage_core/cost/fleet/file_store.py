@@ -1,0 +1,88 @@
+"""`FileStore`: what a worker was sent, by content, in a scratch folder that is bounded and goes with the session.
+
+What enters are pieces of files under their SHA-256; what leaves are paths. A file is only there when all of it came and
+its content is what its name says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import OrderedDict
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...base.isolation.scratch import scratch_folder
+
+MOST_BYTES = 8 << 30
+"""At most, and at most half of what the disk has free at the start."""
+
+
+class FileStore:
+    """Files by their SHA-256 (hex); the ones that were wanted longest ago go first.
+
+    Args:
+        most_bytes: More are only kept where the files of a single trial are more.
+    """
+
+    def __init__(self, most_bytes: int | None = None):
+        self._folder = scratch_folder()
+        self._most_bytes = min(MOST_BYTES, shutil.disk_usage(self._folder).free // 2) if most_bytes is None else most_bytes
+        self._sizes: OrderedDict[str, int] = OrderedDict()
+        self._wanted: frozenset[str] = frozenset()
+
+    def missing(self, wanted: Iterable[str]) -> list[str]:
+        """Which of the files are not here; what is here of them stays until other files are asked for."""
+        names = list(dict.fromkeys(wanted))
+        self._wanted = frozenset(names)
+        for name in names:
+            if name in self._sizes:
+                self._sizes.move_to_end(name)
+        return [name for name in names if name not in self._sizes]
+
+    def put(self, name: str, offset: int, size: int, piece: bytes) -> None:
+        """Take the next piece of a file of `size` bytes.
+
+        Raises:
+            ValueError: it is not the next one, or the file is not what its name says.
+            OSError: the disk is full.
+        """
+        if len(name) != 64 or not set(name) <= set("0123456789abcdef"):
+            raise ValueError(f"{name[:80]!r} is no SHA-256")
+        part = self._folder / f"{name}.part"
+        have = part.stat().st_size if offset and part.exists() else 0
+        if offset != have or offset + len(piece) > size:
+            raise ValueError(f"a piece at {offset} does not follow the {have} bytes that are here")
+        with part.open("ab" if offset else "wb") as file:
+            file.write(piece)
+        if offset + len(piece) == size:
+            self._keep(name, part, size)
+
+    def path(self, name: str) -> Path:
+        """Where a file is. Raises KeyError where it is not here."""
+        if name not in self._sizes:
+            raise KeyError(f"the file {name} was not sent")
+        return self._folder / name
+
+    def remove(self, name: str) -> None:
+        """Let go of a file that is needed once."""
+        if self._sizes.pop(name, None) is not None:
+            (self._folder / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._sizes.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _keep(self, name: str, part: Path, size: int) -> None:
+        with part.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != name:
+            part.unlink()
+            raise ValueError(f"the content of {name} is that of {found}")
+        part.rename(self._folder / name)
+        self._sizes[name] = size
+        for older in [other for other in self._sizes if other not in self._wanted and other != name]:
+            if sum(self._sizes.values()) <= self._most_bytes:
+                break
+            self.remove(older)

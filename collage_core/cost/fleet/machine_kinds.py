@@ -1,0 +1,107 @@
+"""Which workers may measure for one run: machines of one kind, with the same versions of its toolchains. Plain data.
+
+Costs of different machines are never mixed: what leaves here is one kind, and for every worker outside it the reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import CollageError
+from ...toolchains.base import Availability
+from ...version import __version__
+from .protocol import Description
+
+_UNKNOWN = Availability(False, reason="no toolchain of this name is known there", hint="install it where the worker runs")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the workers of one run have in common.
+
+    Attributes:
+        machine: As `machine_id` gives it on them.
+        toolchains: (target, its availability) for each target of the run.
+        threads: They have cores for as many.
+    """
+
+    machine: str
+    toolchains: tuple[tuple[str, Availability], ...]
+    threads: int
+
+    def availability(self, target: str) -> Availability:
+        """Of one target on these workers."""
+        return dict(self.toolchains).get(target, _UNKNOWN)
+
+    def why_not(self, worker: Description) -> str:
+        """Why `worker` cannot be one of them; empty where it can."""
+        if worker.version != __version__:
+            return f"it runs Collage Explorer {worker.version}, this is {__version__}"
+        if worker.machine != self.machine:
+            return f"it is another machine, {worker.machine!r}; this run measures on {self.machine!r}"
+        if worker.cores < self.threads:
+            return f"it may use {worker.cores} cores, and the run wants {self.threads} threads"
+        for target, wanted in self.toolchains:
+            found = worker.toolchains.get(target, _UNKNOWN)
+            if not _same(found, wanted):
+                return f"its {target} is {_shown(found)}, the others' is {_shown(wanted)}"
+        return ""
+
+
+def choose_kind(workers: Sequence[Description], targets: Sequence[str], threads: int, machine: str | None = None) -> Kind:
+    """The kind that most of `workers` are of; of two that are equally many, the one that has more of the targets.
+
+    Args:
+        machine: Only this machine, as `machine_id` gives it.
+
+    Raises:
+        CollageError: none of them can take the run.
+    """
+    able = [worker for worker in workers if worker.version == __version__ and worker.cores >= threads]
+    able = [worker for worker in able if machine is None or worker.machine == machine]
+    if not able:
+        raise _nobody(workers, threads, machine)
+    votes = Counter(_signature(worker, targets) for worker in able)
+
+    def rank(worker: Description) -> tuple[int, int, str]:
+        usable = sum(worker.toolchains.get(target, _UNKNOWN).usable for target in targets)
+        return -votes[_signature(worker, targets)], -usable, worker.machine
+
+    first = min(able, key=rank)
+    return Kind(first.machine, tuple((target, first.toolchains.get(target, _UNKNOWN)) for target in targets), threads)
+
+
+def crowded(workers: Sequence[Description]) -> str:
+    """What to say where several workers are on one computer; empty where none are."""
+    hosts = Counter(worker.host for worker in workers)
+    shared = sorted(worker.name for worker in workers if hosts[worker.host] > 1)
+    if not shared:
+        return ""
+    return f"the workers {', '.join(shared)} share a computer: unless each has cores of its own, they disturb each other's timings"
+
+
+def _signature(worker: Description, targets: Sequence[str]) -> tuple[object, ...]:
+    found = [worker.toolchains.get(target, _UNKNOWN) for target in targets]
+    return worker.machine, *((item.usable, item.version, item.device, item.precision) for item in found)
+
+
+def _same(one: Availability, other: Availability) -> bool:
+    return (one.usable, one.version, one.device, one.precision) == (other.usable, other.version, other.device, other.precision)
+
+
+def _shown(available: Availability) -> str:
+    return f"{available.version or 'usable'}" if available.usable else f"not usable ({available.reason})"
+
+
+def _nobody(workers: Sequence[Description], threads: int, machine: str | None) -> CollageError:
+    machines = ", ".join(sorted({repr(worker.machine) for worker in workers}))
+    if machine is not None and all(worker.machine != machine for worker in workers):
+        return CollageError(f"no free worker of the fleet is a {machine!r}", f"these are there: {machines}", "no_worker")
+    others = sorted({worker.version for worker in workers} - {__version__})
+    if others:
+        hint = f"install {__version__} on the workers too"
+        return CollageError(f"the fleet's workers run Collage Explorer {', '.join(others)}, this is {__version__}", hint, "no_worker")
+    most = max(worker.cores for worker in workers)
+    return CollageError(f"the run wants {threads} threads, the fleet's workers have {most} cores", f"add --threads {most}", "no_worker")

@@ -1,0 +1,189 @@
+"""`Desk`: what a worker does with the requests of one run: it takes files, and does one job at a time in the background.
+
+Requests are pickles (who may send them may run anything here anyway), answers are JSON. A request is answered at once, or
+within the second that it asks for; so both sides notice early when the other is gone. Nothing that a toolchain does ends
+this process: trials and calls run in isolated children. No request raises: what goes wrong here is answered as a fault.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...base.isolation.errors import WorkerError, by_name
+from ...base.isolation.worker import Worker
+from ...errors import Cancelled, CollageError
+from ...toolchains import registry
+from ...toolchains.reasons import one_line
+from ...version import __version__
+from ..database.records import machine_id
+from ..measuring.trial import TrialRunner, TrialTask
+from ..measuring.trial_worker import ArrayFile
+from .file_store import FileStore
+from .protocol import Description, Settings, dump, error_to_json, record_to_json
+
+PIECE = struct.Struct("!32sQQ")
+"""What comes before the bytes of a piece: the file's SHA-256, where the piece goes, and how large the file is."""
+_DESCRIBE_S = 60.0
+_LONGEST_WAIT_S = 5.0
+
+
+@dataclass
+class _Job:
+    """Something that is being done, and its answer once it has one."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    answer: dict[str, Any] = field(default_factory=dict)
+
+
+class Desk:
+    """Serves one run; `close` ends whatever is going on.
+
+    Attributes:
+        heard: `time.monotonic` of the last request.
+        jobs: How many jobs it was given.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+        self._store = FileStore()
+        self._worker = Worker()
+        self._runner: tuple[Settings, TrialRunner] | None = None
+        self._job: _Job | None = None
+        self.heard = time.monotonic()
+        self.jobs = 0
+
+    def ask(self, request: bytes) -> str:
+        """Answer a pickled tuple of what is wanted and its arguments."""
+        self.heard = time.monotonic()
+        try:
+            wanted, *arguments = pickle.loads(request)
+            requests: dict[str, Callable[..., dict[str, Any]]] = {
+                "need": self._need,
+                "start": self._start,
+                "poll": self._poll,
+                "cancel": self._cancel,
+            }
+            return dump(requests[wanted](*arguments))
+        except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+            return dump(_fault(error))
+
+    def put(self, data: bytes) -> str:
+        """Take a piece of a file: `PIECE`, then its bytes."""
+        self.heard = time.monotonic()
+        try:
+            digest, offset, size = PIECE.unpack(data[: PIECE.size])
+            self._store.put(digest.hex(), offset, size, data[PIECE.size :])
+        except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+            return dump(_fault(error))
+        return dump({})
+
+    def close(self) -> None:
+        """End the job, the children, and remove the files."""
+        job = self._job
+        if job is not None:
+            job.stop.set()
+            job.done.wait(_LONGEST_WAIT_S)
+        if self._runner is not None:
+            self._runner[1].close()
+        self._worker.close()
+        self._store.close()
+
+    def _need(self, names: list[str]) -> dict[str, Any]:
+        return {"missing": self._store.missing(names)}
+
+    def _start(self, kind: str, *arguments: Any) -> dict[str, Any]:
+        if self._job is not None:
+            raise RuntimeError("it was given a job while it has one")
+        jobs: dict[str, Callable[..., dict[str, Any]]] = {"describe": self._describe, "trial": self._trial, "call": self._call}
+        self._job = job = _Job()
+        self.jobs += 1
+        threading.Thread(target=_work, args=(job, jobs[kind], arguments), daemon=True).start()
+        return {"state": "running"}
+
+    def _poll(self, wait_s: float) -> dict[str, Any]:
+        """The answer of the job, which is then forgotten, or the state after at most `wait_s` seconds."""
+        job = self._job
+        if job is None:
+            return {"state": "idle"}
+        if not job.done.wait(min(wait_s, _LONGEST_WAIT_S)):
+            return {"state": "running"}
+        self._job = None
+        return job.answer
+
+    def _cancel(self) -> dict[str, Any]:
+        if self._job is not None:
+            self._job.stop.set()
+        return {"state": "stopping"}
+
+    def _describe(self, stop: Callable[[], bool]) -> dict[str, Any]:
+        found = self._worker.call(describe, self._name, timeout_s=_DESCRIBE_S, should_stop=stop)
+        return {"description": found}
+
+    def _trial(self, stop: Callable[[], bool], settings: Settings, task_name: str) -> dict[str, Any]:
+        task: TrialTask = pickle.loads(self._store.path(task_name).read_bytes())
+        self._store.remove(task_name)
+        given, wanted = ([self._here(file) for file in files] for files in (task.given, task.wanted))
+        record = self._runner_for(settings).run(replace(task, given=given, wanted=wanted))
+        return {"record": record_to_json(record)}
+
+    def _here(self, file: ArrayFile) -> ArrayFile:
+        """`file`, whose path is its SHA-256, as it lies here."""
+        return replace(file, path=self._store.path(file.path.name))
+
+    def _runner_for(self, settings: Settings) -> TrialRunner:
+        if self._runner is None or self._runner[0] != settings:
+            if self._runner is not None:
+                self._runner[1].close()
+            runner = TrialRunner(
+                settings.get_toolchain, settings.threads, settings.accuracy, settings.limits, self._is_stopped, settings.swept_bytes
+            )
+            self._runner = settings, runner
+        return self._runner[1]
+
+    def _is_stopped(self) -> bool:
+        return self._job is not None and self._job.stop.is_set()
+
+    def _call(self, stop: Callable[[], bool], module: str, name: str, arguments: tuple[Any, ...], timeout_s: float) -> dict[str, Any]:
+        return {"value": self._worker.call(by_name(module, name), *arguments, timeout_s=timeout_s, should_stop=stop)}
+
+
+def describe(name: str) -> dict[str, Any]:
+    """In a child: what this worker is; no toolchain's library is loaded."""
+    toolchains = {toolchain.name: toolchain.availability() for toolchain in registry.all_toolchains()}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Description(name, __version__, machine_id(), _host(), cores, toolchains).to_json()
+
+
+def _host() -> str:
+    """Something that is the same for all processes of a computer until it starts again."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return os.uname().nodename
+
+
+def _work(job: _Job, function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> None:
+    try:
+        answer = function(job.stop.is_set, *arguments)
+        dump(answer)
+    except Cancelled:
+        answer = {"state": "stopped"}
+    except (CollageError, WorkerError) as error:
+        answer = {"error": error_to_json(error)}
+    except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+        answer = _fault(error)
+    job.answer = answer
+    job.done.set()
+
+
+def _fault(error: Exception) -> dict[str, Any]:
+    return {"fault": one_line(f"{type(error).__name__}: {error}")}

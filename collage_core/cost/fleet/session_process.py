@@ -1,0 +1,86 @@
+"""`SessionProcess`: starts a session's process (`session.py`), hands it a connection, and sees to it that nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+
+from ...base.home import home
+from ...base.isolation.process import ending
+from ...errors import CollageError
+from .session import READY
+
+_GRACE_S = 10.0
+
+
+class SessionProcess:
+    """A process that waits for one connection.
+
+    Args:
+        name: Of the worker.
+        start_s: Seconds that it may take until it is ready.
+
+    Raises:
+        CollageError: it cannot be started.
+    """
+
+    def __init__(self, name: str, start_s: float):
+        ours, theirs = socket.socketpair()
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        descriptor = theirs.fileno()
+        code = f"from collage_core.cost.fleet.session import main; main({descriptor}, {name!r})"
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-u", "-c", code],
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
+                pass_fds=(descriptor,),
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": path},
+            )
+        self._control = ours
+        try:
+            self._await_ready(start_s)
+        except BaseException:
+            self.end()
+            raise
+
+    def fileno(self) -> int:
+        """Readable once the process has ended."""
+        return self._control.fileno()
+
+    def hand_over(self, connection: socket.socket) -> None:
+        """Let it serve `connection`, of which it gets a copy."""
+        with suppress(OSError):  # it is gone, which `fileno` tells
+            socket.send_fds(self._control, [b"c"], [connection.fileno()])
+
+    def end(self) -> str:
+        """Have it end, with all that it started; how it ended, where that was not as it should."""
+        self._control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE_S)
+        status = self._process.poll()
+        if status is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        for folder in (home() / "scratch").glob(f"{self._process.pid}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        if status is None:
+            return f"its process did not end within {_GRACE_S:g} s and was killed"
+        return "" if status == 0 else f"its process {ending(status)}"
+
+    def _await_ready(self, start_s: float) -> None:
+        ready, _, _ = select.select([self._control], [], [], start_s)
+        if not ready or self._control.recv(1) != READY:
+            raise CollageError(
+                "the process that serves trials cannot be started; what it said stands above",
+                "`python -c 'import tvm.rpc'` must work here",
+                "worker",
+            )

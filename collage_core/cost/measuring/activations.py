@@ -1,0 +1,92 @@
+"""`ActivationStore`: the tensors that really arrive at candidates, as ``.npy`` files that worker processes map.
+
+What enters are a model and its inputs; what leaves are files. Only tensors that are asked for are kept, and never many of
+them in memory at once. The folder goes with the store.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ...base.isolation.scratch import scratch_folder
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from ...model.base import Arrays, Model
+from ...toolchains.buffers import numpy_dtype
+from .trial_worker import ArrayFile
+
+CHUNK_BYTES = 1 << 30
+"""Activations that are in memory at once, unless a single one is larger."""
+
+
+class ActivationStore:
+    """Files of a model's tensors, as they are when it runs on `inputs`."""
+
+    def __init__(self, model: Model, inputs: Arrays):
+        self._model = model
+        self._inputs = inputs
+        self._files: dict[str, ArrayFile] = {}
+        self._folder: Path | None = None
+        self._remove: Callable[[], object] = lambda: None
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Make files of the named tensors, where there are none yet.
+
+        Raises:
+            CollageError: the disk is full or cannot be written.
+        """
+        wanted = [name for name in dict.fromkeys(names) if name not in self._files and self._can_be_kept(name)]
+        for chunk in self._chunks(wanted):
+            given = {name: self._inputs[name] for name in chunk if name in self._inputs}
+            made = self._model.activations(self._inputs, [name for name in chunk if name not in given])
+            for name in chunk:
+                self._files[name] = self._write(name, given[name] if name in given else made[name])
+
+    def file(self, name: str) -> ArrayFile | None:
+        """The file of a tensor that was fetched; None where its elements are no plain memory (strings)."""
+        return self._files.get(name)
+
+    def close(self) -> None:
+        """Remove the files."""
+        self._files.clear()
+        self._remove()
+        self._folder = None
+
+    def _can_be_kept(self, name: str) -> bool:
+        try:
+            numpy_dtype(self._model.graph.types[name].dtype)
+        except CollageError:
+            return False
+        return True
+
+    def _chunks(self, names: list[str]) -> Iterator[list[str]]:
+        chunk: list[str] = []
+        size = 0
+        for name in names:
+            size += self._model.graph.types[name].bytes
+            if chunk and size > CHUNK_BYTES:
+                yield chunk
+                chunk, size = [], self._model.graph.types[name].bytes
+            chunk.append(name)
+        if chunk:
+            yield chunk
+
+    def _write(self, name: str, array: np.ndarray) -> ArrayFile:
+        try:
+            if self._folder is None:
+                self._folder = scratch_folder()
+                self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            path = self._folder / f"{len(self._files)}.npy"
+            np.save(path, np.ascontiguousarray(array).reshape(array.shape))
+        except OSError as error:
+            raise CollageError(
+                f"the activations of {name!r} cannot be kept for measuring: {error.strerror or error}",
+                "make room on the disk, or set COLLAGE_HOME to another folder",
+                "unwritable",
+            ) from error
+        return ArrayFile(Tensor(name, self._model.graph.types[name]), path)

@@ -1,0 +1,83 @@
+"""`CallMeter`: what the assembled module takes to call a partition, beyond what its kernel takes alone.
+
+A kernel is timed as a Python call of `Kernel.run`. In the plan TVM's virtual machine calls it, allocates its outputs and
+hands the tensors over. The difference belongs to each partition of the plan, whatever is in it, and is measured once for
+each target in a worker process. It is kept in the database as the hand-over from `CALL` to the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from ...base.isolation.errors import WorkerError
+from ...errors import CollageError
+from ...toolchains.reasons import one_line
+from ..database.records import MeasuredTransition, TransitionKey
+from .difference_rounds import calm_rounds, sure_extra
+from .meter import Meter
+from .noise_filter import OwnSpeed
+
+CALL = "call"
+"""`TransitionKey.maker` of a call; its version is that of TVM, which assembles."""
+ASSEMBLER = "tvm"
+
+ROUNDS = 15
+CallRounds = Callable[[str, int], AbstractContextManager[Callable[[], float]]]
+"""(target, threads) → a round: seconds by which a call takes longer in an assembled module."""
+
+
+@dataclass(kw_only=True, eq=False)
+class CallMeter(Meter):
+    """Measures each target once.
+
+    Attributes:
+        call_rounds: A module-level function that the worker calls: `rewrite.call_trial.call_rounds`.
+    """
+
+    call_rounds: CallRounds
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._calls: dict[str, float] = {}
+
+    def measure(self, versions: Mapping[str, str]) -> dict[str, float]:
+        """Seconds of a call of each of the targets of these versions; 0, with a note, where it cannot be measured.
+
+        A call is never credited: 0 also where the assembled module calls faster than Python does.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        assembler = self.place.availability(ASSEMBLER)
+        if not assembler.usable:
+            self._tell(f"without {ASSEMBLER} nothing can be assembled ({assembler.reason}): calls of partitions count as free")
+            return dict.fromkeys(versions, 0.0)
+        for target, version in versions.items():
+            if target not in self._calls:
+                key = TransitionKey(CALL, target, assembler.version, version, self.threads, self.place.machine)
+                self._calls[target] = self._known_or_measured(key)
+        return {target: self._calls[target] for target in versions}
+
+    def _known_or_measured(self, key: TransitionKey) -> float:
+        found = self.database.get_transition(key)
+        if found is None:
+            found = self._measured(key.reader)
+            self.database.put_transition(key, found)
+        self._tell(found.note)
+        return found.fixed_s
+
+    def _measured(self, target: str) -> MeasuredTransition:
+        try:
+            fixed_s: float = self._call(measure_call, self.call_rounds, target, self.threads)
+        except (CollageError, WorkerError) as error:
+            why = one_line(error)
+            return MeasuredTransition(note=f"calls of {target} in an assembled module cannot be measured and count as free: {why}")
+        return MeasuredTransition(fixed_s=fixed_s)
+
+
+def measure_call(call_rounds: CallRounds, target: str, threads: int) -> float:
+    """In the worker: seconds of a call; 0 where it is not sure to take any."""
+    with call_rounds(target, threads) as one_round:
+        return sure_extra(calm_rounds(one_round, ROUNDS, OwnSpeed()))

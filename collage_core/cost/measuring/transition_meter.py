@@ -1,0 +1,186 @@
+"""`TransitionMeter`: measures what handing a tensor from one toolchain to another costs on this machine.
+
+On one CPU nothing is copied: both work on the same buffer. What a hand-over does cost is that the reader meets caches and
+thread pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two
+sizes, and the reader's time right after the maker is compared with its time right after itself, in rounds that take
+turns; disturbed rounds are thrown away (`steadiness`). What a call costs is no part of it: that is inside every measured
+kernel already, or measured apart (`call_meter`). The difference counts only where it is sure to be above zero (the 95 %
+interval of its median over the rounds); two sizes give a fixed part and a part per byte. The dtype makes no difference
+(docs/measuring.md). The host only hands pointers on, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+
+from ...base.isolation.errors import WorkerError
+from ...errors import CollageError
+from ...graph.dataflow_graph import TensorType
+from ...model.probe import relu_model
+from ...toolchains.base import Kernel
+from ...toolchains.buffers import aligned_empty
+from ...toolchains.reasons import one_line
+from ..database.records import MeasuredTransition, TransitionKey
+from ..transition import Transition, TransitionModel
+from .difference_rounds import calm_rounds, sure_extra
+from .meter import Meter
+from .noise_filter import OwnSpeed
+from .trial_worker import GetToolchain
+
+SIZES = (4 << 10, 4 << 20)
+"""Bytes of the two tensors."""
+ROUNDS = 9
+_ROUND_S = 0.004
+_MOST_RUNS = 50
+_TOO_SLOW_S = 0.02
+
+
+@dataclass(kw_only=True, eq=False)
+class TransitionMeter(Meter):
+    """Measures each ordered pair of targets once.
+
+    Attributes:
+        get_toolchain: Finds a toolchain by name, in the worker; a module-level function.
+        model: What is known so far.
+    """
+
+    get_toolchain: GetToolchain
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._pairs: dict[tuple[str, str], Transition] = {}
+        self.model = TransitionModel(self._pairs)
+
+    def measure(self, versions: Mapping[str, str]) -> TransitionModel:
+        """The transitions between the targets of these versions; a pair that cannot be measured costs nothing, with a note.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        missing = [pair for pair in permutations(versions, 2) if pair not in self._pairs and not self._recall(pair, versions)]
+        refusals = {target: self._refusal(target) for target in dict.fromkeys(name for pair in missing for name in pair)}
+        for pair in missing:
+            note = refusals[pair[0]] or refusals[pair[1]]
+            measured = MeasuredTransition(note=note) if note else self._measured(*pair)
+            self._keep(pair, measured)
+            self.database.put_transition(self._key(pair, versions), measured)
+        return self.model
+
+    def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
+        found = self.database.get_transition(self._key(pair, versions))
+        if found is not None:
+            self._keep(pair, found)
+        return found is not None
+
+    def _keep(self, pair: tuple[str, str], measured: MeasuredTransition) -> None:
+        self._pairs[pair] = Transition(measured.fixed_s, measured.per_byte_s)
+        self._tell(measured.note)
+
+    def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
+        maker, reader = pair
+        return TransitionKey(maker, reader, versions[maker], versions[reader], self.threads, self.place.machine)
+
+    def _refusal(self, target: str) -> str:
+        """Why the target cannot do the Relu, so that it is met once and not pair by pair; empty where it can."""
+        try:
+            self._call(prepare, self.get_toolchain, target, self.threads)
+        except (CollageError, WorkerError) as error:
+            return f"hand-overs to and from {target} cannot be measured and count as free: {one_line(error)}"
+        return ""
+
+    def _measured(self, maker: str, reader: str) -> MeasuredTransition:
+        try:
+            fixed_s, per_byte_s = self._call(measure_pair, self.get_toolchain, maker, reader, self.threads)
+        except (CollageError, WorkerError) as error:
+            why = one_line(error)
+            return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {why}")
+        return MeasuredTransition(fixed_s, per_byte_s)
+
+
+@dataclass(frozen=True)
+class _Relus:
+    """A target's Relu of one size twice: one that writes the tensor that is handed over, one that reads it."""
+
+    maker: Kernel
+    reader: Kernel
+
+
+_relus: dict[tuple[str, int], _Relus] = {}
+"""In the worker: what was loaded so far, by target and size."""
+_own_speed = OwnSpeed()
+
+
+def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
+    """Load and run the target's kernels in this process."""
+    for size in SIZES:
+        kernels = _loaded(get_toolchain, target, size, threads)
+        kernels.maker.run()
+        kernels.reader.run()
+
+
+def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: int) -> tuple[float, float]:
+    """(seconds, seconds per byte) of handing a tensor from `maker` to `reader`."""
+    extra = []
+    for size in SIZES:
+        one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
+        extra.append(_extra_s(one.maker, other.maker, other.reader))
+    return fit(*extra)
+
+
+def fit(small_s: float, large_s: float) -> tuple[float, float]:
+    """The line through the extra seconds at the two sizes; neither part is ever negative."""
+    per_byte = max(0.0, (large_s - small_s) / (SIZES[1] - SIZES[0]))
+    return max(0.0, small_s - per_byte * SIZES[0]), per_byte
+
+
+def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
+    """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
+
+    Zero where a Relu takes so long that a hand-over would drown in it.
+    """
+    start = time.perf_counter()
+    _round(maker, reader, 1)
+    once = time.perf_counter() - start
+    if once > _TOO_SLOW_S:
+        return 0.0
+    runs = max(1, min(_MOST_RUNS, int(_ROUND_S / once)))
+    return sure_extra(calm_rounds(lambda: _round(maker, reader, runs) - _round(same, reader, runs), ROUNDS, _own_speed))
+
+
+def _round(maker: Kernel, reader: Kernel, runs: int) -> float:
+    """Median seconds of `reader` right after `maker`."""
+    times = []
+    for _ in range(runs):
+        maker.run()
+        before = time.perf_counter()
+        reader.run()
+        times.append(time.perf_counter() - before)
+    return float(np.median(times))
+
+
+def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -> _Relus:
+    if (target, size) not in _relus:
+        toolchain = get_toolchain(target)
+        model = relu_model(size // 4)
+        package = toolchain.build(model, threads)
+        maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
+        first, handed_over, last = _buffers(size)
+        maker.bind([first], [handed_over])
+        reader.bind([handed_over], [last])
+        _relus[target, size] = _Relus(maker, reader)
+    return _relus[target, size]
+
+
+@cache
+def _buffers(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the maker reads, what is handed over, what the reader writes; the same for all toolchains."""
+    made = [aligned_empty(TensorType((1, size // 4), "float32")) for _ in range(3)]
+    for array in made:
+        array[...] = np.linspace(-1, 1, size // 4, dtype=np.float32)
+    return made[0], made[1], made[2]

@@ -1,0 +1,258 @@
+"""`TrialRunner`: one trial of a sub-model on a target, in that target's worker; what it comes to is a `Record`.
+
+A toolchain may refuse, crash, hang, eat memory or compute something else: each is a record with the stage and the reason.
+Only the user's wish to stop (`Cancelled`) leaves as an exception.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import psutil
+
+from ...base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
+from ...base.isolation.worker import Pool, Worker
+from ...errors import Cancelled, CollageError
+from ...model.base import SubModel
+from ...toolchains.base import ToolchainError
+from ...toolchains.reasons import one_line
+from ..database.records import Record
+from . import trial_worker
+from .noise_filter import UNKNOWN, OwnSpeed, Speed
+from .timing import TimingLimits
+from .trial_worker import ArrayFile, Check, GetToolchain, Timed
+
+_STAGES = ("import", "build", "run", "device")
+_MEMORY_SHARE = 0.75
+
+
+@dataclass(frozen=True)
+class TrialLimits:
+    """How long a trial may take.
+
+    Attributes:
+        start_s: For a worker to be ready, its imports included.
+        build_s: For building and loading.
+        run_s: For a first run, and for each part of the timing that does not end by itself.
+        lose_s, lose_factor: A run that takes longer than both these seconds and so many budgets is ended.
+        most_hangs: A target that hung so often is not tried any more in this run.
+        memory_bytes: What a worker may take; None for three quarters of the machine's.
+        timing: How much timing is enough.
+    """
+
+    start_s: float = 120.0
+    build_s: float = 120.0
+    run_s: float = 30.0
+    lose_s: float = 10.0
+    lose_factor: float = 20.0
+    most_hangs: int = 3
+    memory_bytes: int | None = None
+    timing: TimingLimits = field(default_factory=TimingLimits)
+
+    @classmethod
+    def from_environment(cls) -> TrialLimits:
+        """The defaults, with ``COLLAGE_BUILD_TIMEOUT_S`` and ``COLLAGE_RUN_TIMEOUT_S`` in place where they are set.
+
+        Raises:
+            CollageError: one of them is no positive number.
+        """
+        return cls(build_s=_seconds_from("COLLAGE_BUILD_TIMEOUT_S", cls.build_s), run_s=_seconds_from("COLLAGE_RUN_TIMEOUT_S", cls.run_s))
+
+    def of_percentile(self, percentile: float) -> TrialLimits:
+        """The same, where timing ends when that percentile is known well enough."""
+        return replace(self, timing=replace(self.timing, percentile=percentile))
+
+    def first_run_s(self, budget_s: float | None) -> float:
+        """How long a first run may take where `budget_s` is what the candidate may cost."""
+        return self.run_s if budget_s is None else min(self.run_s, max(self.lose_s, self.lose_factor * budget_s))
+
+
+@dataclass(frozen=True, slots=True)
+class TrialTask:
+    """A sub-model, what it reads, and what it must make of it.
+
+    Attributes:
+        budget_s: What it may cost; what surely costs more is not timed further. None for any.
+        enough_s: What surely costs less is not timed further either. None where every cost must be known well.
+    """
+
+    target: str
+    model: SubModel
+    given: Sequence[ArrayFile]
+    wanted: Sequence[ArrayFile]
+    budget_s: float | None
+    enough_s: float | None = None
+
+
+class TrialRunner:
+    """Runs trials, one at a time, each in the warm worker of its target; `swept_bytes` as in `trial_worker.sample`."""
+
+    def __init__(
+        self,
+        get_toolchain: GetToolchain,
+        threads: int,
+        accuracy: float,
+        limits: TrialLimits,
+        should_stop: Callable[[], bool] | None = None,
+        swept_bytes: int = 0,
+        known: Speed = UNKNOWN,
+    ):
+        self._get_toolchain = get_toolchain
+        self._swept_bytes = swept_bytes
+        self._threads = threads
+        self._accuracy = accuracy
+        self.limits = limits
+        self._should_stop = should_stop
+        memory = limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE)
+        self._pool = Pool(memory_bytes=memory)
+        self._own_speed = OwnSpeed()
+        self._own_speed.learn(known)
+        self._broken: dict[str, str] = {}
+        self._hangs: dict[str, list[Record]] = defaultdict(list)
+
+    def run(self, task: TrialTask) -> Record:
+        """What the trial comes to.
+
+        Raises:
+            Cancelled: the user stopped it.
+        """
+        hangs = self._hangs[task.target]
+        if len(hangs) >= self.limits.most_hangs:
+            reason = f"not tried: {task.target} hung {len(hangs)} times in this run; the last time it {hangs[-1].reason}"
+            return Record(stage="device", reason=reason)
+        worker = self._pool.worker(task.target)
+        record = self._warm_up(worker, task.target)
+        if record is None:
+            was_fresh = worker.calls == 1
+            record, cause = self._outcome(worker, task)
+            if isinstance(cause, WorkerDied) and (not was_fresh or cause.was_killed):
+                # What an earlier trial left broken in the process, or who killed it, is no fault of this one: once more.
+                record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
+        if record.crashed and record.limit_s is not None:
+            hangs.append(record)
+        return record
+
+    def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
+        """Each task with its record, one after another; a task is asked for when the one before it is done."""
+        for task in tasks:
+            yield task, self.run(task)
+
+    def close(self) -> None:
+        """End the workers."""
+        self._pool.close()
+
+    def _warm_up(self, worker: Worker, target: str) -> Record | None:
+        """Have the target's worker ready; what to answer where it cannot be. Not tried again after that."""
+        if target not in self._broken and worker.pid is None:
+            try:
+                call = (trial_worker.warm_up, self._get_toolchain, target)
+                worker.call(*call, timeout_s=self.limits.start_s, should_stop=self._should_stop)
+            except (WorkerError, CollageError) as error:
+                self._broken[target] = f"its worker process cannot be started: {error}"
+        return Record(stage="device", reason=self._broken[target]) if target in self._broken else None
+
+    def _outcome(self, worker: Worker, task: TrialTask) -> tuple[Record, Exception | None]:
+        """The record of an attempt, with the seconds that it took, and the exception that ended it, if one did."""
+        begin = time.perf_counter()
+        cause = None
+        try:
+            record = self._attempt(worker, task)
+        except _Failed as failed:
+            record, cause = failed.record, failed.cause
+        return replace(record, seconds_spent=time.perf_counter() - begin), cause
+
+    def _attempt(self, worker: Worker, task: TrialTask) -> Record:
+        limits = self.limits
+        asked = trial_worker.build, self._get_toolchain, task.target, task.model, self._threads
+        self._call(worker, "build", limits.build_s, *asked)
+        first = self._first_run(worker, task)
+        refusal = self._refusal(first)
+        if refusal is not None:
+            return refusal
+        timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
+        how = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known()
+        timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *how)
+        self._own_speed.learn(timed.samples.own)
+        return self._refusal(timed.check) or Record(
+            samples=timed.samples.seconds,
+            error=max(first.error, timed.check.error),
+            stopped_early=timed.samples.stopped_early,
+            reference_s=timed.samples.reference_s,
+            unsteady=timed.samples.unsteady,
+            echo_s=timed.samples.own.echo_s if math.isfinite(timed.samples.own.echo_s) else None,
+        )
+
+    def _first_run(self, worker: Worker, task: TrialTask) -> Check:
+        limit = self.limits.first_run_s(task.budget_s)
+        try:
+            return self._call(worker, "run", limit, trial_worker.check, task.given, task.wanted, self._accuracy)
+        except _Failed as failed:
+            if task.budget_s is None or limit >= self.limits.run_s or not isinstance(failed.cause, WorkerTimeout):
+                raise
+            reason = f"ended after {limit:g} s in its first run: sure to lose, it would have to take less than {task.budget_s * 1e3:.3g} ms"
+            raise _Failed(Record(stage="run", reason=reason, limit_s=limit), failed.cause) from None
+
+    def _refusal(self, check: Check) -> Record | None:
+        """The record of a kernel that computes something else than the reference."""
+        error = check.error if math.isfinite(check.error) else None
+        if check.error > self._accuracy or math.isnan(check.error):
+            if error is None:
+                said = f"its output {check.worst!r} has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: "
+            else:
+                said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be: "
+            return Record(stage="numerics", reason=said + check.element, error=error)
+        if check.overwritten:
+            return Record(stage="run", reason=f"it overwrites its input {check.overwritten!r}, which others may still read", error=error)
+        return None
+
+    def _call(self, worker: Worker, stage: str, timeout_s: float, function: Callable[..., Any], *args: Any) -> Any:
+        """Call in the worker; raises `_Failed` with the record that a failure comes to."""
+        doing = {"build": "building", "run": "running"}[stage]
+        try:
+            return worker.call(function, *args, timeout_s=timeout_s, should_stop=self._should_stop)
+        except Cancelled as error:
+            if self._should_stop is not None and self._should_stop():
+                raise
+            raise _Failed(Record(stage=stage, reason="it cancelled what nobody had stopped"), error) from error
+        except ToolchainError as error:
+            own = getattr(error, "stage", None)
+            own = own if isinstance(own, str) and own in _STAGES else stage
+            raise _Failed(Record(stage=own, reason=one_line(error)), error) from error
+        except CollageError as error:
+            raise _Failed(Record(stage=stage, reason=one_line(error)), error) from error
+        except WorkerError as error:
+            words = f"; its last words: {error.last_words!r}" if error.last_words else ""
+            gave_up = timeout_s if isinstance(error, WorkerTimeout) else None
+            broke = isinstance(error, WorkerTimeout | WorkerDied)
+            reason = f"{error.what} while {doing}{words}" if broke else one_line(error.what)
+            raise _Failed(Record(stage=stage, reason=reason, crashed=broke, limit_s=gave_up), error) from error
+
+
+def _seconds_from(variable: str, default: float) -> float:
+    text = os.environ.get(variable)
+    if text is None:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise CollageError(
+            f"{variable} is {text!r}, it must be a number of seconds above 0", f"set it to {default:g} or unset it", "bad_option"
+        )
+    return seconds
+
+
+class _Failed(Exception):
+    """The trial is over, and came to `record`."""
+
+    def __init__(self, record: Record, cause: Exception):
+        super().__init__(record.reason)
+        self.record = record
+        self.cause = cause

@@ -1,0 +1,66 @@
+"""`apply`: phase 4 alone: a plan and its model in, a verified artifact in a folder out. Nothing is searched or measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import AccuracyError, CollageError
+from ..events import Emit, ignore
+from ..rewrite.plan import Plan
+from ..rules.spec import HOST_TARGET
+from ..toolchains.registry import get
+from . import discover
+from .described import check_not_described
+from .discover import Phases
+
+
+def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:
+    """Phase 4 alone: build what `plan` says, verify it, and leave the artifact in `out`; gives the `verify` document.
+
+    Raises:
+        CollageError: the plan is for another model, or a target of it is not usable here.
+        AccuracyError: the artifact computes something else than the model; nothing is left in `out`.
+    """
+    from .assemble_and_verify import build_and_verify
+
+    phases = Phases(emit)
+    with phases("load"):
+        model = discover.load_as_planned(plan, source)
+    if model.hash != plan.model.hash:
+        raise CollageError(
+            f"the plan is for the model {plan.model.name!r} ({plan.model.hash[:16]}), this is {model.name!r} ({model.hash[:16]})",
+            "make a plan for this model with `collage partition`",
+            "other_model",
+        )
+    plan.check_covers(tuple(node.name for node in model.graph.nodes))
+    check_not_described(plan)
+    discover.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
+    make_folder(out)
+    with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:
+        plan.write(out / "plan.json")
+        check_accuracy(built.verify, plan.accuracy)
+        return {**built.verify, "accuracy": plan.accuracy}
+
+
+def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:
+    """Raise AccuracyError when the verified error is over `accuracy`."""
+    error = verify["max_rel_error"]
+    if error is not None and not error <= accuracy:
+        raise AccuracyError(
+            f"the partitioned model is wrong: its largest relative error is {error:.3g}, {accuracy:g} is allowed; nothing was exported",
+            "allow more with --accuracy, or veto the target whose partition errs",
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder`. Raises CollageError where it cannot be made or written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise CollageError(
+            f"cannot write to the folder {str(folder)!r}: {error.strerror}", "give another folder with --out", "unwritable"
+        ) from error

@@ -1,0 +1,155 @@
+"""How sure a plan is: its stability, and what is decided by priority because measurements cannot decide it.
+
+Design, "Stability"; requirement 153. What enters is a plan with its candidates' costs; what leaves are shares, or another plan.
+A measured cost says by how much it may be off (`Cost.interval_s`). Nothing is known of how sure an estimate is, or a cost that was
+recorded without an interval: they stand as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+
+from ..cost.measuring.timing import NORMAL_95
+from ..errors import InfeasibleError
+from ..events import ignore
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from ..search.constraints.constraints import Constraint
+from ..search.problem import FEMTOSECONDS, SearchCandidate, SearchProblem, femtoseconds
+from ..search.searcher import SearchResult
+from .lazy import is_bound
+from .planning import How, Planned, searched
+from .record import usable
+
+DRAWS = 100
+LONGEST_S = 2.0
+FEWEST_DRAWS = 10
+"""With fewer draws in the time, nothing is said of stability."""
+
+
+def stability(planned: Planned, constraints: Sequence[Constraint], how: How, seed: int = 0) -> dict[str, float]:
+    """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
+
+    In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
+    """
+    errors = _errors(planned)
+    if not any(errors):
+        return {}
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
+    sorts = _sorts(planned)
+    draw, began, draws = random.Random(seed), time.monotonic(), 0
+    while draws < DRAWS and time.monotonic() - began < LONGEST_S and not how.should_stop():
+        shift = {sort: draw.gauss() for sort in dict.fromkeys(sorts)}
+        moved = [_moved(c, shift[sort] * error) for c, sort, error in zip(planned.problem.candidates, sorts, errors, strict=True)]
+        problem = planned.problem.with_candidates(moved)
+        for index in searched(problem, constraints, how, ignore).chosen:
+            place = moved[index].target, moved[index].inside
+            if place in stayed:
+                stayed[place] += 1
+        draws += 1
+    if draws < FEWEST_DRAWS:
+        return {}
+    return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in chosen}
+
+
+def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint], how: How, most_s: float | None) -> Planned:
+    """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
+
+    Nothing that was not measured takes the place of what was.
+
+    Args:
+        most_s: The total may not be above this in any case; None for no such bound.
+    """
+    noise = noise_s(planned)
+    most = planned.final.total + femtoseconds(noise)
+    if most_s is not None:
+        most = min(most, femtoseconds(most_s))
+    if not noise or most <= planned.final.total or not planned.final.optimal:
+        return planned
+    best, held = planned.final, list(constraints)
+    others = _Others(planned, how)
+    began = time.monotonic()
+    for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
+        candidate = planned.problem.candidates[index]
+        if index not in best.chosen or not _rank(planned.problem, index) or time.monotonic() - began > LONGEST_S:
+            continue
+        veto = Constraint("veto", candidate.bits, candidate.target)
+        found = others.best([*held, veto])
+        if found is not None and found.total <= most and _ranks(planned.problem, found.chosen) < _ranks(planned.problem, best.chosen):
+            best, held = replace(found, optimal=False, lower_bound=planned.final.total), [*held, veto]
+    return replace(planned, final=best)
+
+
+def noise_s(planned: Planned) -> float:
+    """By how much, in seconds, the plan's total may be off (95 %), as far as costs say: what is nearer cannot be told apart."""
+    errors, sorts = _errors(planned), _sorts(planned)
+    return NORMAL_95 * together_s((sorts[index], errors[index]) for index in planned.final.chosen)
+
+
+def total_interval_s(planned: Planned) -> float | None:
+    """Half of the 95 % interval of the plan's total, hand-overs left out; None where a cost in it does not say how sure it is."""
+    possible = usable(planned.costed)
+    costs = [possible[index].cost for index in planned.final.chosen]
+    if any(cost.source != "host" and cost.interval_s is None for cost in costs):
+        return None
+    return noise_s(planned)
+
+
+def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
+    """By how much a sum may be off, of whose parts each may be off by so many seconds.
+
+    Parts of one sort are one measurement, and off by one amount; others know nothing of each other.
+    """
+    alike: dict[Hashable, float] = defaultdict(float)
+    for sort, off_s in parts:
+        alike[sort] += off_s
+    return math.hypot(*alike.values())
+
+
+class _Others:
+    """Plans of a problem's candidates without those that have a bound in place of a cost."""
+
+    def __init__(self, planned: Planned, how: How):
+        self._places = [place for place, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
+        self._problem = planned.problem.with_candidates([planned.problem.candidates[place] for place in self._places])
+        self._how = how
+
+    def best(self, constraints: Sequence[Constraint]) -> SearchResult | None:
+        """The best one, its candidates numbered as in the problem; None where there is none."""
+        try:
+            found = searched(self._problem, constraints, self._how, ignore)
+        except InfeasibleError:
+            return None
+        return replace(found, chosen=tuple(self._places[index] for index in found.chosen))
+
+
+def _rank(problem: SearchProblem, index: int) -> int:
+    target = problem.candidates[index].target
+    return 0 if target == HOST_TARGET else problem.priority(target)
+
+
+def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
+    return sum(_rank(problem, index) * len(problem.candidates[index].inside) for index in chosen)
+
+
+def _errors(planned: Planned) -> list[float]:
+    """Standard error in seconds of each candidate of the problem; 0 where it is not known."""
+    return [(item.cost.interval_s or 0.0) / NORMAL_95 for item in usable(planned.costed)]
+
+
+def _sorts(planned: Planned) -> list[Hashable]:
+    """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
+    held = [item.held for item in usable(planned.costed)]
+    return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]
+
+
+def _moved(candidate: SearchCandidate, by_s: float) -> SearchCandidate:
+    if candidate.cost is None or not by_s:
+        return candidate
+    return replace(candidate, cost=max(0, candidate.cost + round(by_s * FEMTOSECONDS)))

@@ -1,0 +1,28 @@
+"""Which targets of a plan are only described: their descriptions stand in the plan's options, and none of them can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import CollageError
+from ..rewrite.plan import Plan
+from .record import DESCRIBED
+
+
+def described_options(options: dict[str, Any], descriptions: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a plan in which the targets `descriptions` are only described."""
+    known = {**options.get(DESCRIBED, {}), **descriptions}
+    return {**options, DESCRIBED: known} if known else options
+
+
+def check_not_described(plan: Plan) -> None:
+    """Raise CollageError where a partition of `plan` is on a toolchain that is only described."""
+    known = plan.options.get(DESCRIBED, {})
+    name = next((partition.target for partition in plan.partitions if partition.target in known), None)
+    if name is not None:
+        raise CollageError(
+            f"the target {name!r} is only described: nothing can be built for it",
+            "veto it, and build the plan that comes out",
+            "target_unavailable",
+        )

@@ -1,0 +1,180 @@
+"""Phases 1 and 2: the model, the specs of its targets, every candidate, and everything rejected on the way.
+
+What enters is a model file and `Options`; what leaves is plain data. Nothing is built, run or costed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..base.garbage import no_collector
+from ..errors import CollageError
+from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
+from ..graph.dataflow_graph import DataflowGraph
+from ..model.accuracy import default_accuracy
+from ..model.onnx_model import OnnxModel, load_model
+from ..model.samples.registry import SAMPLES, resolve
+from ..options import Options
+from ..rewrite.plan import Plan
+from ..rules import tally
+from ..rules.base import PartitionRule
+from ..rules.base_rules import Host
+from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
+from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
+from ..toolchains.base import Toolchain
+from ..toolchains.described import DescribedToolchain, read_description
+from ..toolchains.registry import check_name_is_free, get
+
+
+class Phases:
+    """Times the phases and tells when each begins and ends."""
+
+    def __init__(self, emit: Emit):
+        self._emit = emit
+        self.seconds: dict[str, float | None] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        self._emit(PhaseStarted(name))
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - began
+        self._emit(PhaseEnded(name, self.seconds[name] or 0.0))
+
+    def to_json(self) -> dict[str, float | None]:
+        """Seconds of each phase of the contract, None where it was not done."""
+        names = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
+        return {f"{name}_s": self.seconds.get(name) for name in names}
+
+
+class Found:
+    """Phases 1 and 2: the model, the toolchains, every candidate, and what was rejected."""
+
+    def __init__(self, source: str | Path, options: Options, phases: Phases, emit: Emit):
+        self.options = options
+        described = _described(options)
+        self.toolchains: dict[str, Toolchain] = {name: described.get(name) or get(name) for name in options.targets}
+        if options.is_measured and options.tracker is None:
+            check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
+        with phases("load"):
+            self.model: OnnxModel = load_model(resolve(str(source)), options.shapes, options.fold, model_name(source))
+        with phases("specs"):
+            self.rules = {name: toolchain.rule(options.rule_options(name)) for name, toolchain in self.toolchains.items()}
+            self.specs = gather_specs(self.rules)
+        self.log = RejectionLog()
+        self.by_target: dict[str, list[CandidatePartition]] = {}
+        with phases("candidates"), no_collector():
+            for spec in self.specs:
+                self.by_target.update(find_candidates(self.graph, spec, self.log))
+            for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
+                emit(Note(said))
+            self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
+            for target, found in self.by_target.items():
+                if target in self.toolchains:
+                    rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
+                    emit(CandidatesFound(target, len(found), self.unique[target], rejected))
+
+    def _said(self, note: Rejection) -> str:
+        """A note on the rules, with the user's file that they stand in."""
+        toolchain = self.toolchains.get(note.target)
+        return f"{toolchain.source}: {note.reason}" if isinstance(toolchain, DescribedToolchain) else note.reason
+
+    @property
+    def graph(self) -> DataflowGraph:
+        return self.model.graph
+
+    @property
+    def candidates(self) -> list[CandidatePartition]:
+        """Those of every target, in the order of the targets; the host's come last."""
+        return [candidate for found in self.by_target.values() for candidate in found]
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """Target → the text that describes it, of those that are only described."""
+        return {name: found.text for name, found in self.toolchains.items() if isinstance(found, DescribedToolchain)}
+
+    def rule_reports(self) -> dict[str, tally.Report]:
+        """Target → what each of its rules gave and rejected; the host's too."""
+        rules: dict[str, PartitionRule] = {**self.rules, HOST_TARGET: Host()}
+        return {target: tally.report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
+
+    @property
+    def costed_first(self) -> list[CandidatePartition]:
+        """Those whose costs are asked before the search: with measured costs the deferred ones are not among them."""
+        return [candidate for candidate in self.candidates if not (candidate.deferred and self.options.is_measured)]
+
+    def accuracy(self) -> float:
+        """Largest relative error that the plan may have."""
+        return self.options.accuracy if self.options.accuracy is not None else default_accuracy(self.model)
+
+
+def check_usable(toolchains: Iterable[Toolchain]) -> None:
+    """Raise CollageError unless every one of `toolchains` can build and run here."""
+    for toolchain in toolchains:
+        found = toolchain.availability()
+        if not found.usable:
+            raise CollageError(f"the target {toolchain.name!r} is not usable here: {found.reason}", found.hint, "target_unavailable")
+
+
+def _described(options: Options) -> dict[str, Toolchain]:
+    """The toolchains of the user's files, by name."""
+    made: dict[str, Toolchain] = {}
+    for path in options.toolchain_files:
+        toolchain = read_description(path)
+        if toolchain.name in made:
+            raise CollageError(f"{str(path)!r} describes {toolchain.name!r} once more", "give it another name", "bad_rule")
+        check_name_is_free(toolchain)
+        made[toolchain.name] = toolchain
+    return made
+
+
+def model_name(source: str | Path) -> str:
+    """What the user calls the model: a sample's name, or the file's without its ending."""
+    return str(source) if str(source) in SAMPLES else Path(source).stem
+
+
+def load_as_planned(plan: Plan, source: str | Path) -> OnnxModel:
+    """The model `source` with the shapes and the folding of `plan`; whether it is the plan's model is not asked here."""
+    shapes = {name: tuple(shape) for name, shape in plan.options.get("shapes", {}).items()}
+    return load_model(resolve(str(source)), shapes, plan.options.get("fold", True), model_name(source))
+
+
+def model_document(model: OnnxModel) -> dict[str, Any]:
+    """The `model` part of the documents."""
+    graph = model.graph
+    types = graph.types
+    outputs = [{"name": name, **(types.get(name) or graph.constants[name].type).to_json()} for name in graph.outputs]
+    return {
+        "name": model.name,
+        "hash": model.hash,
+        "nodes": len(graph),
+        "inputs": [tensor.to_json() for tensor in graph.inputs],
+        "outputs": outputs,
+    }
+
+
+def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
+    """Phases 1 and 2 alone: the document that `collage candidates --json` prints."""
+    found = Found(source, options, Phases(emit), emit)
+    producer = found.graph.producer
+    nodes = []
+    for node in found.graph.nodes:
+        sources = dict.fromkeys(producer[name] for name in node.inputs if producer.get(name, -1) >= 0)
+        data = node.to_json()
+        nodes.append({**{key: data[key] for key in ("id", "name", "op", "kind", "outputs", "absorbed")}, "inputs": list(sources)})
+    return {
+        "schema": 1,
+        "model": model_document(found.model),
+        "nodes": nodes,
+        "candidates": [candidate.to_json() for candidate in found.candidates],
+        "rejected": [rejection.to_json() for rejection in found.log.sample],
+        "rejected_counts": [
+            dict(zip(("target", "rule", "stage", "check", "count"), (*sort, n), strict=True)) for sort, n in found.log.counts.items()
+        ],
+        "specs": tally.specs(found.rule_reports()),
+        "folded": [{"name": node.name, "op": node.op, "into": node.into} for node in found.model.folded],
+    }

@@ -1,0 +1,164 @@
+"""`dry_run`: before a run, how many builds it needs and about how long. Phases 1 and 2 are done; nothing is built or run.
+
+What enters is what `pipeline.partition` takes; what leaves is one document. Whatever it says of time is an estimate, and
+`basis` says what it rests on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+from ..cost.estimator import CostEstimator, LazyEstimator
+from ..cost.estimators.factory import make_estimator
+from ..events import Emit, ignore
+from ..options import Options
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from ..toolchains.described import DescribedToolchain
+from .discover import Found, Phases, model_document
+from .lazy import SHARE
+
+TRIAL_S = 1.0
+"""Seconds that a trial is taken to need where none of its toolchain is known on this machine."""
+HAND_OVER_S = 1.0
+"""Seconds that measuring the hand-overs from one target to another is taken to need, with its kernels' builds."""
+BUILDS_FOR_HAND_OVERS = 2
+"""Kernels that are built for each target whose hand-overs are measured: one of each size."""
+NOT_COUNTED = "partitions merged after the search, and building the plan and its baselines, come on top"
+
+
+@dataclass(frozen=True)
+class _Target:
+    """One target; all but `candidates` counts distinct computations. `is_measured` where a trial says what it costs.
+
+    Of a toolchain that looks at the weights' values, equal computations with other weights are known or measured on their own.
+    """
+
+    name: str
+    candidates: int
+    unique: int
+    deferred: int
+    known: int
+    to_measure: int
+    is_measured: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in ("name", "candidates", "unique", "deferred", "known", "to_measure")}
+
+
+def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
+    """What a run of these options would take.
+
+    Returns:
+        ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
+        "hand_overs": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
+        "basis"}``. All but ``candidates`` counts distinct computations; the deferred ones are measured only where merging
+        comes to them. Seconds are those of measuring alone.
+
+    Raises:
+        CollageError: a mistake of the user, as in the run itself.
+    """
+    found = Found(source, options, Phases(emit), emit)
+    estimator = make_estimator(
+        options.costs,
+        model=found.model,
+        inputs={},
+        threads=options.used_threads,
+        accuracy=found.accuracy(),
+        toolchains=found.toolchains,
+        emit=emit,
+    )
+    try:
+        targets, machine = _targets(found, estimator), estimator.machine
+    finally:
+        estimator.close()
+    document = {"schema": 1, "dry_run": True, "model": model_document(found.model), "targets": [target.to_json() for target in targets]}
+    return {**document, **(_work(found, targets, machine) if options.is_measured else _no_work(options.costs))}
+
+
+def _targets(found: Found, estimator: CostEstimator) -> list[_Target]:
+    options = found.options
+    placed = [candidate for candidate in found.costed_first if candidate.target != HOST_TARGET]
+    sort_of = estimator.sort_of if isinstance(estimator, LazyEstimator) else _computation
+    sorts, known = _sorts(placed, sort_of), _sorts(_known(found, estimator, placed), sort_of)
+    asked = _sorts(placed, _computation)
+    made = []
+    for name in options.targets:
+        to_measure = len(sorts[name] - known[name]) if options.is_measured else 0
+        is_measured = options.is_measured and not isinstance(found.toolchains[name], DescribedToolchain)
+        candidates, unique = len(found.by_target[name]), found.unique[name]
+        made.append(_Target(name, candidates, unique, unique - len(asked[name]), len(known[name]), to_measure, is_measured))
+    return made
+
+
+def _computation(candidate: CandidatePartition) -> Hashable:
+    return candidate.computation
+
+
+def _known(found: Found, estimator: CostEstimator, placed: Sequence[CandidatePartition]) -> list[CandidatePartition]:
+    """Those of `placed` whose cost is known without any work. Mock costs and estimates are as good as known."""
+    if isinstance(estimator, LazyEstimator):
+        return [candidate for candidate, _, _ in estimator.recall(placed)]
+    if found.options.costs.startswith("replay:"):
+        return [candidate for candidate, cost, _ in estimator.estimate(found.graph, placed) if not cost.is_unknown]
+    return list(placed)
+
+
+def _sorts(candidates: Iterable[CandidatePartition], sort_of: Callable[[CandidatePartition], Hashable]) -> Mapping[str, set[Hashable]]:
+    """Target → what its candidates are, each once."""
+    made: dict[str, set[Hashable]] = defaultdict(set)
+    for candidate in candidates:
+        made[candidate.target].add(sort_of(candidate))
+    return made
+
+
+def _no_work(costs: str) -> dict[str, Any]:
+    zero = dict.fromkeys(("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected"), 0)
+    return {"hand_overs": {"pairs": 0, "to_measure": 0}, **zero, "basis": f"with {costs} nothing is measured"}
+
+
+def _work(found: Found, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
+    """How many builds, about how long, and how that is known."""
+    from ..cost.database.trial_history import experience
+
+    options, measured = found.options, [target for target in targets if target.is_measured]
+    versions = {target.name: found.toolchains[target.name].availability().version for target in measured}
+    past = experience(versions, options.used_threads, machine)
+    pairs = list(permutations(versions, 2))
+    missing = [pair for pair in pairs if pair not in past.hand_overs]
+    extra_builds = BUILDS_FOR_HAND_OVERS * len({name for pair in missing for name in pair})
+    at_most = sum(target.to_measure for target in measured)
+    expected = at_most if options.measure_all else _expected(measured)
+    trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
+    limit_s = math.inf if options.time_limit_s is None else options.time_limit_s
+    seconds = {
+        "seconds_at_most": min(limit_s, trials_s + HAND_OVER_S * len(missing)),
+        "seconds_expected": min(limit_s, (trials_s * expected / at_most if at_most else 0.0) + HAND_OVER_S * len(missing)),
+    }
+    builds = {"builds_at_most": at_most + extra_builds, "builds_expected": expected + extra_builds}
+    said = [_basis(target.name, past.trials) for target in measured]
+    said += [f"measuring a hand-over: {HAND_OVER_S:g} s, assumed"] if missing else []
+    said += [past.trouble] if past.trouble else []
+    said += [] if options.measure_all else [f"about {SHARE:.0%} of the distinct candidates get measured, and often fewer: a heuristic"]
+    said += [f"the time limit ends it after {limit_s:g} s"] if limit_s < math.inf else []
+    return {"hand_overs": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
+
+
+def _expected(measured: Sequence[_Target]) -> int:
+    """How many trials lazy measuring is expected to ask for: what is known counts towards its share."""
+    known, open_ = sum(target.known for target in measured), sum(target.to_measure for target in measured)
+    return min(open_, max(0, math.ceil(SHARE * (known + open_)) - known))
+
+
+def _basis(name: str, trials: Mapping[str, tuple[float, int]]) -> str:
+    """Where the seconds of a trial of target `name` are from."""
+    if name in trials:
+        mean_s, count = trials[name]
+        return f"{name}: {mean_s:.3g} s a trial, the mean of {count} on this machine"
+    return f"{name}: {TRIAL_S:g} s a trial, assumed"

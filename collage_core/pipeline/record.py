@@ -1,0 +1,324 @@
+"""`RunRecord`: everything that one run found out, as plain data that is saved beside its plan and read back.
+
+Design, "Plan file": the problem, the costs, what was rejected. The page and `explain` read it, a search that runs again
+with other constraints starts from it, and a recorded run is one of these files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..cost.cost import Cost
+from ..cost.estimators.roofline import Rates, described_rates
+from ..cost.estimators.work_estimate import WorkOf
+from ..errors import CollageError
+from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
+from ..rewrite.plan import Plan, plan_from_json
+from ..rules import tally
+from ..rules.candidate import CandidatePartition
+from ..search.alternatives.regret import Regrets
+from ..search.constraints.constraints import parse_constraints
+from ..search.problem import FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, femtoseconds, problem_from_json
+from ..search.result import plan_total
+from ..search.searcher import SearchRun
+from ..search.solve import solve
+from ..toolchains.described import parse_description
+
+SCHEMA = 1
+FILE_NAME = "run.json.gz"
+DESCRIBED = "described"
+"""Among a plan's options: target → the text that describes it."""
+REGRET_TIME_S = 0.5
+"""Longest that the regrets of one node's candidates may take; what is not known exactly by then is a lower bound."""
+
+
+class RecordedCandidate:
+    """A candidate that was read from a file.
+
+    Attributes:
+        data: As `CandidatePartition.to_json` gave it.
+    """
+
+    __slots__ = ("data", "id", "inside", "target")
+
+    def __init__(self, data: Mapping[str, Any]):
+        self.data = data
+        self.id: str = data["id"]
+        self.target: str = data["target"]
+        self.inside = IndexSet(data["nodes"])
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+@dataclass(slots=True, eq=False)
+class CostedCandidate:
+    """A candidate and its cost.
+
+    Attributes:
+        held: The candidate, found in this run or read from a file.
+    """
+
+    held: CandidatePartition | RecordedCandidate
+    cost: Cost
+
+    @property
+    def id(self) -> str:
+        return self.held.id
+
+    @property
+    def target(self) -> str:
+        return self.held.target
+
+    @property
+    def inside(self) -> IndexSet:
+        return self.held.inside
+
+    @property
+    def candidate(self) -> Mapping[str, Any]:
+        """As `CandidatePartition.to_json` gives it; made when asked for."""
+        return self.held.to_json()
+
+
+@dataclass
+class RunRecord:
+    """A run as plain data.
+
+    Attributes:
+        document: The `partition` document of the contracts.
+        graph: The model's graph.
+        candidates: Every candidate that was costed, the invalid ones too.
+        rejected: What the rules rejected (a sample), as `Rejection.to_json`.
+        problem: What was searched: the usable candidates, by id.
+        plan: The plan.
+        regret_s: Candidate id → regret in seconds; None where it is in no plan; where it is absent it is computed when asked for.
+        created: ISO time.
+        machine: Where costs were measured.
+        rules: Target → what each of its rules gave and rejected (`tally.report`); empty in a run of an older version.
+    """
+
+    document: dict[str, Any]
+    graph: DataflowGraph
+    candidates: list[CostedCandidate]
+    rejected: list[dict[str, Any]]
+    problem: SearchProblem
+    plan: Plan
+    regret_s: dict[str, float | None] = field(default_factory=dict)
+    created: str = ""
+    machine: str = ""
+    rules: Mapping[str, tally.Report] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
+        write_record(self, folder / FILE_NAME)
+        self.plan.write(folder / "plan.json")
+
+    @classmethod
+    def load(cls, path: Path) -> RunRecord:
+        """Read the file `path`, or the one in the folder `path`.
+
+        Raises:
+            CollageError: there is none, it is damaged, or it is of another schema.
+        """
+        return read_record(path / FILE_NAME if path.is_dir() else path)
+
+    @cached_property
+    def _by_node(self) -> dict[int, list[CostedCandidate]]:
+        made: dict[int, list[CostedCandidate]] = {}
+        for costed in self.candidates:
+            for node in costed.inside:
+                made.setdefault(node, []).append(costed)
+        return made
+
+    @cached_property
+    def _regrets(self) -> Regrets:
+        """Answers for single candidates, where regrets did not come with the plan."""
+        constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
+        search = self.document["search"].get("final", self.document["search"])
+        if not search["optimal"] or self.plan.options.get("objective", "time") != "time":
+            best = solve(self.problem, constraints, run=SearchRun.for_seconds(REGRET_TIME_S))
+            return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
+        place = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        chosen = [place[partition.id] for partition in self.plan.partitions]
+        total = plan_total(self.problem, chosen)
+        return Regrets(self.problem, constraints, chosen, total, total)
+
+    def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
+        """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
+        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if item.id in wanted])
+        usable_ids = [item.id for item in self.problem.candidates if item.id in wanted]
+        return [
+            {
+                "id": name,
+                "regret_s": self.regret_s.get(name),
+                "regret_at_least_s": at_least.get(name, self.regret_s.get(name)),
+                "in_no_plan": name in self.regret_s and self.regret_s[name] is None,
+            }
+            for name in usable_ids
+        ]
+
+    def _learn_regrets(self, indices: Iterable[int]) -> dict[str, float]:
+        """Have the regrets of these candidates of the problem; gives lower bounds of those that would take too long."""
+        missing = [index for index in indices if self.problem.candidates[index].id not in self.regret_s]
+        if not missing:
+            return {}
+        at_least: dict[str, float] = {}
+        found = self._regrets.of(missing, SearchRun.for_seconds(REGRET_TIME_S))
+        for index, regret in zip(missing, found, strict=True):
+            name = self.problem.candidates[index].id
+            if regret is None or regret.is_exact:
+                self.regret_s[name] = None if regret is None else regret.low / FEMTOSECONDS
+            else:
+                at_least[name] = regret.low / FEMTOSECONDS
+        return at_least
+
+    def node_candidates(self, node: int) -> dict[str, Any]:
+        """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
+        chosen = {partition.id for partition in self.plan.partitions}
+        rows, rejections = [], []
+        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if node in item.inside])
+        for costed in self._by_node.get(node, []):
+            data = costed.candidate
+            if costed.cost.is_invalid:
+                rejections.append(
+                    {"target": costed.target, "nodes": data["nodes"], "stage": costed.cost.stage, "reason": costed.cost.reason}
+                )
+                continue
+            rows.append(
+                {
+                    **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
+                    "times": data.get("times", 1),
+                    "cost": costed.cost.to_json(),
+                    "supposed": self._supposed(costed),
+                    "chosen": costed.id in chosen,
+                    "regret_s": self.regret_s.get(costed.id),
+                    "regret_at_least_s": at_least.get(costed.id, self.regret_s.get(costed.id)),
+                }
+            )
+        rows.sort(key=lambda row: (not row["chosen"], row["regret_at_least_s"] is None, row["regret_at_least_s"] or 0.0, len(row["nodes"])))
+        rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
+        rejections.sort(key=lambda item: len(item["nodes"]))
+        return {"node": node, "candidates": rows, "rejections": rejections}
+
+    @cached_property
+    def _rates(self) -> Mapping[str, Rates]:
+        """How fast the targets are said to be that are only described."""
+        made = {}
+        for name, text in self.plan.options.get(DESCRIBED, {}).items():
+            with suppress(CollageError):
+                made[name] = described_rates(parse_description(text, name))
+        return made
+
+    @cached_property
+    def _work_of(self) -> WorkOf:
+        return WorkOf(self.graph)
+
+    def _supposed(self, costed: CostedCandidate) -> dict[str, Any] | None:
+        """What the estimate of a described target rests on (server's `SupposedJson`); None where the cost is no such estimate."""
+        rates = self._rates.get(costed.target)
+        if rates is None or costed.cost.reason != rates.reason:
+            return None
+        work = self._work_of(costed.inside)
+        return {
+            "operations": work.operations,
+            "bytes": work.bytes,
+            "launch_s": rates.launch_s,
+            "operations_per_s": rates.operations_per_s if rates.operations_per_s < math.inf else None,
+            "bytes_per_s": rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
+        }
+
+
+def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
+    """The tensors of `graph` that a node makes or reads, as the search sees them; those that nobody reads are left out."""
+    made = []
+    for name, maker in graph.producer.items():
+        readers = graph.readers[name]
+        is_output = name in graph.outputs
+        if readers or (is_output and maker >= 0):
+            made.append(FlowTensor(name, maker, readers, is_output and maker >= 0, graph.types[name].bytes))
+    return tuple(made)
+
+
+def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
+    """Those that a plan may hold: one for each candidate of the problem, in its order."""
+    return [item for item in costed if not item.cost.is_invalid]
+
+
+def places_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
+    """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
+    places = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
+    return [places[index] for index in chosen]
+
+
+def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidate, ...]:
+    """The usable ones, as the search sees them."""
+    made = []
+    for item in usable(costed):
+        cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
+        made.append(SearchCandidate(item.inside, item.target, cost, item.held))
+    return tuple(made)
+
+
+def write_record(record: RunRecord, path: Path) -> None:
+    """Write `record` to `path`, compressed, whole or not at all; equal records give equal bytes."""
+    data = {
+        "schema": SCHEMA,
+        "created": record.created,
+        "machine": record.machine,
+        "document": record.document,
+        "graph": record.graph.to_json(),
+        "candidates": [{**item.candidate, "cost": item.cost.to_json()} for item in record.candidates],
+        "rejected": record.rejected,
+        "problem": record.problem.to_json(),
+        "plan": record.plan.to_json(),
+        "regret_s": record.regret_s,
+        "rules": record.rules,
+    }
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
+    partial.replace(path)
+
+
+def read_record(path: Path) -> RunRecord:
+    """The record in the file `path`. Raises CollageError where there is none that can be read."""
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    except (ValueError, EOFError, zlib.error) as error:
+        raise _unreadable(path, "it is damaged") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise _unreadable(path, f"its schema is {data.get('schema') if isinstance(data, dict) else None!r}, this version reads {SCHEMA}")
+    try:
+        candidates = []
+        for item in data["candidates"]:
+            cost = Cost.from_json(item.pop("cost"))
+            candidates.append(CostedCandidate(RecordedCandidate(item), cost))
+        return RunRecord(
+            document=data["document"],
+            graph=DataflowGraph.from_json(data["graph"]),
+            candidates=candidates,
+            rejected=data["rejected"],
+            problem=problem_from_json(data["problem"]),
+            plan=plan_from_json(data["plan"]),
+            regret_s=data["regret_s"],
+            created=data["created"],
+            machine=data["machine"],
+            rules=data.get("rules", {}),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _unreadable(path, f"it is damaged ({error})") from error
+
+
+def _unreadable(path: Path, why: str) -> CollageError:
+    return CollageError(f"cannot read the run {str(path)!r}: {why}", f"give the {FILE_NAME} that a run wrote", "bad_run")

@@ -1,0 +1,134 @@
+"""A graph in Graphviz's language, DOT: a box for each node, a cluster for each partition, the tensors' shapes beside the edges.
+
+What enters is plain data: the graph, and how it is to be coloured. Names are the model's own and may hold anything: in DOT they
+are always quoted, and what Graphviz would read as an escape is doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...graph.dataflow_graph import HOST, DataflowGraph
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+TARGET_COLOURS = {
+    "onnxruntime": "#d55e00",
+    "openvino": "#009e73",
+    "tvm": "#b8639a",
+    "ncnn": "#0072b2",
+    "tensorrt": "#56b4e9",
+    "host": "#868e99",
+}
+OTHER_COLOURS = ("#e69f00", "#c9b800", "#56b4e9", "#0072b2")
+PLAIN = "#8a8f98"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Nodes that are drawn together.
+
+    Attributes:
+        colour: Of its border, as ``#rrggbb``.
+    """
+
+    label: str
+    colour: str
+    nodes: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a graph is drawn.
+
+    Attributes:
+        fills: Node → its colour, as ``#rrggbb``; the others are white.
+    """
+
+    title: str
+    clusters: Sequence[Cluster] = ()
+    fills: Mapping[int, str] = field(default_factory=dict)
+
+
+def plan_drawing(plan: Plan) -> Drawing:
+    """The drawing of a plan: each partition a cluster with its cost, in its target's colour."""
+    clusters = []
+    for partition in plan.partitions:
+        cost = "" if partition.cost_s is None else f" {partition.cost_s * 1e3:.3g} ms"
+        if partition.source == "estimate":
+            cost += " (an estimate)"
+        clusters.append(Cluster(f"{partition.target}{cost}", colour_of(partition.target), partition.nodes))
+    fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
+    return Drawing(f"{plan.model.name}: {plan.total_s * 1e3:.4g} ms", clusters, fills)
+
+
+def colour_of(target: str) -> str:
+    """The colour of a target; the same whenever it is asked for."""
+    return TARGET_COLOURS.get(target) or OTHER_COLOURS[sum(target.encode()) % len(OTHER_COLOURS)]
+
+
+def dot_text(graph: DataflowGraph, drawing: Drawing) -> str:
+    """The graph as DOT, ready for ``dot -Tsvg``."""
+    return "\n".join(_lines(graph, drawing)) + "\n"
+
+
+def _lines(graph: DataflowGraph, drawing: Drawing) -> Iterator[str]:
+    yield f"digraph {quoted(drawing.title)} {{"
+    yield f'  graph [label={quoted(drawing.title)}, labelloc=t, fontname="sans-serif", ranksep=0.35, nodesep=0.25];'
+    yield '  node [shape=box, style="filled,rounded", fillcolor="#ffffff", fontname="sans-serif", fontsize=11, margin="0.12,0.05"];'
+    yield f'  edge [color="{PLAIN}", fontname="sans-serif", fontsize=9, arrowsize=0.7];'
+    for number, tensor in enumerate(graph.inputs):
+        yield f"  i{number} [label={quoted(tensor.name, _shape(tensor.type.shape))}, shape=oval, style=solid];"
+    placed: set[int] = set()
+    for number, cluster in enumerate(drawing.clusters):
+        yield f"  subgraph cluster_{number} {{"
+        yield f'    label={quoted(cluster.label)}; color="{cluster.colour}"; fontcolor="{cluster.colour}"; style=rounded; labeljust=l;'
+        mine = [node for node in dict.fromkeys(cluster.nodes) if node not in placed]
+        placed.update(mine)
+        for node in mine:
+            yield f"  {_node(graph, node, drawing)}"
+        yield "  }"
+    for index in range(len(graph)):
+        if index not in placed:
+            yield _node(graph, index, drawing)
+    for number, name in enumerate(graph.outputs):
+        yield f"  o{number} [label={quoted(name)}, shape=oval, style=solid];"
+    yield from _edges(graph)
+    yield "}"
+
+
+def _node(graph: DataflowGraph, index: int, drawing: Drawing) -> str:
+    node, fill = graph.nodes[index], drawing.fills.get(index)
+    paint = f', fillcolor="{fill}66", color="{fill}"' if fill else ""
+    return f"  n{index} [label={quoted(node.op, node.name)}{paint}];"
+
+
+def _edges(graph: DataflowGraph) -> Iterator[str]:
+    inputs = {tensor.name: number for number, tensor in enumerate(graph.inputs)}
+    for name, maker in graph.producer.items():
+        source = f"i{inputs[name]}" if maker == HOST else f"n{maker}"
+        label = f" [label={quoted(_shape(graph.types[name].shape))}]"
+        for reader in graph.readers[name]:
+            yield f"  {source} -> n{reader}{label};"
+    for number, name in enumerate(graph.outputs):
+        if name in graph.producer:
+            maker = graph.producer[name]
+            source = f"i{inputs[name]}" if maker == HOST else f"n{maker}"
+            yield f"  {source} -> o{number} [label={quoted(_shape(graph.types[name].shape))}];"
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
+
+
+def quoted(*lines: str) -> str:
+    """`lines` as a DOT string that is shown as it is: no escape, no entity, no end of the string is read in it."""
+    return '"' + "\\n".join(map(_escaped, lines)) + '"'
+
+
+def _escaped(line: str) -> str:
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    return shown.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -1,0 +1,165 @@
+"""`Plan`: the boundary between phase 3 and phase 4, as a versioned JSON file that reads back to the same plan.
+
+Design, "Plan file"; RFC 62 (0.81), "Phase 3" (its result is materialised and restored). Whatever enters from outside is
+checked field by field before anything is done with it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..errors import CollageError
+
+SCHEMA = 1
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class PlacedPartition(_Part):
+    """One partition: its nodes by index and by name, its target, and its cost with where that came from.
+
+    Attributes:
+        cost_s: Seconds; None where the cost is unknown.
+        spread_s: Half the inter-quartile range of the samples, in seconds.
+        interval_s: As `Cost.interval_s`.
+        source: As `Cost.source`.
+        decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
+        stability: Share of resamplings of the costs under which it stays chosen; None where no cost says how sure it is, and after a
+            search over known costs alone, which would wait for it.
+    """
+
+    id: str
+    target: str
+    nodes: tuple[int, ...] = Field(min_length=1)
+    names: tuple[str, ...]
+    ops: tuple[str, ...]
+    cost_s: float | None = Field(ge=0, allow_inf_nan=False)
+    spread_s: float | None = None
+    interval_s: float | None = None
+    samples: int = 0
+    source: str
+    decided_by: str = "cost"
+    stability: float | None = None
+
+
+class PlacedTransition(_Part):
+    """A tensor that one partition (or the host) makes and another (or the host) reads."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    maker: str = Field(alias="from")
+    reader: str = Field(alias="to")
+    tensor: str
+    bytes: int = Field(ge=0)
+    cost_s: float = Field(ge=0, allow_inf_nan=False)
+
+
+class PlannedTarget(_Part):
+    """A toolchain that the plan was made for, with the version that was there."""
+
+    name: str
+    version: str = ""
+
+
+class PlannedModel(_Part):
+    """The model that the plan is for."""
+
+    name: str
+    hash: str
+
+
+class Plan(_Part):
+    """Who runs which part of a model.
+
+    Attributes:
+        partitions: In the order of their first nodes.
+        machine: Where the costs were measured; empty for mock costs and estimates.
+        accuracy: Largest relative error that the assembled plan may have.
+        total_interval_s: By how much `total_s` may be off either way, half of a 95 % interval; None where a cost in it does not say.
+        options: As given, for the record: costs, search, depths, threads, folding, shapes.
+    """
+
+    schema_version: Literal[1] = Field(alias="schema", default=1)
+    model: PlannedModel
+    targets: tuple[PlannedTarget, ...]
+    options: dict[str, Any] = {}
+    constraints: tuple[dict[str, Any], ...] = ()
+    machine: str = ""
+    accuracy: float = Field(gt=0, default=1e-3)
+    total_s: float = Field(ge=0, allow_inf_nan=False)
+    total_interval_s: float | None = None
+    partitions: tuple[PlacedPartition, ...]
+    transitions: tuple[PlacedTransition, ...] = ()
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is written (design, `partition`, and "Plan file")."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def write(self, path: Path) -> None:
+        """Write it to `path`, whole or not at all."""
+        partial = path.with_name(path.name + ".partial")
+        partial.write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        partial.replace(path)
+
+    def check_covers(self, names: tuple[str, ...]) -> None:
+        """Raise CollageError unless every node of a model with the nodes `names` is in exactly one partition, by the same name."""
+        seen: dict[int, str] = {}
+        for partition in self.partitions:
+            if len(partition.names) != len(partition.nodes):
+                raise _broken(f"partition {partition.id} has {len(partition.nodes)} nodes and {len(partition.names)} names")
+            for node, name in zip(partition.nodes, partition.names, strict=True):
+                if not 0 <= node < len(names) or names[node] != name:
+                    raise _broken(f"partition {partition.id} holds node {node} {name!r}, which the model does not have there")
+                if node in seen:
+                    raise _broken(f"node {node} {name!r} is in the partitions {seen[node]} and {partition.id}")
+                seen[node] = partition.id
+        missing = next((node for node in range(len(names)) if node not in seen), None)
+        if missing is not None:
+            raise _broken(f"node {missing} {names[missing]!r} is in no partition")
+
+
+def _broken(what: str) -> CollageError:
+    return CollageError(f"the plan is broken: {what}", "make it again with `collage partition`", "bad_plan")
+
+
+def plan_from_json(data: Any, where: str = "the plan") -> Plan:
+    """The plan that `data` states.
+
+    Raises:
+        CollageError: it is no plan, or one of another schema; the message names the first field that is wrong.
+    """
+    if isinstance(data, dict) and data.get("schema") not in (None, SCHEMA):
+        raise CollageError(
+            f"{where} has schema {data['schema']!r}, this version reads {SCHEMA}", "make it again with `collage partition`", "bad_plan"
+        )
+    try:
+        return Plan.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise CollageError(
+            f"{where} is not a plan: {place}: {first['msg']}", "a plan is the plan.json that `collage partition --out` writes", "bad_plan"
+        ) from error
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan in the file `path`, or in the folder `path`'s ``plan.json``."""
+    if path.is_dir():
+        path = path / "plan.json"
+    try:
+        data = json.loads(path.read_text())
+    except OSError as error:
+        raise CollageError(f"cannot read the plan {str(path)!r}: {error.strerror}", "give the plan.json of a run", "no_plan") from error
+    except ValueError as error:
+        raise CollageError(
+            f"{str(path)!r} is not JSON: {error}", "a plan is the plan.json that `collage partition --out` writes", "bad_plan"
+        ) from error
+    return plan_from_json(data, repr(str(path)))

@@ -1,0 +1,203 @@
+"""`Artifact`: an exported model, opened and run. Needs TVM's runtime and the toolchains that its partitions were built for.
+
+What enters is a folder and arrays by input name; what leaves are arrays by output name, or seconds. The folder is never
+written to. Opening one loads native code from it: open only what you trust.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from ...toolchains import registry
+from ...toolchains.buffers import array_at, numpy_dtype
+from ...toolchains.reasons import one_line
+from .machine import Machine
+from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
+from .packed import PackedPartition
+
+LONGEST_TIMING_S = 1.0
+"""How long `Artifact.time` goes on by itself, once it has its least number of samples."""
+
+
+class Artifact:
+    """A model that is ready to run in this process, by one thread at a time.
+
+    Attributes:
+        inputs, outputs: The model's, in order.
+        notes: What the user should know, such as a toolchain that has another version now.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        partitions: list[PackedPartition],
+        entry: tuple[Any, tuple[Any, ...]],
+        notes: tuple[str, ...],
+    ):
+        self.folder = folder
+        self.manifest = manifest
+        self.inputs = manifest.inputs
+        self.outputs = manifest.outputs
+        self.notes = notes
+        self._partitions = partitions
+        self._main, scratch = entry
+        self._given = [_empty(tensor) for tensor in self.inputs]
+        self._made = [_empty(tensor) for tensor in self.outputs]
+        self._arguments = (*self._given, *self._made, *scratch)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Artifact:
+        """Load the artifact in `folder`.
+
+        Raises:
+            CollageError: it is no artifact, damaged, of another schema or machine, or a toolchain that it needs is not usable.
+        """
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        manifest.check_files(folder)
+        lacking = Machine.here().lacks(manifest.machine)
+        if lacking:
+            raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
+        notes = _check_toolchains(manifest)
+        partitions = [_loaded(folder, entry, manifest.threads) for entry in manifest.partitions if entry.symbol]
+        return cls(folder, manifest, partitions, _linked(folder, partitions, manifest.threads), notes)
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """One inference; arrays by output name, which belong to the caller.
+
+        Raises:
+            CollageError: the inputs do not fit, or a partition failed.
+        """
+        self._give(arrays)
+        self._call()
+        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, self._made, strict=True)}
+
+    def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None, warm_up: int = 3) -> list[float]:
+        """Seconds of each of `repeat` inferences, with nothing copied in or out.
+
+        Args:
+            repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
+            warm_up: Inferences before those.
+        """
+        self._give(arrays)
+        for _ in range(warm_up):
+            self._call()
+        samples: list[float] = []
+        while len(samples) < (repeat or 100):
+            begin = time.perf_counter()
+            self._call()
+            samples.append(time.perf_counter() - begin)
+            if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
+                break
+        return samples
+
+    def bound(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """What makes one inference each time that it is called, with nothing copied in or out. Raises as `run`."""
+        self._give(arrays)
+        return self._call
+
+    def _give(self, arrays: Mapping[str, np.ndarray]) -> None:
+        check_inputs(self.inputs, arrays)
+        for tensor, argument in zip(self.inputs, self._given, strict=True):
+            _values(tensor, argument)[...] = arrays[tensor.name]
+
+    def _call(self) -> None:
+        try:
+            self._main(*self._arguments)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: Exception) -> CollageError:
+        """Which partition failed, if one did, in its toolchain's own words."""
+        for partition in self._partitions:
+            failure, partition.failure = partition.failure, None
+            if failure is not None:
+                place = f"partition {partition.entry.id} on {partition.entry.target}"
+                return CollageError(f"{place} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
+        return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
+
+
+def check_inputs(inputs: tuple[Tensor, ...], arrays: Mapping[str, np.ndarray]) -> None:
+    """`arrays` must hold exactly the model's inputs, each of its shape and dtype.
+
+    Raises:
+        CollageError: they do not.
+    """
+    wanted = {tensor.name: tensor.type for tensor in inputs}
+    hint = "the model's inputs are " + ", ".join(f"{name}: {kind.dtype}{list(kind.shape)}" for name, kind in wanted.items())
+    for name in arrays:
+        if name not in wanted:
+            raise CollageError(f"the model has no input {name!r}", hint, "bad_inputs")
+    for name, kind in wanted.items():
+        if name not in arrays:
+            raise CollageError(f"the input {name!r} is missing", hint, "bad_inputs")
+        array = np.asarray(arrays[name])
+        if array.shape != kind.shape or array.dtype != numpy_dtype(kind.dtype):
+            found = f"{array.dtype}{list(array.shape)}"
+            raise CollageError(f"the input {name!r} is {found}, the model takes {kind.dtype}{list(kind.shape)}", hint, "bad_inputs")
+
+
+def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
+    """Every toolchain that is needed must be usable; notes on those that have another version now."""
+    notes = []
+    needed = {"tvm": manifest.tvm} | {entry.target: entry.version for entry in manifest.partitions if entry.version}
+    for name, built_with in needed.items():
+        found = registry.get(name).availability()
+        if not found.usable:
+            raise CollageError(f"the artifact needs {name}, which is not usable here: {found.reason}", found.hint, "unavailable_target")
+        if found.version != built_with:
+            notes.append(f"built with {name} {built_with}, run with {found.version}")
+    return tuple(notes)
+
+
+def _loaded(folder: Path, entry: PartitionEntry, threads: int) -> PackedPartition:
+    try:
+        package = (folder / entry.package).read_bytes()
+        kernel = registry.get(entry.target).load(package, entry.inputs, entry.outputs, threads)
+    except OSError as error:
+        raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
+    except CollageError as error:
+        raise CollageError(
+            f"{entry.target} cannot load partition {entry.id}: {error.message}", error.hint or REBUILD, error.code
+        ) from error
+    return PackedPartition(entry, kernel)
+
+
+def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:
+    """The module's entry, its calls bound to `partitions`.
+
+    The virtual machine looks functions up by name as it is made, and keeps them; then the names are free for another artifact.
+    """
+    from tvm_ffi.registry import register_global_func, remove_global_func
+
+    from ...toolchains.tvm import entry, use_threads
+
+    use_threads(threads)
+    for partition in partitions:
+        register_global_func(partition.entry.symbol, partition, override=True)
+    try:
+        return entry((folder / LIBRARY).read_bytes())
+    except Exception as error:
+        raise CollageError(f"TVM cannot load {str(folder / LIBRARY)!r}: {one_line(error)}", REBUILD, "damaged") from error
+    finally:
+        for partition in partitions:
+            remove_global_func(partition.entry.symbol)
+
+
+def _empty(tensor: Tensor) -> Any:
+    import tvm.runtime
+
+    return tvm.runtime.empty(tensor.type.shape, numpy_dtype(tensor.type.dtype).name)
+
+
+def _values(tensor: Tensor, value: Any) -> np.ndarray:
+    """The values of a tensor of TVM's, which must outlive the array."""
+    return array_at(value.data_ptr(), tensor.type.shape, numpy_dtype(tensor.type.dtype))

@@ -1,0 +1,167 @@
+"""``artifact.json``: what an artifact holds, written by the assembly (phase 4) and checked before anything of it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from .machine import Machine
+
+SCHEMA = 1
+KIND = "collage-artifact"
+NAME = "artifact.json"
+LIBRARY = "module.so"
+LISTING = "module.py"
+SAMPLE = "inputs.npz"
+PARTITIONS = "partitions"
+
+REBUILD = "build it again with `collage apply PLAN MODEL --out DIR`"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEntry:
+    """One partition of the artifact.
+
+    Attributes:
+        version: Of the toolchain that built it.
+        function: Name of its Relax function in the module, or empty.
+        symbol: Name of the function that the module calls for it, or empty.
+        package: Path of its package in the folder, or empty.
+    """
+
+    id: str
+    target: str
+    version: str
+    nodes: tuple[str, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    function: str = ""
+    symbol: str = ""
+    package: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "target": self.target,
+            "version": self.version,
+            "nodes": list(self.nodes),
+            "inputs": [tensor.to_json() for tensor in self.inputs],
+            "outputs": [tensor.to_json() for tensor in self.outputs],
+            "function": self.function,
+            "symbol": self.symbol,
+            "package": self.package,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PartitionEntry:
+        plain = {name: str(data[name]) for name in ("id", "target", "version", "function", "symbol", "package")}
+        return cls(nodes=tuple(data["nodes"]), inputs=_tensors(data["inputs"]), outputs=_tensors(data["outputs"]), **plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The whole of ``artifact.json``.
+
+    Attributes:
+        about: What the caller of the assembly had to say, such as the model's name and hash.
+        tvm: Version of TVM that compiled the module.
+        files: Path in the folder → (bytes, SHA-256) of every other file.
+    """
+
+    about: Mapping[str, Any]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    threads: int
+    tvm: str
+    machine: Machine
+    partitions: tuple[PartitionEntry, ...]
+    files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": KIND,
+            "schema": SCHEMA,
+            "about": dict(self.about),
+            "inputs": [tensor.to_json() for tensor in self.inputs],
+            "outputs": [tensor.to_json() for tensor in self.outputs],
+            "threads": self.threads,
+            "tvm": self.tvm,
+            "machine": self.machine.to_json(),
+            "partitions": [partition.to_json() for partition in self.partitions],
+            "files": {name: {"bytes": size, "sha256": digest} for name, (size, digest) in self.files.items()},
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Manifest:
+        return cls(
+            about=dict(data["about"]),
+            inputs=_tensors(data["inputs"]),
+            outputs=_tensors(data["outputs"]),
+            threads=int(data["threads"]),
+            tvm=str(data["tvm"]),
+            machine=Machine.from_json(data["machine"]),
+            partitions=tuple(map(PartitionEntry.from_json, data["partitions"])),
+            files={name: (int(entry["bytes"]), str(entry["sha256"])) for name, entry in data["files"].items()},
+        )
+
+    def check_files(self, folder: Path) -> None:
+        """Every file that the manifest lists must be there and be the one that was written.
+
+        Raises:
+            CollageError: one is missing or changed; a shared library that is cut off would kill the process.
+        """
+        for name, (size, digest) in self.files.items():
+            path = folder / name
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise damaged(folder, f"it lists a file outside itself, {name!r}")
+            if not path.is_file():
+                raise damaged(folder, f"{name!r} is missing")
+            if path.stat().st_size != size or fingerprint(path)[1] != digest:
+                raise damaged(folder, f"{name!r} is not the file that was written")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the artifact in `folder`.
+
+    Raises:
+        CollageError: there is none, or it is damaged or of another schema.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        what = "is no artifact: it holds no" if folder.is_dir() else "does not exist, so there is no"
+        raise CollageError(f"{str(folder)!r} {what} {NAME!r}", "give the folder that `collage partition --out` wrote", "no_artifact")
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise damaged(folder, f"{NAME!r} cannot be read ({error})") from error
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        raise CollageError(f"{str(path)!r} does not describe an artifact of this project", "give another folder", "no_artifact")
+    if data.get("schema") != SCHEMA:
+        raise CollageError(
+            f"the artifact {str(folder)!r} has schema {data.get('schema')!r}, this version reads {SCHEMA}", REBUILD, "schema"
+        )
+    try:
+        return Manifest.from_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error
+
+
+def damaged(folder: Path, why: str) -> CollageError:
+    return CollageError(f"the artifact {str(folder)!r} is damaged: {why}", REBUILD, "damaged")
+
+
+def fingerprint(path: Path) -> tuple[int, str]:
+    """(bytes, SHA-256) of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+    return path.stat().st_size, digest.hexdigest()
+
+
+def _tensors(data: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(map(Tensor.from_json, data))

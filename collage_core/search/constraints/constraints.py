@@ -1,0 +1,252 @@
+"""Pins, vetoes and cuts, as filters: each says of every candidate whether it may be in a plan.
+
+Design, "Constraints" and "Constraints file". All of them can be told candidate by candidate, so that every searcher holds
+them alike; which of them collide is found in `conflict`.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ...graph.index_set import bits_of
+from ..problem import HOST_NAME, SearchCandidate, SearchProblem
+from ..problem_lines import ProblemMistake
+
+KINDS = ("pin", "veto", "cut")
+_ABOUT = {"kind", "node", "nodes", "op", "name", "target"}
+_KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
+"""What each kind may say, where it does not name a candidate."""
+_KEYS = {"candidate"}.union(*_KEYS_OF.values())
+_HINT = "docs/files.md shows the constraints file"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A pin, veto or cut, with its nodes resolved.
+
+    Attributes:
+        kind: ``pin``, ``veto`` or ``cut``.
+        bits: The nodes that it speaks of.
+        target: The target that it names, or None.
+        candidate: Id of the candidate that it names, or None.
+        together: A pin wants the nodes in one partition.
+        exact: A pin wants nothing else in their partitions.
+    """
+
+    kind: str
+    bits: int
+    target: str | None = None
+    candidate: str | None = None
+    together: bool = False
+    exact: bool = False
+
+    def allows(self, candidate: SearchCandidate) -> bool:
+        """Whether a plan that holds `candidate` can hold this constraint: the definition (`violations` is the fast way)."""
+        inside = candidate.inside
+        touched = self.bits >> inside.base & inside.rel
+        if self.kind == "cut":
+            return touched.bit_count() < 2
+        if not touched:
+            return True
+        if self.kind == "veto":
+            return candidate.id != self.candidate if self.candidate is not None else candidate.target != self.target
+        if self.candidate is not None:
+            return candidate.id == self.candidate
+        if self.target is not None and candidate.target not in (self.target, HOST_NAME):
+            return False
+        if self.together and touched.bit_count() < self.bits.bit_count():
+            return False
+        return not (self.exact and touched != inside.rel)
+
+
+def allowed_indices(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
+    """Indices of the candidates that every constraint allows."""
+    if not constraints:
+        return list(range(len(problem.candidates)))
+    refused = violations(problem, constraints)
+    return [index for index in range(len(problem.candidates)) if index not in refused]
+
+
+def violations(problem: SearchProblem, constraints: Sequence[Constraint]) -> dict[int, int]:
+    """For each candidate that some constraint refuses: which ones, as bits.
+
+    What refuses is gathered by target, so that most candidates are asked one question, however many constraints there are.
+    """
+    asked = {target: _asked(constraints, target) for target in {candidate.target for candidate in problem.candidates}}
+    spoken_of = dict.fromkeys(asked, 0)
+    for target, rows in asked.items():
+        for _, bits, _ in rows:
+            spoken_of[target] |= bits
+    refused: dict[int, int] = {}
+    for index, candidate in enumerate(problem.candidates):
+        inside, target = candidate.inside, candidate.target
+        base, rel = inside.base, inside.rel
+        if not spoken_of[target] >> base & rel:
+            continue
+        found = 0
+        for mark, bits, constraint in asked[target]:
+            if bits >> base & rel and (constraint is None or not constraint.allows(candidate)):
+                found |= mark
+        if found:
+            refused[index] = found
+    return refused
+
+
+def _asked(constraints: Sequence[Constraint], target: str) -> list[tuple[int, int, Constraint | None]]:
+    """(its bit, its nodes, itself) for the constraints that refuse some candidates of `target`; None for itself where all are."""
+    made: list[tuple[int, int, Constraint | None]] = []
+    for place, constraint in enumerate(constraints):
+        if _may_refuse(constraint, target):
+            made.append((1 << place, constraint.bits, None if _refuses_all(constraint, target) else constraint))
+    return made
+
+
+def _may_refuse(constraint: Constraint, target: str) -> bool:
+    """Whether `constraint` refuses any candidate of `target` at all."""
+    if constraint.kind == "cut" or constraint.together or constraint.exact:
+        return True
+    if constraint.kind == "veto":
+        return target == constraint.target
+    return constraint.candidate is not None or target not in (constraint.target, HOST_NAME)
+
+
+def _refuses_all(constraint: Constraint, target: str) -> bool:
+    """Whether `constraint` refuses every candidate of `target` that holds one of its nodes."""
+    if constraint.kind == "cut" or constraint.candidate is not None:
+        return False
+    if constraint.kind == "veto":
+        return target == constraint.target
+    return constraint.target is not None and target not in (constraint.target, HOST_NAME)
+
+
+def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
+    """The constraints that `items` (the list of a constraints file) state for `problem`.
+
+    Raises:
+        ProblemMistake: one is malformed, or names a node, operator, candidate or target that there is not.
+    """
+    if not isinstance(items, list):
+        raise _mistake("constraints", items, "a list")
+    reader = _Reader(problem)
+    return [reader.read(item, f"constraints[{index}]") for index, item in enumerate(items)]
+
+
+class _Reader:
+    """Reads constraints for one problem."""
+
+    def __init__(self, problem: SearchProblem):
+        self._problem = problem
+        self._places = {name: place for place, name in reversed(list(enumerate(problem.names)))}
+        pairs = (*problem.exclusive, *problem.transitions)
+        self._targets = {*problem.priorities, *(end for pair in pairs for end in pair), *(c.target for c in problem.candidates)}
+
+    def read(self, item: Any, where: str) -> Constraint:
+        """The constraint that `item` states."""
+        if not isinstance(item, dict):
+            raise _mistake(where, item, "an object")
+        unknown = set(item) - _KEYS
+        if unknown:
+            key = min(unknown, key=str)
+            raise _mistake(f"{where}.{key}", item[key], f"left out: a constraint has {', '.join(sorted(_KEYS))}")
+        kind = item.get("kind")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise _mistake(f"{where}.kind", kind, "pin, veto or cut")
+        useless = set(item) - _KEYS_OF[kind] if kind == "cut" or "candidate" not in item else set(item) - {"kind", "candidate"}
+        if useless:
+            key = min(useless)
+            raise _mistake(f"{where}.{key}", item[key], f"left out: it means nothing in this {kind}")
+        if kind == "cut":
+            return Constraint("cut", self._between(item, where))
+        if "candidate" in item:
+            return self._for_candidate(kind, item["candidate"], where)
+        return self._for_nodes(kind, item, where)
+
+    def _for_nodes(self, kind: str, item: dict[str, Any], where: str) -> Constraint:
+        target = item.get("target")
+        if target is not None and (not isinstance(target, str) or target not in self._targets):
+            raise _mistake(f"{where}.target", target, f"a target ({', '.join(sorted(self._targets))})")
+        together, exact = (_flag(item, key, where) for key in ("together", "exact"))
+        if kind == "veto" and target is None:
+            raise _mistake(f"{where}.target", target, "the target that is vetoed (or name a candidate)")
+        if kind == "pin" and target is None and not (together or exact):
+            raise _mistake(f"{where}.target", target, "the target to pin to (or set together or exact)")
+        return Constraint(kind, self._nodes(item, where), target, None, together, exact)
+
+    def _for_candidate(self, kind: str, wanted: Any, where: str) -> Constraint:
+        listed = self._problem.candidates
+        found = None
+        if isinstance(wanted, int) and not isinstance(wanted, bool):
+            found = listed[wanted] if 0 <= wanted < len(listed) else None
+        elif isinstance(wanted, str):
+            found = next((candidate for candidate in listed if candidate.id == wanted), None)
+        if found is None:
+            raise _mistake(f"{where}.candidate", wanted, "the id of a candidate (or, in `collage search`, its index)")
+        return Constraint(kind, found.bits, found.target, found.id)
+
+    def _between(self, item: dict[str, Any], where: str) -> int:
+        ends = item.get("between")
+        if not isinstance(ends, list) or len(ends) != 2:
+            raise _mistake(f"{where}.between", ends, "two nodes")
+        bits = bits_of(self._node(end, f"{where}.between") for end in ends)
+        if bits.bit_count() != 2:
+            raise _mistake(f"{where}.between", ends, "two different nodes")
+        return bits
+
+    def _nodes(self, item: dict[str, Any], where: str) -> int:
+        """The nodes that every one of the keys allows; all where there is none."""
+        problem = self._problem
+        bits = (1 << problem.nodes) - 1
+        if "node" in item:
+            bits &= 1 << self._node(item["node"], f"{where}.node")
+        if "nodes" in item:
+            listed = item["nodes"]
+            if not isinstance(listed, list) or not listed:
+                raise _mistake(f"{where}.nodes", listed, "a list of nodes")
+            bits &= bits_of(self._node(node, f"{where}.nodes") for node in listed)
+        for key, values in (("op", problem.ops), ("name", problem.names)):
+            if key in item:
+                if not isinstance(item[key], str):
+                    raise _mistake(f"{where}.{key}", item[key], "a string")
+                bits &= bits_of(index for index, value in enumerate(values) if _matches(key, value, item[key]))
+        if not bits:
+            asked = {key: item[key] for key in ("node", "nodes", "op", "name") if key in item}
+            raise ProblemMistake(f"{where} speaks of no node: {reprlib.repr(asked)} matches none", _HINT, "bad_constraint", where)
+        return bits
+
+    def _node(self, value: Any, where: str) -> int:
+        """A node by its name, or by its index as a number (or as a string of digits that is no node's name)."""
+        if isinstance(value, str) and value in self._places:
+            return self._places[value]
+        digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
+        index = int(value) if digits or (isinstance(value, int) and not isinstance(value, bool)) else -1
+        if not 0 <= index < self._problem.nodes:
+            raise _mistake(where, value, f"the name of a node, or its index from 0 to {self._problem.nodes - 1}")
+        return index
+
+
+def _matches(key: str, value: str, wanted: str) -> bool:
+    return value == wanted if key == "op" else fnmatchcase(value, wanted)
+
+
+def _flag(item: dict[str, Any], key: str, where: str) -> bool:
+    value = item.get(key, False)
+    if not isinstance(value, bool):
+        raise _mistake(f"{where}.{key}", value, "true or false")
+    return value
+
+
+def _mistake(where: str, found: Any, wanted: str) -> ProblemMistake:
+    return ProblemMistake(f"{where} is {reprlib.repr(found)}, it must be {wanted}", _HINT, "bad_constraint", where)
+
+
+def uncovered(problem: SearchProblem, candidates: Sequence[SearchCandidate]) -> list[int]:
+    """Nodes of `problem` that none of `candidates` holds."""
+    is_covered = bytearray(problem.nodes)
+    for inside in {candidate.inside for candidate in candidates}:
+        for node in inside:
+            is_covered[node] = 1
+    return [node for node, covered in enumerate(is_covered) if not covered]

@@ -1,0 +1,106 @@
+"""The file of a traced search: a zip of chunks, each of which can be read, and understood, without the others.
+
+What enters are chunks of steps, as plain data, and at the end what is said of the whole; the file is there whole or not at
+all. docs/files.md has the format. Nothing here knows what a search is.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ..errors import CollageError
+
+SCHEMA = 1
+FILE_NAME = "trace.zip"
+PARTIAL_NAME = FILE_NAME + ".partial"
+"""What a process leaves that is killed while it writes."""
+CHUNK_STEPS = 1024
+BOUND_BYTES = 32 << 20
+"""A trace that is larger goes on with decisions alone."""
+
+_INFO = "trace.json"
+_MISTAKES = (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError)
+
+
+class TraceWriter:
+    """Writes a trace to `path`; leaving the ``with`` block by an exception leaves no file."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._partial = path.with_name(path.name + ".partial")
+        self._zip = zipfile.ZipFile(self._partial, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._chunks = 0
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._zip.close()
+        self._partial.unlink(missing_ok=True)
+
+    @property
+    def bytes(self) -> int:
+        """How large the file is so far."""
+        return self._bytes
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Write the next chunk."""
+        entry = zipfile.ZipInfo(_name(self._chunks))
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        self._zip.writestr(entry, _text(chunk))
+        self._chunks += 1
+        self._bytes += entry.compress_size + 2 * len(entry.filename) + 76  # the heads of an entry, before it and in the directory
+
+    def finish(self, info: Mapping[str, Any]) -> None:
+        """Write what is said of the whole, and put the file in its place."""
+        self._zip.writestr(zipfile.ZipInfo(_INFO), _text({"schema": SCHEMA, **info}))
+        self._zip.close()
+        self._partial.replace(self._path)
+
+
+def read_info(path: Path) -> dict[str, Any]:
+    """What is said of the whole trace.
+
+    Raises:
+        CollageError: it cannot be read, or another version wrote it.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            info = json.loads(file.read(_INFO))
+    except _MISTAKES as error:
+        raise _unreadable(path, str(error)) from error
+    if not isinstance(info, dict) or info.get("schema") != SCHEMA:
+        raise _unreadable(path, f"its schema is {info.get('schema') if isinstance(info, dict) else None!r}, this version reads {SCHEMA}")
+    return info
+
+
+def read_chunk(path: Path, number: int) -> bytes | None:
+    """Chunk `number` as JSON text; None where there is none of that number.
+
+    Raises:
+        CollageError: the trace cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            return file.read(_name(number)) if _name(number) in file.NameToInfo else None
+    except _MISTAKES as error:
+        raise _unreadable(path, str(error)) from error
+
+
+def _name(number: int) -> str:
+    return f"chunks/{number:06}.json"
+
+
+def _text(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _unreadable(path: Path, why: str) -> CollageError:
+    return CollageError(f"cannot read the trace {str(path)!r}: {why}", "trace the search again", "bad_trace")

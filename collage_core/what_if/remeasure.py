@@ -1,0 +1,157 @@
+"""`measure_again`: one candidate of a run measured afresh, and the plan that is best with its new cost.
+
+What enters are a run's record, the model's file and a candidate's id; what leaves is another record, with the new cost in it
+and in the cost database. The run itself stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..cost.cost import Cost
+from ..cost.database.records import machine_id
+from ..cost.estimator import LazyEstimator
+from ..cost.estimators.factory import Measuring, make_estimator
+from ..errors import CollageError
+from ..events import CandidateCosted, Emit, Note, ignore
+from ..graph.index_set import IndexSet
+from ..model.onnx_model import OnnxModel
+from ..pipeline.discover import Phases, check_usable, load_as_planned
+from ..pipeline.planning import How, alone, greedy_plan, known_total_s
+from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..rules.candidate import CandidatePartition, make_candidate
+from ..rules.spec import HOST_TARGET
+from ..search.problem import SearchProblem
+from ..toolchains.registry import get, names
+from .search_again import search_again
+
+
+def measure_again(
+    record: RunRecord,
+    source: str | Path,
+    candidate: str,
+    emit: Emit = ignore,
+    constraints: Sequence[dict[str, Any]] | None = None,
+    accuracy: float | None = None,
+) -> RunRecord:
+    """Measure one candidate of a run afresh, and search again on the costs that are known then.
+
+    Args:
+        constraints: None for those of the run.
+        accuracy: As of `search_again`.
+
+    Raises:
+        CollageError: it cannot be measured here.
+        InfeasibleError: it is no candidate any more, and there is no plan without it.
+    """
+    renewed = measured_again(record, source, candidate, emit)
+    same = [dict(item) for item in record.plan.constraints]
+    return search_again(renewed, same if constraints is None else constraints, emit, accuracy)
+
+
+def measured_again(record: RunRecord, source: str | Path, wanted: str, emit: Emit) -> RunRecord:
+    """`record` with a new cost for the candidate `wanted`, and for all that are the same computation; its plan is the old one.
+
+    Raises:
+        CollageError: there is no such candidate, it cannot be measured here, or the file is another model's.
+        Cancelled: the work was stopped; the record stays as it was.
+    """
+    item = next((item for item in record.candidates if item.id == wanted), None)
+    if item is None:
+        raise CollageError(f"the run has no candidate {wanted!r}", "GET …/candidates lists them", "unknown_candidate")
+    _check_measurable(record, item.target)
+    phases = Phases(emit)
+    with phases("load"):
+        model = _model_of(record, source)
+    with phases("costs"):
+        costs = _measured(record, model, item, emit)
+    costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
+    problem = record.problem.with_candidates(search_candidates(costed))
+    document = {**record.document, "baselines": _baselines(record, problem)}
+    return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
+
+
+def _check_measurable(record: RunRecord, target: str) -> None:
+    hint = "start a run here, without a base"
+    if record.machine != machine_id():
+        where = record.machine or "no machine"
+        raise CollageError(f"the costs of this run are from {where}, and a new one from here would not go with them", hint, "other_machine")
+    if record.plan.options.get("costs", "measure") != "measure":
+        raise CollageError("the costs of this run were not measured", hint, "not_measured")
+    if target == HOST_TARGET or target not in names():
+        raise CollageError(
+            f"what {target!r} takes is not measured here", "choose a candidate of a toolchain that is installed", "not_measured"
+        )
+    check_usable([get(target)])
+
+
+def _model_of(record: RunRecord, source: str | Path) -> OnnxModel:
+    model = load_as_planned(record.plan, source)
+    if model.hash != record.plan.model.hash:
+        raise CollageError(f"the run is one of the model {record.plan.model.name!r}, and {str(source)!r} is another", "", "other_model")
+    return model
+
+
+def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: Emit) -> dict[str, Cost]:
+    """Candidate id → its new cost."""
+    from ..rewrite.call_trial import call_rounds
+
+    options = record.plan.options
+    how = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=True)
+    estimator = make_estimator(
+        "measure",
+        model=model,
+        inputs=model.seeded_inputs(),
+        threads=options["threads"],
+        accuracy=record.plan.accuracy,
+        toolchains={item.target: get(item.target)},
+        emit=emit,
+        how=how,
+    )
+    assert isinstance(estimator, LazyEstimator)
+    try:
+        alike = _alike(record, model, item, estimator)
+        costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, alike)}
+    finally:
+        estimator.close()
+    label = item.candidate["label"]
+    emit(CandidateCosted(item.target, tuple(costs), label, costs[item.id].to_json(), False, 1, 1))
+    emit(Note(f"measured again: {label} on {item.target}, {_said(item.cost)} before, {_said(costs[item.id])} now"))
+    return costs
+
+
+def _said(cost: Cost) -> str:
+    if cost.seconds is None:
+        return cost.source
+    return f"{cost.seconds * 1e6:.4g} µs{' (an estimate)' if cost.source == 'estimate' else ''}"
+
+
+def _alike(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator: LazyEstimator) -> list[CandidatePartition]:
+    """The candidates of the same target that are the same computation, `item` first: one trial is of them all."""
+    first = _candidate(model, item)
+    same = [other for other in _of_target(record, item) if len(other.inside) == len(item.inside)]
+    others = (_candidate(model, other) for other in same)
+    sort = estimator.sort_of(first)
+    return [first, *(other for other in others if other.computation == first.computation and estimator.sort_of(other) == sort)]
+
+
+def _of_target(record: RunRecord, item: CostedCandidate) -> Iterable[CostedCandidate]:
+    return (other for other in record.candidates if other.target == item.target and other is not item)
+
+
+def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
+    return make_candidate(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
+
+
+def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]]:
+    """The rows of the baselines with their sums on the new costs; what was measured end to end stays measured."""
+    how = How.given(record.plan.options)
+    return [{**row, "total_s": _total_s(problem, row["name"], how)} for row in record.document.get("baselines") or []]
+
+
+def _total_s(problem: SearchProblem, name: str, how: How) -> float | None:
+    found = greedy_plan(problem) if name == "greedy" else alone(problem, name, how)
+    return None if found is None else known_total_s(problem, found)

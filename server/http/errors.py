@@ -1,0 +1,86 @@
+"""Every error answer of the web API: one shape, ``{"error": {"code", "message", "hint"}}``, made here and nowhere else.
+
+In go `CollageError`s, Flask's own HTTP errors and faults of ours; out come JSON answers. A fault's traceback goes to the
+log and never to the client.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from http import HTTPStatus
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from collage_core.errors import CollageError
+
+from ..messages.live import ApiError, ErrorBody
+
+_CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "not_json"}
+_HINTS = {
+    404: "docs/api.md lists every address",
+    405: "docs/api.md lists the methods of every address",
+    413: "the page says how large an upload may be; open a larger model by its path",
+    415: "send JSON with Content-Type: application/json",
+}
+
+
+class Problem(CollageError):
+    """A mistake of a request, with its HTTP status."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str = ""):
+        super().__init__(message, hint, code)
+        self.status = status
+
+
+def not_found(code: str, message: str, hint: str = "") -> Problem:
+    """There is no such thing (404)."""
+    return Problem(404, code, message, hint)
+
+
+def refused(code: str, message: str, hint: str = "") -> Problem:
+    """Not possible in the present state (409)."""
+    return Problem(409, code, message, hint)
+
+
+def api_error(error: CollageError) -> ApiError:
+    """A mistake as the page gets it."""
+    return ApiError(error.code, error.message, error.hint)
+
+
+def error_response(status: int, error: ApiError) -> Response:
+    """The one error shape."""
+    return Response(json.dumps(asdict(ErrorBody(error))), status, mimetype="application/json")
+
+
+def register(app: Flask) -> None:
+    """Let `app` answer every error in the one shape."""
+    app.register_error_handler(CollageError, _mistake)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, lambda error: _fault(app, error))
+
+
+def _mistake(error: CollageError) -> Response:
+    return error_response(getattr(error, "status", 400), api_error(error))
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    if status < 400:
+        return error.get_response()  # type: ignore[return-value]
+    message = {
+        404: f"there is nothing at {request.path!r}",
+        405: f"{request.path!r} does not take {request.method}",
+        413: "the body of the request is larger than what is accepted",
+    }.get(status) or (error.description or HTTPStatus(status).phrase)
+    response = error_response(status, ApiError(_CODES.get(status, "invalid"), message, _HINTS.get(status, "")))
+    for name, value in error.get_headers():
+        if name.lower() == "allow":
+            response.headers[name] = value
+    return response
+
+
+def _fault(app: Flask, error: Exception) -> Response:
+    app.logger.error("fault while answering %s %s", request.method, request.path, exc_info=error)
+    return error_response(500, ApiError("internal", "the server met a fault of its own", "its log has the details; please report it"))

@@ -1,0 +1,135 @@
+"""Who may ask: checks the ``Host`` and ``Origin`` of every request before Flask or Socket.IO see it, and sets safe headers.
+
+A web site that points its own name at 127.0.0.1 is refused by its ``Host``; a page of another origin by its ``Origin``,
+for whatever changes something and for every socket. Programs that send no ``Origin`` are served.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from flask import Response
+
+from ..config import ServerConfig
+from ..messages.live import ApiError
+from .errors import error_response
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "worker-src 'self' blob:",
+        "connect-src 'self'",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-src 'self'",
+        "frame-ancestors 'self'",
+    )
+)
+
+
+class Gatekeeper:
+    """WSGI middleware in front of everything, Socket.IO's polling and web sockets included."""
+
+    def __init__(self, app: WSGIApplication, config: ServerConfig):
+        self._app = app
+        self._config = config
+        self._names = _LOCAL_NAMES | _named(config)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        refusal = self._refusal(environ)
+        _take_prefix_off(environ)
+        if refusal is None:
+            return self._app(environ, start_response)
+        response: Response = error_response(403, refusal)
+        set_headers(response)
+        return response(environ, start_response)
+
+    def _refusal(self, environ: WSGIEnvironment) -> ApiError | None:
+        host = environ.get("HTTP_HOST", "")
+        if not self._knows(host):
+            return ApiError("foreign_host", f"this server does not answer for the host {host!r}", "use the address that it printed")
+        is_socket = "/socket.io" in environ.get("PATH_INFO", "")
+        if environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket:
+            return None
+        if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and _is_own_site(environ):
+            return None
+        origin = environ.get("HTTP_ORIGIN", "another site")
+        return ApiError("foreign_origin", f"a page of {origin!r} may not use this server", f"open http://{host}/ itself")
+
+    def _knows(self, host: str) -> bool:
+        name = host_name(host)
+        if name is None:
+            return False
+        if name in self._names:
+            return True
+        return not self._config.is_loopback and _is_address(name)
+
+
+def is_own_origin(origin: str | None, environ: WSGIEnvironment) -> bool:
+    """No origin (a program), or exactly the host and port that were asked."""
+    return not origin or origin.partition("://")[2].lower() == environ.get("HTTP_HOST", "").lower()
+
+
+def host_name(host: str) -> str | None:
+    """The name or address in a ``Host`` header, without its port and brackets; None where there is none."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def set_headers(response: Response) -> Response:
+    """Nothing is loaded from elsewhere, nothing is guessed, nothing is framed by others."""
+    response.headers.setdefault("Content-Security-Policy", _POLICY)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers.setdefault("Cache-Control", "no-store")
+    return response
+
+
+def socket_origins() -> Callable[[str | None, dict[str, Any]], bool]:
+    """What Socket.IO asks about origins: the same rule."""
+    return lambda origin, environ: is_own_origin(origin, environ)
+
+
+def _take_prefix_off(environ: WSGIEnvironment) -> None:
+    """Some proxies leave the prefix that they announce in the path, others take it off."""
+    prefix, path = environ.get("SCRIPT_NAME", ""), environ.get("PATH_INFO", "")
+    if prefix and path.startswith(f"{prefix}/"):
+        environ["PATH_INFO"] = path[len(prefix) :]
+
+
+def _is_own_site(environ: WSGIEnvironment) -> bool:
+    """A browser says where a request comes from even where it sends no ``Origin``."""
+    return environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none")
+
+
+def _named(config: ServerConfig) -> frozenset[str]:
+    names = {config.host, *config.hosts}
+    if not config.is_loopback:
+        names |= {socket.gethostname(), socket.getfqdn()}
+    return frozenset(name.lower().strip("[]") for name in names if name)
+
+
+def _is_address(name: str) -> bool:
+    """An IP address cannot be pointed elsewhere by a name server."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,4 @@
+"""Models that were opened: routes, the folder in which they are kept, and what the page needs to draw them.
+
+Models are read in worker processes (`server.worker`), never here.
+"""

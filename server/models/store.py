@@ -1,0 +1,249 @@
+"""`ModelStore`: the models that were opened: ``models/<hash>/`` with what is known of each, its graph, and an upload's files.
+
+In go uploaded files, sample names and paths; out come `ModelInfo`s, graphs, and the path that a run reads. A sample or a
+path is used where it lies, and known again by its size and time of change.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from collage_core.base.home import home
+from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
+from collage_core.base.isolation.worker import Worker
+from collage_core.errors import CollageError
+from collage_core.graph.dataflow_graph import DataflowGraph
+
+from ..base.json_files import is_id, read_json, write_json
+from ..config import ServerConfig
+from ..http.errors import Problem, not_found, refused
+from ..messages.models import ModelGroups, ModelInfo, NodeGroupJson, TensorJson
+from ..runs.state import Nodes
+from ..worker import load_model
+from ..worker.load_model import GRAPH, GRAPH_FORM, GROUPS, write_groups
+
+META = "meta.json"
+FILES = "files"
+_INCOMING = ".incoming-"
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+class ModelStore:
+    """Every model that was opened and not deleted, in `home()`."""
+
+    def __init__(self, config: ServerConfig):
+        self._config = config
+        self._lock = threading.Lock()
+
+    def open_path(self, path: Path, shapes: Shapes) -> tuple[ModelInfo, bool]:
+        """Open a model where it lies; says too whether it is new here.
+
+        Raises:
+            CollageError: it cannot be opened.
+        """
+        with self.incoming() as folder:
+            return self._open(path.absolute(), None, shapes, folder)
+
+    def open_sample(self, name: str, shapes: Shapes) -> tuple[ModelInfo, bool]:
+        """Open a bundled model.
+
+        Raises:
+            CollageError: there is none of that name, or it cannot be opened.
+        """
+        with self.incoming() as folder:
+            return self._open(Path(name), name, shapes, folder)
+
+    def open_upload(self, folder: Path, shapes: Shapes) -> tuple[ModelInfo, bool]:
+        """Open the one model among the files that were put into ``folder / FILES`` (a folder of `incoming`).
+
+        Raises:
+            CollageError: there is not exactly one, or it cannot be opened.
+        """
+        path = _one_model(sorted((folder / FILES).iterdir()))
+        try:
+            return self._open(path, None, shapes, folder)
+        except CollageError as error:
+            error.message = error.message.replace(f"{path.parent}/", "")
+            raise
+
+    def open_again(self, model: str) -> tuple[ModelInfo, bool]:
+        """Open what lies where the file of `model` lay, with the shapes that were fixed.
+
+        Raises:
+            CollageError: there is no such model (404), or what lies there cannot be opened.
+        """
+        meta = _meta(_folder(model))
+        if meta["sample"]:
+            return self.open_sample(meta["sample"], meta["shapes"])
+        return self.open_path(Path(meta["files"][0]["path"]), meta["shapes"])
+
+    @contextmanager
+    def incoming(self) -> Iterator[Path]:
+        """A folder for a model that is being opened; gone afterwards."""
+        folder = _models_folder() / f"{_INCOMING}{secrets.token_hex(8)}"
+        (folder / FILES).mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def all(self) -> list[ModelInfo]:
+        """Every model, newest first."""
+        folders = [folder for folder in _models_folder().iterdir() if is_id(folder.name) and (folder / META).exists()]
+        folders.sort(key=lambda folder: (folder / META).stat().st_mtime_ns, reverse=True)
+        return [_info(meta) for folder in folders if (meta := _known(folder))]
+
+    def get(self, model: str) -> ModelInfo:
+        """The model of that id.
+
+        Raises:
+            Problem: there is none (404).
+        """
+        return _info(_meta(_folder(model)))
+
+    def graph(self, model: str) -> tuple[Path, str]:
+        """The compressed file that holds the `ModelGraph`, and a digest of it; written anew for a model that an older version opened."""
+        folder = _folder(model)
+        meta = _meta(folder)
+        if meta.get("graph_form") != GRAPH_FORM:
+            path = None if _is_stale(meta) else Path(meta["files"][0]["path"])
+            digest = self._call(path or folder / GRAPH, load_model.renew_graph, str(folder), path and str(path))
+            meta = {**meta, "graph_form": GRAPH_FORM, "graph_digest": digest}
+            write_json(folder / META, meta)
+        return folder / GRAPH, meta["graph_digest"]
+
+    def groups(self, model: str) -> ModelGroups:
+        """What of the model can be shown as one; worked out again for a model that another version opened."""
+        folder = _folder(model)
+        try:
+            kept = read_json(folder / GROUPS)
+        except (OSError, ValueError):
+            kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
+        return ModelGroups(model, **{kind: [NodeGroupJson(**group) for group in groups] for kind, groups in kept.items()})
+
+    def nodes(self, model: str) -> Nodes:
+        """Name and operator of every node."""
+        return [(node["name"], node["op"]) for node in read_json(_folder(model) / GRAPH)["graph"]["nodes"]]
+
+    def file(self, model: str) -> tuple[Path, dict[str, list[int]]]:
+        """The model's own file, and the shapes that were fixed.
+
+        Raises:
+            Problem: there is no such model (404), or its file has changed (409).
+        """
+        folder = _folder(model)
+        meta = _meta(folder)
+        if _is_stale(meta):
+            path = meta["files"][0]["path"]
+            raise refused("stale_model", f"the model file {path!r} was changed or removed since it was opened", "open it again")
+        return Path(meta["files"][0]["path"]), meta["shapes"]
+
+    def delete(self, model: str) -> None:
+        """Forget the model; an upload's files are removed."""
+        shutil.rmtree(_folder(model))
+
+    def _open(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> tuple[ModelInfo, bool]:
+        meta = self._load(path, sample, shapes, folder)
+        meta = {**meta, "shapes": {key: list(shape) for key, shape in shapes.items()}, "sample": sample}
+        final = _models_folder() / meta["id"]
+        if path.is_relative_to(folder):
+            meta["files"] = [{**file, "path": str(final / Path(file["path"]).relative_to(folder))} for file in meta["files"]]
+        with self._lock:
+            return self._settle(meta, folder, final)
+
+    def _settle(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
+        """Put the new model in its place, unless the same one is there and still good."""
+        known = _known(final)
+        if known is not None and not _is_stale(known):
+            if meta["sample"] and not known["sample"]:
+                known["sample"] = meta["sample"]
+            write_json(final / META, known)
+            return _info(known), False
+        write_json(folder / META, meta)
+        if final.exists():
+            shutil.rmtree(final)
+        folder.rename(final)
+        return _info(meta), known is None
+
+    def _load(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> dict[str, Any]:
+        return self._call(path, load_model.load, str(path), sample, dict(shapes), str(folder))
+
+    def _call(self, path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
+        """What `read` makes of the model at `path`, in a process of its own."""
+        with Worker(memory_bytes=self._config.load_memory_bytes) as worker:
+            try:
+                return worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)
+            except WorkerTimeout as error:
+                raise CollageError(f"reading {path.name!r} took longer than {error.seconds:g} s", "", "model_too_slow") from error
+            except WorkerDied as error:
+                message = f"reading {path.name!r} {error.what}: the file is damaged, or too large for this machine"
+                raise CollageError(message, "check it with `onnx.checker`, or try a smaller model", "model_kills") from error
+            except WorkerError as error:
+                raise CollageError(f"cannot read {path.name!r}: {error}", "check it with `onnx.checker`", "bad_model") from error
+
+
+def _one_model(paths: Sequence[Path]) -> Path:
+    models = [path for path in paths if path.suffix.lower() == ".onnx"]
+    if len(models) == 1:
+        return models[0]
+    if not models:
+        names = ", ".join(repr(path.name) for path in paths) or "nothing"
+        raise Problem(
+            400, "no_model", f"no .onnx file is among what was sent: {names}", "send the .onnx file, and its external data with it"
+        )
+    names = ", ".join(repr(path.name) for path in models)
+    raise Problem(
+        400, "several_models", f"{len(models)} models were sent at once: {names}", "send one model at a time, with its external data"
+    )
+
+
+def _models_folder() -> Path:
+    folder = home() / "models"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _folder(model: str) -> Path:
+    folder = _models_folder() / model if is_id(model) else None
+    if folder is None or not (folder / META).exists():
+        raise not_found("unknown_model", f"there is no model {model!r}", "GET /api/v1/models lists them; open it first")
+    return folder
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    return read_json(folder / META)
+
+
+def _known(folder: Path) -> dict[str, Any] | None:
+    with suppress(OSError, ValueError):
+        return _meta(folder)
+    return None
+
+
+def _is_stale(meta: Mapping[str, Any]) -> bool:
+    try:
+        return any(load_model.stamp(Path(file["path"])) != file for file in meta["files"])
+    except OSError:
+        return True
+
+
+def _info(meta: Mapping[str, Any]) -> ModelInfo:
+    return ModelInfo(
+        id=meta["id"],
+        name=meta["name"],
+        nodes=meta["nodes"],
+        folded=meta["folded"],
+        inputs=[TensorJson(**tensor) for tensor in meta["inputs"]],
+        outputs=[TensorJson(**tensor) for tensor in meta["outputs"]],
+        size_bytes=meta["size_bytes"],
+        quantised=meta["quantised"],
+        sample=meta["sample"],
+        stale=_is_stale(meta),
+    )

@@ -1,0 +1,88 @@
+"""`archive`: everything that a run leaves behind, as one zip, made while it is sent: nothing is written anywhere."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..messages.runs import ExportInfo, RunSnapshot, Shipped
+from ..worker.run_job import ARTIFACT, PLAN, RECORD, record_file
+
+CHUNK_BYTES = 1 << 20
+_PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})
+"""What does not get smaller, or is too large to wait for."""
+
+
+def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
+    """The zip of the run in `folder`, piece by piece: plan, record, README, and the artifact where it is built."""
+    record = record_file(folder)
+    assert record is not None
+    buffer = _Buffer()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
+        made.writestr("README.txt", readme(snapshot))
+        yield from _add(made, buffer, record.with_name(PLAN), PLAN)
+        yield from _add(made, buffer, record, RECORD)
+        if snapshot.artifact:
+            for path in sorted((folder / ARTIFACT).rglob("*")):
+                if path.is_file() and path != record:
+                    yield from _add(made, buffer, path, path.relative_to(folder).as_posix())
+    yield buffer.take()
+
+
+def contents(snapshot: RunSnapshot) -> ExportInfo:
+    """What is in the zip, and what can be done with it."""
+    files = [
+        Shipped(PLAN, "which toolchain runs which part of the model"),
+        Shipped(RECORD, "every candidate, its cost, and what was rejected and why"),
+    ]
+    if snapshot.artifact:
+        files.append(Shipped(f"{ARTIFACT}/", "the partitioned model, built and verified"))
+        first = Shipped(f"collage run {ARTIFACT} --bench", "run it, and time it")
+    else:
+        first = Shipped(f"collage apply {PLAN} MODEL --out {ARTIFACT}", "build and verify it; MODEL is the model's file")
+    return ExportInfo(files, [first, Shipped(f"collage explain {PLAN} --node 0", "ask why a node runs where it does")])
+
+
+def readme(snapshot: RunSnapshot) -> str:
+    """The contents, as the zip says it itself."""
+    total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
+    inside = contents(snapshot)
+    lines = [
+        f"{snapshot.model_name}, partitioned over {', '.join(snapshot.targets)}",
+        f"Run {snapshot.id} of {snapshot.created}. Costs from: {snapshot.machine or 'no measurement'}. Total of the plan: {total}.",
+        "",
+        *(f"{one.name:<13} {one.says}" for one in inside.files),
+    ]
+    for one in inside.commands:
+        lines += ["", f"{one.says[0].upper()}{one.says[1:]}:", "", f"    {one.name}"]
+    return "\n".join([*lines, ""])
+
+
+def _add(made: zipfile.ZipFile, buffer: _Buffer, path: Path, name: str) -> Iterator[bytes]:
+    entry = zipfile.ZipInfo.from_file(path, name)
+    entry.compress_type = zipfile.ZIP_STORED if path.suffix in _PACKED else zipfile.ZIP_DEFLATED
+    with path.open("rb") as source, made.open(entry, "w", force_zip64=True) as target:
+        while chunk := source.read(CHUNK_BYTES):
+            target.write(chunk)
+            yield buffer.take()
+    yield buffer.take()
+
+
+class _Buffer(io.RawIOBase):
+    """A stream that cannot be read back: `take` gives what was written since the last time."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def take(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)

@@ -1,0 +1,134 @@
+"""`Session`: one run while it is in memory: its snapshot, its newest events, its journal and its files, always in step.
+
+What enters are plain events; what leaves are the snapshot and batches for clients. It starts no process and knows no socket.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..messages.live import ApiError, Batch, Numbered, RunState, RunStateChanged
+from ..messages.runs import RunSnapshot
+from ..streaming.stream import Cursor, Ring
+from .journal import FLUSH_S, Journal
+from .state import ENDED, Nodes, apply, finish
+from .store import save
+
+
+class Session:
+    """A run.
+
+    Args:
+        folder: Where its files lie.
+        nodes: Name and operator of the model's nodes, for plans that are still being improved.
+        wake: Called after events were added.
+    """
+
+    def __init__(self, folder: Path, snapshot: RunSnapshot, nodes: Nodes, wake: Callable[[], None]):
+        self.folder = folder
+        self._snapshot = snapshot
+        self._nodes = nodes
+        self._wake = wake
+        self._ring = Ring(snapshot.seq)
+        self._journal = Journal(folder)
+        self._created = time.time() - snapshot.now_s
+        with suppress(ValueError):  # of a record that was written elsewhere
+            self._created = datetime.fromisoformat(snapshot.created).timestamp()
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._late: threading.Timer | None = None
+        if snapshot.state in ENDED:
+            self._ended.set()
+        self.cancel = threading.Event()
+        """Set when the user wants it to stop."""
+        self.is_followed = False
+        """Another server carries it out."""
+
+    @property
+    def snapshot(self) -> RunSnapshot:
+        with self._lock:
+            return self._snapshot if self._snapshot.state in ENDED else replace(self._snapshot, now_s=self._now_s())
+
+    def next_batch(self, cursor: Cursor) -> Batch | None:
+        """What the client at `cursor` gets next, if anything."""
+        with self._lock:
+            batch = cursor.next_batch(self._ring)
+            return batch and replace(batch, now_s=self._now_s())
+
+    def add(self, events: Iterable[dict[str, Any]]) -> None:
+        """Number the events and tell everybody."""
+        with self._lock:
+            for event in events:
+                item = Numbered(self._snapshot.seq + 1, event, self._now_s())
+                self._take(item, self._journal.add(item))
+            self._flush()
+        self._wake()
+
+    def hear(self, items: Iterable[Numbered], final: RunSnapshot | None) -> None:
+        """Take events that another server has numbered and written; `final` is the run when it has ended there."""
+        with self._lock:
+            for item in items:
+                with suppress(KeyError, TypeError, ValueError):  # an event of another version
+                    self._take(item, len(str(item.event)))
+            if final is not None:
+                self._snapshot = final
+                self._ended.set()
+        self._wake()
+
+    def write(self) -> None:
+        """Have everything in the journal that was told so far."""
+        with self._lock:
+            self._journal.flush(late=True)
+
+    def _take(self, item: Numbered, size: int) -> None:
+        self._snapshot = apply(self._snapshot, item, self._nodes)
+        self._ring.add(item, size)
+
+    def _now_s(self) -> float:
+        """The run's clock; it never goes back."""
+        return max(self._snapshot.now_s, round(time.time() - self._created, 3))
+
+    def _flush(self, *, late: bool = False) -> None:
+        """Have the journal written, now or in a second: what a killed server did not write is lost."""
+        with self._lock:
+            if late:
+                self._late = None
+            if not self._journal.flush(late=late) and self._late is None:
+                self._late = threading.Timer(FLUSH_S, self._flush, kwargs={"late": True})
+                self._late.daemon = True
+                self._late.start()
+
+    def change(
+        self,
+        state: RunState,
+        *,
+        error: ApiError | None = None,
+        conflict: Iterable[int] = (),
+        uncovered: Iterable[int] = (),
+        artifact: bool = False,
+        document: Mapping[str, Any] | None = None,
+        machine: str | None = None,
+    ) -> None:
+        """Enter `state`, with what the run's `document` says where it has one, and write the snapshot."""
+        change = RunStateChanged(state, error, list(conflict), list(uncovered), artifact)
+        with self._lock:
+            if document is not None:
+                self._snapshot = replace(finish(self._snapshot, document), machine=machine or self._snapshot.machine)
+            self.add([{"type": "RunStateChanged", **asdict(change)}])
+            if state in ENDED:
+                self._journal.close()
+                self._ended.set()
+            else:
+                self._ended.clear()
+            save(self.folder, self._snapshot)
+
+    def wait(self, seconds: float) -> None:
+        """Until it has ended, but no longer than `seconds`."""
+        self._ended.wait(seconds)

@@ -1,0 +1,112 @@
+"""Recorded runs: they come with the samples, were measured elsewhere, and are shown as what they are.
+
+In go the files ``collage_core/model/samples/recorded/<sample>.json.gz`` (records as a run writes them); out come ordinary run
+folders with the state ``recorded``, made when they are first asked for, and again when the file is another one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from collage_core.model.samples import registry as samples
+from collage_core.trace.trace_file import FILE_NAME
+
+from ..base.json_files import read_json, write_json
+from ..messages.runs import RunSnapshot
+from ..worker import run_job
+from . import store as run_store
+from .state import NOT_BUILT, finish
+from .store import RECORDED, runs_folder
+
+SUFFIX = ".json.gz"
+SOURCE = "source.json"
+FORM = 3
+"""Another number has the folders made again: what is made of a record has changed."""
+
+LookUp = Callable[..., Any]
+"""`JobPool.look_up`."""
+
+
+class Recorded:
+    """The recorded runs.
+
+    Args:
+        look_up: Reads records in another process.
+        folder: Where their files are.
+    """
+
+    def __init__(self, look_up: LookUp, folder: Path | None = None):
+        self._look_up = look_up
+        self._folder = folder or Path(samples.__file__).parent / "recorded"
+        self._lock = threading.Lock()
+
+    def ids(self) -> list[str]:
+        """Ids of the runs, sorted."""
+        return sorted(RECORDED + file.name.removesuffix(SUFFIX) for file in self._folder.glob(f"*{SUFFIX}"))
+
+    def of_sample(self, name: str) -> str | None:
+        """Id of the run that comes with the sample `name`, if one does."""
+        return RECORDED + name if self._file(RECORDED + name).exists() else None
+
+    def unpack(self, run: str) -> None:
+        """Have a folder for the recorded run `run`; any other id is let be.
+
+        Raises:
+            CollageError: its record cannot be read.
+            WorkerError: reading it failed.
+        """
+        if run not in self.ids():
+            return
+        file, folder = self._file(run), runs_folder() / run
+        status = file.stat()
+        source = {"form": FORM, "path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
+        with self._lock:
+            if (folder / SOURCE).exists() and (folder / run_job.PLAN).exists() and read_json(folder / SOURCE) == source:
+                return
+            folder.mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / run_job.RECORD)
+            (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
+            outcome = self._look_up(run_job.outcome, str(folder))
+            record = read_json(file)
+            run_store.save(folder, _snapshot(run, outcome, record))
+            write_json(folder / run_job.PLAN, record.get("plan"))
+            write_json(folder / SOURCE, source)
+
+    def _file(self, run: str) -> Path:
+        return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
+
+
+def _snapshot(run: str, outcome: run_job.Outcome, record: Mapping[str, Any]) -> RunSnapshot:
+    bare = RunSnapshot(
+        id=run,
+        state="recorded",
+        seq=0,
+        model=outcome["model"],
+        model_name=outcome["model_name"],
+        targets=outcome["targets"],
+        constraints=outcome["constraints"],
+        created=outcome["created"],
+        base=None,
+        machine=outcome["machine"],
+        recorded=True,
+    )
+    known = finish(bare, outcome["document"])
+    built = _built(record)
+    rejected = Counter(item["target"] for item in record.get("rejected", ()))  # a sample: there were so many at least
+    counts = [replace(one, built=built.get(one.name, 0), rejected=max(one.rejected, rejected[one.name])) for one in known.counts]
+    return replace(known, counts=counts)
+
+
+def _built(record: Mapping[str, Any]) -> dict[str, int]:
+    """Target → how many of its trials got as far as a built candidate, at least.
+
+    A record counts the trials of distinct computations, and holds every candidate of those that failed.
+    """
+    failed = Counter(item["target"] for item in record.get("candidates", ()) if item["cost"]["stage"] in NOT_BUILT)
+    return {target["name"]: max(0, target["measured"] - failed[target["name"]]) for target in record["document"]["targets"]}

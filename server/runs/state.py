@@ -1,0 +1,283 @@
+"""`apply` and `finish`: a run's snapshot as a pure function of its events and of the document that it ends with.
+
+In go a `RunSnapshot` and plain events; out comes the next snapshot. Nothing is read, written or sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from collage_core.events import PHASES
+from collage_core.rules.candidate import candidate_id
+
+from ..messages.live import ApiError, Numbered
+from ..messages.runs import (
+    Baseline,
+    ConsideredPart,
+    ConsideredPlan,
+    ConvergencePoint,
+    Doing,
+    PhaseTime,
+    PlanInfo,
+    PlanPartition,
+    PlanTransition,
+    RunSnapshot,
+    SearchStand,
+    TargetCounts,
+    VerifyInfo,
+)
+
+ENDED = ("done", "cancelled", "failed", "recorded")
+"""States in which nothing is going on."""
+
+ACTIVE = ("queued", "running")
+
+NOTES_KEPT = 200
+"""The newest notes; all of them are in the run's events."""
+
+Nodes = Sequence[tuple[str, str]]
+"""Name and operator of every node of the model, in order."""
+
+Event = Mapping[str, Any]
+
+
+POINTS_KEPT = 256
+POINT_STEP_S = 0.1
+
+NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
+"""Stages at which a candidate fails before it is built."""
+
+AT_REST: dict[str, Any] = {"phase": None, "doing": None, "ends_s": None, "search": None, "considered": None}
+"""What a run that does nothing has to say of what it does."""
+
+
+def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapshot:
+    """The snapshot after an event. One of a type that changes nothing changes only number and clock."""
+    snapshot = replace(snapshot, seq=item.seq, now_s=item.at_s)
+    change = _CHANGES.get(item.event["type"])
+    if change is None:
+        return snapshot
+    snapshot = replace(snapshot, **change(snapshot, item.event, nodes))
+    return replace(snapshot, convergence=_convergence(snapshot)) if item.event["type"] in _OF_THE_TOTAL else snapshot
+
+
+def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
+    """The snapshot with everything that the run's document (design, `partition`) knows better than its events."""
+    search = document.get("search") or {}
+    plan = document.get("plan")
+    known = replace(
+        snapshot,
+        counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
+        plan=plan_info(plan) if plan else None,
+        best_s=plan["total_s"] if plan else snapshot.best_s,
+        lower_bound_s=search.get("final", search).get("lower_bound_s", snapshot.lower_bound_s),
+        optimal=search.get("optimal"),
+        baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
+        verify=_document_verify(document.get("verify"), snapshot.verify),
+        phases=snapshot.phases or _document_phases(document.get("phases") or {}),
+    )
+    return replace(known, convergence=_convergence(known)) if known.convergence else known
+
+
+def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    return {**AT_REST, **_timed(snapshot, PhaseTime(event["phase"], snapshot.now_s, None)), "phase": event["phase"]}
+
+
+def _phase_ended(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    began = next((known.started_s for known in snapshot.phases if known.phase == event["phase"]), None)
+    changes = _timed(snapshot, PhaseTime(event["phase"], began, event["seconds"]))
+    if event["phase"] == "costs":
+        changes["counts"] = [replace(counts, spared=max(0, counts.unique - _known(counts))) for counts in snapshot.counts]
+    return changes
+
+
+def _timed(snapshot: RunSnapshot, time: PhaseTime) -> dict[str, Any]:
+    """The phases with `time` as the newest: a plan that errs too much is followed by another, which is built again."""
+    return {"phases": [*(known for known in snapshot.phases if known.phase != time.phase), time]}
+
+
+def _known(counts: TargetCounts) -> int:
+    """Distinct computations of which is known what they cost, or that they cannot be taken."""
+    return counts.measured + counts.invalid + counts.cache_hits
+
+
+def _candidates_found(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    found = {"found": event["candidates"], "unique": event["unique"], "rejected": event["rejected"]}
+    return {"counts": _counted(snapshot, event["target"], lambda counts: replace(counts, **found))}
+
+
+def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    doing = Doing(event["target"], event["label"], list(event.get("spans", ())), snapshot.now_s, event.get("sitting", 1))
+    return {"doing": doing, **_progress(snapshot, event)}
+
+
+def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
+    left_s = event.get("left_s")
+    return {"done": event["done"], "total": event["total"], "ends_s": None if left_s is None else snapshot.now_s + left_s}
+
+
+def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    source = event["cost"]["source"]
+    known = "cache_hits" if event["from_cache"] else "measured"
+    field = "invalid" if source == "invalid" else known
+    took_s = event.get("took_s")
+    is_built = took_s is not None and event["cost"].get("stage") not in NOT_BUILT
+
+    def count(counts: TargetCounts) -> TargetCounts:
+        if source != "estimate":
+            counts = replace(counts, **{field: getattr(counts, field) + 1})
+        return replace(
+            counts,
+            built=counts.built + is_built,
+            spared=max(0, counts.spared - (snapshot.phase == "search")),
+            trials=counts.trials + (took_s is not None),
+            trials_s=counts.trials_s + (took_s or 0.0),
+        )
+
+    return {"counts": _counted(snapshot, event["target"], count), **_progress(snapshot, event)}
+
+
+def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    parts = [ConsideredPart(target, list(spans), is_known) for target, spans, is_known in event["partitions"]]
+    best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
+    return {"considered": ConsideredPlan(event["total_s"], parts), "best_s": best_s}
+
+
+def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
+    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"])
+    return {"lower_bound_s": event["lower_bound_s"], "best_s": best_s, "search": stand}
+
+
+def _plan_improved(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    partitions = [_known_partition(target, indices, nodes) for target, indices in event["partitions"]]
+    return {"best_s": event["total_s"], "plan": PlanInfo(event["total_s"], partitions, [])}
+
+
+def _baseline_measured(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    others = [baseline for baseline in snapshot.baselines if baseline.name != event["name"]]
+    return {"baselines": [*others, _baseline(event)]}
+
+
+def _verified(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    return {"verify": VerifyInfo(event["measured_s"], None, event["max_rel_error"], event["accuracy"], None)}
+
+
+def _note(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    return {"notes": [*snapshot.notes, event["text"]][-NOTES_KEPT:]}
+
+
+def _state_changed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    error = event.get("error")
+    changes: dict[str, Any] = {
+        "state": event["state"],
+        "error": ApiError(**error) if error else None,
+        "conflict": list(event.get("conflict", ())),
+        "uncovered": list(event.get("uncovered", ())),
+        "artifact": bool(event.get("artifact", False)),
+    }
+    return changes if event["state"] == "running" else {**changes, **AT_REST}
+
+
+_CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
+    "PhaseStarted": _phase_started,
+    "PhaseEnded": _phase_ended,
+    "CandidatesFound": _candidates_found,
+    "CandidateBuilding": _candidate_building,
+    "CandidateCosted": _candidate_costed,
+    "PlanConsidered": _plan_considered,
+    "SearchProgress": _search_progress,
+    "PlanImproved": _plan_improved,
+    "BaselineMeasured": _baseline_measured,
+    "Verified": _verified,
+    "Note": _note,
+    "RunStateChanged": _state_changed,
+}
+
+
+_OF_THE_TOTAL = ("PlanConsidered", "SearchProgress", "PlanImproved")
+
+
+def _convergence(snapshot: RunSnapshot) -> list[ConvergencePoint]:
+    """How the total went up to now. Points close by take the place of those before; of many, every second one goes."""
+    estimate_s = snapshot.considered.total_s if snapshot.considered else None
+    point = ConvergencePoint(snapshot.now_s, snapshot.best_s, snapshot.lower_bound_s, estimate_s)
+    points = snapshot.convergence
+    if points and replace(points[-1], seconds=point.seconds) == point:
+        return points
+    if len(points) > 1 and point.seconds - points[-2].seconds < POINT_STEP_S:
+        points = points[:-1]
+    points = [*points, point]
+    last = len(points) - 1
+    return points if last < POINTS_KEPT else [one for place, one in enumerate(points) if place % 2 == 0 or place == last]
+
+
+def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts], TargetCounts]) -> list[TargetCounts]:
+    """The counts with those of `target` changed; a target that was not asked for (greedy's, a described one) is added."""
+    counts = list(snapshot.counts)
+    for place, known in enumerate(counts):
+        if known.name == target:
+            counts[place] = change(known)
+            return counts
+    return [*counts, change(TargetCounts(target))]
+
+
+def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanPartition:
+    """A partition of a plan that is still being improved: who and what, not yet how long."""
+    known = [nodes[index] for index in indices if index < len(nodes)]
+    names = [name for name, _ in known]
+    ops = [op for _, op in known]
+    return PlanPartition(candidate_id(target, tuple(names)), target, list(indices), names, ops, None, None, 0, "", None)
+
+
+def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
+    """The ``plan`` part of a run's document, as the page gets it."""
+    partitions = [PlanPartition(**{name: partition.get(name) for name in _PARTITION_FIELDS}) for partition in plan["partitions"]]
+    transitions = [
+        PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
+        for change in plan.get("transitions") or []
+    ]
+    return PlanInfo(plan["total_s"], partitions, transitions, plan.get("total_interval_s"))
+
+
+_PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
+
+
+def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:
+    """The document counts invalid candidates one by one: what the events said of distinct ones is kept."""
+    name = target["name"]
+    known = next((counts for counts in snapshot.counts if counts.name == name), TargetCounts(name))
+    if not _known(known):
+        known = replace(known, measured=target["measured"], invalid=target["invalid"], cache_hits=target["cache_hits"])
+    return replace(
+        known,
+        found=target["candidates"],
+        unique=target["unique"],
+        rejected=target.get("rejected", known.rejected),
+        spared=target.get("spared", known.spared),
+    )
+
+
+def _document_phases(seconds: Mapping[str, float | None]) -> list[PhaseTime]:
+    """The phases of a run whose events are not known: how long each took."""
+    known = ((phase, seconds.get(f"{phase}_s")) for phase in PHASES)
+    return [PhaseTime(phase, None, took_s) for phase, took_s in known if took_s is not None]
+
+
+def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None) -> VerifyInfo | None:
+    if not verify:
+        return known
+    return VerifyInfo(
+        measured_s=verify.get("measured_s"),
+        additive_error_s=verify.get("additive_error_s"),
+        max_rel_error=verify.get("max_rel_error"),
+        accuracy=verify.get("accuracy", known.accuracy if known else None),
+        reference=verify.get("reference"),
+        errors=dict(verify.get("errors") or {}),
+    )
+
+
+def _baseline(data: Mapping[str, Any]) -> Baseline:
+    return Baseline(data["name"], data.get("total_s"), data.get("measured_s"), data.get("reason") or "")

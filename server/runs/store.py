@@ -1,0 +1,244 @@
+"""The runs' folders: ``runs/<id>/`` with the snapshot, its summary, and which server it belongs to while it goes on.
+
+In go snapshots, out they come again, also after the server was stopped: a run that was under way then has failed, and
+says so. Nothing here starts a process.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from collage_core.base.home import home
+
+from ..base.json_files import is_id, plain, read_json, write_json
+from ..http.errors import Problem, not_found, refused
+from ..messages.live import ApiError, RunState
+from ..messages.requests import RunOptions
+from ..messages.runs import (
+    Baseline,
+    ConsideredPart,
+    ConsideredPlan,
+    ConvergencePoint,
+    Doing,
+    PhaseTime,
+    PlanInfo,
+    PlanPartition,
+    PlanTransition,
+    RunSnapshot,
+    RunSummary,
+    SearchStand,
+    TargetCounts,
+    VerifyInfo,
+)
+from ..worker.run_job import record_file
+from .journal import Reader
+from .marks import marks_of
+from .state import ACTIVE, AT_REST, apply
+
+SNAPSHOT = "snapshot.json"
+SUMMARY = "summary.json"
+OWNER = "owner.json"
+RECORDED = "recorded-"
+"""How the ids of recorded runs begin."""
+
+LOST_EVENTS = 1 << 20
+"""More than a server that is killed can have told pages without writing it down."""
+
+STOPPED = ApiError("server_stopped", "the server was stopped while the run was under way", "run it again: what was measured is known")
+
+
+def runs_folder() -> Path:
+    """``runs`` in `home()`; made when it is not there."""
+    folder = home() / "runs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def new_run_id() -> str:
+    """An id that sorts by time."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def run_folder(run: str) -> Path:
+    """The folder of `run`.
+
+    Raises:
+        Problem: there is no such run (404).
+    """
+    folder = runs_folder() / run if is_id(run) else None
+    if folder is None or not (folder / SNAPSHOT).exists():
+        raise not_found("unknown_run", f"there is no run {run!r}", "GET /api/v1/runs lists them")
+    return folder
+
+
+def save(folder: Path, snapshot: RunSnapshot) -> None:
+    """Write the snapshot and its summary; a run that is under way is marked as this server's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if snapshot.state in ACTIVE:
+        write_json(folder / OWNER, {"pid": os.getpid(), "started": psutil.Process().create_time()})
+    else:
+        (folder / OWNER).unlink(missing_ok=True)
+    write_json(folder / SNAPSHOT, plain(asdict(snapshot)))
+    write_json(folder / SUMMARY, plain(asdict(summary(snapshot))))
+
+
+def load(run: str) -> RunSnapshot:
+    """The snapshot of `run` as far as it is on disk; one that nobody runs any more has failed.
+
+    Raises:
+        Problem: there is no such run (404), or its files are damaged (409).
+    """
+    snapshot = settled(run)
+    return snapshot or _caught_up(_read(run), run_folder(run))
+
+
+def settled(run: str) -> RunSnapshot | None:
+    """The snapshot of `run` where it has ended, by itself or with its server; None while a server carries it out.
+
+    Raises:
+        Problem: as `load`.
+    """
+    folder, snapshot = run_folder(run), _read(run)
+    if snapshot.state not in ACTIVE:
+        return snapshot
+    if owner_lives(folder):
+        return None
+    known = _caught_up(_read(run), folder)  # read again: its owner may have written the end before it ended itself
+    if known.state in ACTIVE:
+        known = replace(known, **AT_REST, state=_rest(known, folder), seq=known.seq + LOST_EVENTS, error=STOPPED)
+        save(folder, known)
+    return known
+
+
+def _read(run: str) -> RunSnapshot:
+    try:
+        return _snapshot(read_json(run_folder(run) / SNAPSHOT))
+    except (ValueError, TypeError, KeyError) as error:
+        raise refused("damaged", f"the files of run {run!r} are damaged: {error}", "delete it and run it again") from error
+
+
+def _caught_up(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
+    """The snapshot with what the journal tells of since it was written."""
+    with closing(Reader(folder)) as reader:
+        for item in reader.items():
+            if item.seq > snapshot.seq:
+                with suppress(KeyError, TypeError, ValueError):  # an event of another version, or a damaged one
+                    snapshot = apply(snapshot, item)
+    return snapshot
+
+
+def summaries() -> Iterator[RunSummary]:
+    """Every run on disk."""
+    for folder in sorted(runs_folder().iterdir(), reverse=True):
+        with suppress(OSError, ValueError, TypeError, KeyError, Problem):  # one that is being removed, or is damaged, is not listed
+            yield with_marks(folder, _settled(read_json(folder / SUMMARY)))
+
+
+def with_marks(folder: Path, known: RunSummary) -> RunSummary:
+    """The row with what its user says of the run in `folder`."""
+    marks = marks_of(folder)
+    return replace(known, name=marks.name or "", note=marks.note or "", is_starred=bool(marks.is_starred))
+
+
+def delete(run: str) -> None:
+    """Remove the folder of `run`."""
+    shutil.rmtree(run_folder(run))
+
+
+def summary(snapshot: RunSnapshot) -> RunSummary:
+    """A snapshot's row in the list."""
+    return RunSummary(
+        id=snapshot.id,
+        state=snapshot.state,
+        model=snapshot.model,
+        model_name=snapshot.model_name,
+        targets=snapshot.targets,
+        constraints=len(snapshot.constraints),
+        created=snapshot.created,
+        base=snapshot.base,
+        machine=snapshot.machine,
+        total_s=snapshot.best_s,
+        artifact=snapshot.artifact,
+        by_target=_by_target(snapshot.plan),
+        moves_s=sum(move.cost_s for move in snapshot.plan.transitions) if snapshot.plan else None,
+        optimal=snapshot.optimal,
+        verify=snapshot.verify,
+        recorded=snapshot.recorded,
+        remeasured=snapshot.remeasured,
+        options=snapshot.options,
+    )
+
+
+def _by_target(plan: PlanInfo | None) -> dict[str, float]:
+    """What each target takes in the plan; nothing where the cost of a part is not known."""
+    parts = plan.partitions if plan else []
+    totals: dict[str, float] = {}
+    for part in parts:
+        if part.cost_s is None:
+            return {}
+        totals[part.target] = totals.get(part.target, 0.0) + part.cost_s
+    return totals
+
+
+def _settled(data: dict[str, Any]) -> RunSummary:
+    """A row as it is on disk; made anew where the run was under way, or an earlier version wrote it."""
+    if data["state"] in ACTIVE or "options" not in data:
+        return summary(settled(data["id"]) or _read(data["id"]))
+    verify = VerifyInfo(**data["verify"]) if data["verify"] else None
+    return RunSummary(**{**data, "verify": verify, "options": RunOptions(**data["options"])})
+
+
+def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:
+    """A run that was only building its artifact has its plan still."""
+    if snapshot.id.startswith(RECORDED):
+        return "recorded"
+    return "done" if snapshot.optimal is not None and record_file(folder) else "failed"
+
+
+def owner_lives(folder: Path) -> bool:
+    try:
+        owner = read_json(folder / OWNER)
+        return psutil.Process(owner["pid"]).create_time() == owner["started"]
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return False
+
+
+def _snapshot(data: dict[str, Any]) -> RunSnapshot:
+    plan, verify, error, doing, search = data["plan"], data["verify"], data["error"], data.get("doing"), data.get("search")
+    considered = data.get("considered")
+    return RunSnapshot(
+        **{
+            **data,
+            "counts": [TargetCounts(**counts) for counts in data["counts"]],
+            "plan": _plan(plan) if plan else None,
+            "baselines": [Baseline(**baseline) for baseline in data["baselines"]],
+            "verify": VerifyInfo(**verify) if verify else None,
+            "error": ApiError(**error) if error else None,
+            "phases": [PhaseTime(**phase) for phase in data.get("phases", [])],
+            "doing": Doing(**doing) if doing else None,
+            "search": SearchStand(**search) if search else None,
+            "considered": _considered(considered) if considered else None,
+            "convergence": [ConvergencePoint(**point) for point in data.get("convergence", [])],
+            "options": RunOptions(**data.get("options", {})),
+        }
+    )
+
+
+def _considered(data: dict[str, Any]) -> ConsideredPlan:
+    return ConsideredPlan(data["total_s"], [ConsideredPart(**part) for part in data["partitions"]])
+
+
+def _plan(data: dict[str, Any]) -> PlanInfo:
+    partitions = [PlanPartition(**partition) for partition in data["partitions"]]
+    transitions = [PlanTransition(**transition) for transition in data["transitions"]]
+    return PlanInfo(data["total_s"], partitions, transitions, data.get("total_interval_s"))

@@ -1,0 +1,52 @@
+"""Routes of ``/api/v1/described``: described toolchains, checked as they are written, saved by name, listed and deleted.
+
+A text is read by the engine, and so in another process (`check_description`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response
+
+from ..http.answers import answer, json_body
+from ..messages.installation import Description, DescriptionCheck, DescriptionList, DescriptionMistake, DescriptionText
+from ..services import services
+from ..worker.toolchain_rows import check_description
+from . import descriptions
+
+blueprint = Blueprint("described", __name__)
+
+
+@blueprint.get("/described")
+def list_descriptions() -> Response:
+    return answer(DescriptionList([Description(name, text) for name, text in descriptions.all_saved().items()]))
+
+
+@blueprint.post("/described/check")
+def check() -> Response:
+    return answer(_checked(json_body(DescriptionText).text))
+
+
+@blueprint.post("/described")
+def save() -> Response:
+    text = json_body(DescriptionText).text
+    found = _checked(text)
+    if found.mistake is not None:
+        raise descriptions.mistaken(found.mistake)
+    assert found.name is not None
+    descriptions.save(found.name, text)
+    return answer(Description(found.name, text), 201)
+
+
+@blueprint.delete("/described/<name>")
+def delete(name: str) -> Response:
+    descriptions.delete(name)
+    return Response(status=204)
+
+
+def _checked(text: str) -> DescriptionCheck:
+    descriptions.check_size(text)
+    found: dict[str, Any] = services().pool.look_up(check_description, text)
+    mistake = found["mistake"]
+    return DescriptionCheck(**{**found, "mistake": DescriptionMistake(**mistake) if mistake else None})

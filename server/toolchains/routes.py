@@ -1,0 +1,19 @@
+"""Route ``/api/v1/toolchains``: which toolchains there are, and why one is not usable. They are asked in another process."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from ..http.answers import answer
+from ..messages.installation import ToolchainInfo, ToolchainList
+from ..services import services
+from ..worker.toolchain_rows import describe_toolchains
+from . import descriptions
+
+blueprint = Blueprint("toolchains", __name__)
+
+
+@blueprint.get("/toolchains")
+def list_toolchains() -> Response:
+    rows = services().pool.look_up(describe_toolchains, descriptions.all_saved())
+    return answer(ToolchainList([ToolchainInfo(**row) for row in rows]))

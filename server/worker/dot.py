@@ -1,0 +1,24 @@
+"""`write_dot`: a model's graph as DOT, coloured as the page has it. Called in a worker process, as `job` is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.rewrite.export.dot import Cluster, Drawing, dot_text
+
+from ..base.json_files import read_json
+
+
+def write_dot(pipeline: str, graph_file: str, drawing: Mapping[str, Any]) -> str:
+    """The graph in `graph_file` (a `ModelGraph`) as DOT; `drawing` is a `DotRequest` that was checked."""
+    graph = DataflowGraph.from_json(read_json(Path(graph_file))["graph"])
+    fills = {index: fill for index, fill in enumerate(drawing["fills"][: len(graph)]) if fill}
+    clusters = [Cluster(one["label"], one["colour"], _known(one["nodes"], len(graph))) for one in drawing["clusters"]]
+    return dot_text(graph, Drawing(drawing["title"], clusters, fills))
+
+
+def _known(nodes: list[int], size: int) -> list[int]:
+    return [node for node in nodes if 0 <= node < size]

@@ -1,0 +1,116 @@
+"""`load`: reads a model in a process of its own, and leaves what the page needs of it as files.
+
+In goes a path or the name of a sample; out come ``graph.json.gz`` in a folder and what `ModelInfo` says. Whatever the file
+does to the process, the server goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..base.json_files import plain, read_json, write_json
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from collage_core.graph.dataflow_graph import DataflowGraph
+
+GRAPH = "graph.json.gz"
+GRAPH_FORM = 2
+"""Of what is in `GRAPH`; it stands in what is kept of the model, and models that older versions opened have none."""
+GROUPS = "groups-1.json.gz"
+"""Its number rises with what `collage_core.graph` finds."""
+
+
+def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], folder: str) -> dict[str, Any]:
+    """Read the model at the path `source`, or the `sample`, and write its graph into `folder`.
+
+    Raises:
+        CollageError: it cannot be read, is no model, or has an input whose shape is not known.
+    """
+    from collage_core.model.onnx_model import load_model
+    from collage_core.model.samples import registry as samples
+
+    path = samples.resolve(sample) if sample else Path(source)
+    model = load_model(path, {key: tuple(shape) for key, shape in shapes.items()} or None, fold=True, name=sample or path.stem)
+    graph = model.graph
+    types = graph.types
+    proto = _read(path)
+    folded = plain([asdict(node) for node in model.folded])
+    digest = _write_graph(Path(folder), {"id": model.hash, "graph": plain(graph.to_json()), "folded": folded}, proto)
+    write_groups(graph, Path(folder))
+    files = _files(path.resolve(), proto)
+    return {
+        "id": model.hash,
+        "name": model.name,
+        "nodes": len(graph),
+        "folded": len(model.folded),
+        "inputs": [tensor.to_json() for tensor in graph.inputs],
+        "outputs": [_output(graph.constants, types, output) for output in graph.outputs],
+        "size_bytes": sum(file["bytes"] for file in files),
+        "quantised": bool(model.is_quantised),
+        "files": files,
+        "graph_form": GRAPH_FORM,
+        "graph_digest": digest,
+    }
+
+
+def renew_graph(folder: str, path: str | None) -> str:
+    """Write the graph that an older version left in `folder` as this one does; its digest.
+
+    Without the model's file at `path`, the operators are taken to be those of the newest opset.
+    """
+    kept = read_json(Path(folder) / GRAPH)
+    return _write_graph(Path(folder), kept, _read(Path(path)) if path else None)
+
+
+def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
+    """Write a `ModelGraph`, with what the operators of `proto` call their inputs; its digest."""
+    from collage_core.model.formal import formal_inputs, opset_versions
+
+    ops = {node["op"] for node in graph["graph"]["nodes"]}
+    formal = formal_inputs(ops, opset_versions(proto) if proto else {})
+    write_json(folder / GRAPH, {**graph, "formal": {op: asdict(inputs) for op, inputs in formal.items()}})
+    return hashlib.sha256((folder / GRAPH).read_bytes()).hexdigest()[:32]
+
+
+def _read(path: Path) -> ModelProto:
+    """The model without its external data."""
+    import onnx
+
+    return onnx.load(str(path), load_external_data=False)
+
+
+def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
+    """Find what of the model can be shown as one, and leave it in `folder`, so that no page waits for it."""
+    from collage_core.graph.groups import scope_groups, sections
+    from collage_core.graph.repeats import repeats
+
+    found = {"repeats": repeats(graph), "scopes": scope_groups(graph), "sections": sections(graph)}
+    kept = {kind: [asdict(group) for group in groups] for kind, groups in found.items()}
+    write_json(folder / GROUPS, kept)
+    return kept
+
+
+def stamp(path: Path) -> dict[str, Any]:
+    """A file's name, size and time of change, by which it is seen later whether it is still the same."""
+    status = path.stat()
+    return {"path": str(path), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
+
+
+def _files(path: Path, proto: ModelProto) -> list[dict[str, Any]]:
+    """The model's file and those of its external data."""
+    from collage_core.model.external_data import is_external, tensors_of
+
+    tensors = filter(is_external, tensors_of(proto))
+    locations = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
+    return [stamp(path), *(stamp(path.parent / location) for location in sorted(locations))]
+
+
+def _output(constants: Mapping[str, Any], types: Mapping[str, Any], name: str) -> dict[str, Any]:
+    known = types.get(name) or constants[name].type
+    return {"name": name, **known.to_json()}

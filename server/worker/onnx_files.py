@@ -1,0 +1,90 @@
+"""ONNX files as a viewer reads them: the user's own, the partitioned one, and a partition's. Called in a worker process only.
+
+In go paths and what was fixed when the model was opened; out come `Shown`s: bytes that are sent to the page, bounded, with
+how many tensors came without their values. Whatever the file does to the process, the server goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from collage_core.errors import CollageError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Shapes = Mapping[str, Sequence[int]]
+
+MOST_BYTES = 128 << 20
+"""Most bytes of weights that a viewer gets: more only fill its memory, and no shape or name is in them."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A model for a viewer.
+
+    Attributes:
+        onnx: The file's content.
+        left_out: How many tensors have no values in it.
+    """
+
+    onnx: bytes
+    left_out: int
+
+
+def original(pipeline: str, path: str) -> Shown:
+    """The file as it was opened.
+
+    Raises:
+        CollageError: it is too large to be read at once.
+    """
+    import onnx
+
+    return _shown(onnx.load(path, load_external_data=False))
+
+
+def partitioned(pipeline: str, path: str, shapes: Shapes, plan: str) -> Shown:
+    """The model as the plan in the file `plan` cuts it: the plan is in its metadata.
+
+    Raises:
+        CollageError: the model or the plan cannot be read, or the plan is for another model.
+    """
+    from collage_core.model.onnx_model import load_model
+    from collage_core.rewrite.export.annotated import annotated
+    from collage_core.rewrite.plan import read_plan
+
+    known = read_plan(Path(plan))
+    model = load_model(Path(path), dict(shapes) or None, known.options.get("fold", True))
+    if model.hash != known.model.hash:
+        raise CollageError("the run's plan is for another model than the one that is open", "open the run's own model", "other_model")
+    return _shown(annotated(model, known))
+
+
+def partition(pipeline: str, path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
+    """The partition `chosen` of the plan, cut out as it is handed to its toolchain.
+
+    Raises:
+        CollageError: as `partitioned` does, or there is no such partition.
+    """
+    from onnx import ModelProto
+
+    from collage_core.graph.index_set import IndexSet
+    from collage_core.model.onnx_model import load_model
+    from collage_core.rewrite.plan import read_plan
+
+    known = read_plan(Path(plan))
+    place = next((one for one in known.partitions if one.id == chosen), None)
+    if place is None:
+        raise CollageError(f"the plan has no partition {chosen[:40]!r}", "GET /api/v1/runs/<id>/plan lists them", "unknown_partition")
+    model = load_model(Path(path), dict(shapes) or None, known.options.get("fold", True))
+    return _shown(ModelProto.FromString(model.cut(IndexSet(place.nodes)).onnx))
+
+
+def _shown(model: ModelProto) -> Shown:
+    from collage_core.rewrite.export.annotated import without_weights
+
+    left_out = without_weights(model, MOST_BYTES)
+    return Shown(model.SerializeToString(), left_out)

@@ -1,0 +1,290 @@
+"""The `collage` command against its contracts: documents, exit statuses, and what it says of every mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from collage_core.cli.main import main
+from collage_core.model.samples.registry import resolve
+
+MOCK = {
+    "targets": {
+        "tvm": {"op_s": 3, "decay": 0.9, "ops": {"Conv": 5}, "invalid": ["MaxPool"]},
+        "onnxruntime": {"op_s": 4, "decay": 0.75, "ops": {"MatMul": 20}},
+    },
+    "transitions": {"tvm->onnxruntime": {"fixed_s": 1, "per_byte_s": 0}, "onnxruntime->tvm": {"fixed_s": 0.5}},
+}
+
+
+@pytest.fixture
+def mock(tmp_path: Path) -> str:
+    path = tmp_path / "mock.json"
+    path.write_text(json.dumps(MOCK))
+    return f"mock:{path}"
+
+
+def collage(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output, standard error."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    status, out, err = collage(capsys, *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_mini_mnist_by_hand(capsys: pytest.CaptureFixture[str], mock: str) -> None:
+    """Folded it is Conv, Relu, MaxPool, Reshape, MatMul, Add. By hand, two at a time: ONNX Runtime takes Conv+Relu
+    (4 + 4·0.75 = 7; TVM's 5 + 3·0.9 = 7.7 would be followed by a hand-over of 1) and MaxPool+Reshape (7), then after a
+    hand-over of 0.5 TVM takes MatMul+Add (3 + 2.7 = 5.7; ONNX Runtime's MatMul alone is 20): 20.2. As one, ONNX Runtime's
+    four are 4·(1 + 0.75 + 0.5625 + 0.421875) = 10.9375: 17.1375."""
+    shallow = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--max-depth", "2")
+    assert shallow["search"]["total_s"] == pytest.approx(20.2)
+    assert [(p["target"], p["ops"]) for p in shallow["plan"]["partitions"]] == [
+        ("onnxruntime", ["Conv", "Relu", "MaxPool", "Reshape"]),
+        ("tvm", ["MatMul", "Add"]),
+    ], "neighbours were tried as one after the search"
+    assert shallow["plan"]["total_s"] == pytest.approx(17.1375)
+    assert shallow["plan"]["transitions"] == [
+        {"from": "host", "to": "onnxruntime", "tensor": "x", "bytes": 3136, "cost_s": 0.0},
+        {"from": "onnxruntime", "to": "tvm", "tensor": "reshape:0", "bytes": 6272, "cost_s": 0.5},
+        {"from": "tvm", "to": "host", "tensor": "logits", "bytes": 40, "cost_s": 0.0},
+    ]
+
+
+def test_the_same_command_gives_the_same_plan(capsys: pytest.CaptureFixture[str], mock: str) -> None:
+    arguments = ("partition", "mnist", "--targets", "onnxruntime,tvm", "--costs", mock)
+    first, second = document(capsys, *arguments), document(capsys, *arguments)
+    assert first["plan"] == second["plan"]
+    assert first["search"]["optimal"]
+    assert first["plan"]["total_s"] <= min(row["total_s"] for row in first["baselines"] if row["total_s"] is not None)
+    covered = sorted(node for partition in first["plan"]["partitions"] for node in partition["nodes"])
+    assert covered == list(range(first["model"]["nodes"]))
+    assert first["verify"]["max_rel_error"] is None
+    assert first["phases"]["rewrite_s"] is None
+
+
+def test_candidates_document(capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "candidates", "mini_mnist", "--targets", "tvm,onnxruntime", "--max-depth", "tvm=1")
+    assert [(node["op"], node["kind"], node["inputs"]) for node in found["nodes"]][:3] == [
+        ("Conv", "A", []),
+        ("Relu", "E", [0]),
+        ("MaxPool", "A", [1]),
+    ]
+    depths = {target: max(c["depth"] for c in found["candidates"] if c["target"] == target) for target in ("tvm", "onnxruntime")}
+    assert depths == {"tvm": 1, "onnxruntime": 6}
+    keys = {"id", "target", "nodes", "label", "kind", "rule", "depth", "exits"}
+    assert all(keys <= set(candidate) for candidate in found["candidates"])
+    assert all({"target", "nodes", "rule", "stage", "reason"} <= set(item) for item in found["rejected"])
+
+
+def test_pins_and_vetoes_hold_and_collide(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
+    file = tmp_path / "constraints.json"
+    arguments = ("partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--constraints", file)
+    file.write_text(
+        json.dumps({"constraints": [{"kind": "pin", "op": "Conv", "target": "tvm"}, {"kind": "veto", "op": "Add", "target": "tvm"}]})
+    )
+    plan = document(capsys, *arguments)["plan"]
+    targets = {op: partition["target"] for partition in plan["partitions"] for op in partition["ops"]}
+    assert (targets["Conv"], targets["Add"]) == ("tvm", "onnxruntime")
+    file.write_text(
+        json.dumps({"constraints": [{"kind": "veto", "target": "onnxruntime"}, {"kind": "pin", "op": "Conv", "target": "tvm"}]})
+    )
+    status, out, err = collage(capsys, *arguments, "--json")
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-2] == "error: the constraints 0 cannot hold together"
+
+
+def test_run_and_plan_are_saved_and_explained(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
+    problem = tmp_path / "problem.json"
+    made = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--save-problem", problem)
+    again = document(capsys, "search", problem, "--regret")
+    assert again["plan"]["total_s"] == made["plan"]["total_s"]
+    assert all(again["regret"][index] == 0 for index in again["plan"]["chosen"])
+
+
+def test_search_without_a_plan_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    problem = tmp_path / "problem.json"
+    problem.write_text(
+        json.dumps({"schema": 1, "nodes": 2, "edges": [[0, 1, 4]], "candidates": [{"nodes": [0], "target": "a", "cost_s": 1}]})
+    )
+    status, out, err = collage(capsys, "search", problem, "--json")
+    assert status == 3
+    assert json.loads(out)["uncovered"] == [1]
+    assert err == "error: no plan exists: no target can take 1\n"
+
+
+def write_model(path: Path, **change: Any) -> Path:
+    """A model of one Relu, with one thing wrong."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, change.get("shape", [1, 4]))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes = [] if change.get("empty") else [helper.make_node(change.get("op", "Relu"), ["x"], ["y"], "r", domain=change.get("domain", ""))]
+    graph = helper.make_graph(nodes, "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("odd.domain", 1)]), path)
+    return path
+
+
+def with_missing_data(path: Path) -> Path:
+    weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    model = helper.make_model(helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weight]))
+    onnx.save(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    (path.parent / "w.bin").unlink()
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> dict[str, Path]:
+    """Models that nobody can take, by what is wrong with them."""
+    whole = resolve("mini_mnist").read_bytes()
+    made = {name: tmp_path / f"{name}.onnx" for name in ("text", "cut", "nothing", "op", "domain", "open", "none", "data")}
+    made["text"].write_text("this is not a model")
+    made["cut"].write_bytes(whole[: len(whole) // 2])
+    made["nothing"].write_bytes(b"")
+    write_model(made["op"], op="Frobnicate")
+    write_model(made["domain"], op="Frobnicate", domain="odd.domain")
+    write_model(made["open"], shape=[1, "width"])
+    write_model(made["none"], empty=True)
+    with_missing_data(made["data"])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [
+        ("text", "text.onnx"),
+        ("cut", "cut.onnx"),
+        ("nothing", "nothing.onnx"),
+        ("op", "Frobnicate"),
+        ("domain", "odd.domain"),
+        ("open", "width"),
+        ("none", "no nodes"),
+        ("data", "w.bin"),
+    ],
+)
+def test_a_broken_model_gets_one_clear_line(capsys: pytest.CaptureFixture[str], broken: dict[str, Path], which: str, words: str) -> None:
+    status, out, err = collage(capsys, "candidates", broken[which], "--targets", "onnxruntime", "--json")
+    assert (status, out) == (2, "")
+    assert words in err
+    assert re.fullmatch(r"error: [^\n]+\n(hint: [^\n]+\n)?", err)
+
+
+def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.CaptureFixture[str], broken: dict[str, Path]) -> None:
+    _, _, err = collage(capsys, "candidates", broken["open"], "--targets", "onnxruntime")
+    assert "--shape x=1," in err
+    found = document(capsys, "candidates", broken["open"], "--targets", "onnxruntime", "--shape", "x=1,7")
+    assert found["nodes"][0]["outputs"][0]["shape"] == [1, 7]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mini_mnist"], "no target was given"),
+        (["mini_mnist", "--targets", ","], "no target was given"),
+        (["mini_mnist", "--targets", "abacus"], "'abacus'"),
+        (["mini_mnist", "--targets", "tvm,tvm"], "twice"),
+        (["nope", "--targets", "tvm"], "'nope'"),
+        (["mini_mnist", "--targets", "tvm", "--costs", "guess"], "'guess'"),
+        (["mini_mnist", "--targets", "tvm", "--costs", "mock:/nowhere.json"], "/nowhere.json"),
+        (["mini_mnist", "--targets", "tvm", "--search", "luck"], "'luck'"),
+        (["mini_mnist", "--targets", "tvm", "--max-depth", "0"], "--max-depth is 0"),
+        (["mini_mnist", "--targets", "tvm", "--max-depth", "openvino=2"], "'openvino'"),
+        (["mini_mnist", "--targets", "tvm", "--fusion", "tvm=most"], "'most'"),
+        (["mini_mnist", "--targets", "tvm", "--shape", "image"], "--shape is 'image'"),
+        (["mini_mnist", "--targets", "tvm", "--constraints", "/nowhere.json"], "/nowhere.json"),
+        (["mini_mnist", "--targets", "tvm", "--accuracy", "-1"], "--accuracy"),
+        (["mini_mnist", "--targets", "tvm", "--frobnicate"], "--frobnicate"),
+        ([], "MODEL"),
+    ],
+)
+def test_a_mistake_in_the_command_gets_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    status, out, err = collage(capsys, "partition", *arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    lines = err.strip().splitlines()
+    assert lines[-1].startswith(("error: ", "hint: "))
+    assert len(lines) <= 3
+
+
+def test_an_unwritable_folder(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    status, _, err = collage(
+        capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--out", tmp_path / "file" / "out", "--json"
+    )
+    assert status == 2
+    assert "cannot write to the folder" in err
+
+
+def test_a_described_toolchain_is_a_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    hook = tmp_path / "hook.toml"
+    hook.write_text('name = "hook"\n[[pattern]]\nlabel = "conv_relu"\nmatch = "Relu(Conv(*, *))"\n')
+    costs = tmp_path / "costs.json"
+    costs.write_text(
+        json.dumps({"targets": {"tvm": {"op_s": 3}, "hook": {"op_s": 1}}, "transitions": {"tvm->hook": {"fixed_s": 1, "per_byte_s": 0}}})
+    )
+    made = document(capsys, "partition", "mini_mnist", "--targets", "tvm,hook", "--toolchain", hook, "--costs", f"mock:{costs}")
+    assert next((p["target"], p["ops"]) for p in made["plan"]["partitions"]) == ("hook", ["Conv", "Relu"])
+    assert made["plan"]["total_s"] == 2 + 4 * 3
+
+
+def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "resnet50" in {model["name"] for model in document(capsys, "models")["models"]}
+    listed = {item["name"]: item for item in document(capsys, "toolchains")["toolchains"]}
+    assert {"tvm", "onnxruntime", "openvino"} <= set(listed)
+    assert listed["onnxruntime"]["usable"]
+
+
+def test_the_python_function_gives_the_same_plan(capsys: pytest.CaptureFixture[str], mock: str) -> None:
+    import collage_core as collage
+
+    result = collage.partition("mini_mnist", targets=["tvm", "onnxruntime"], costs=mock)
+    printed = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock)
+    assert result.document["plan"] == printed["plan"]
+    assert result.plan.total_s == printed["plan"]["total_s"]
+
+
+def test_exits_and_taps_are_bounded_for_each_target(capsys: pytest.CaptureFixture[str]) -> None:
+    """In SqueezeNet a Relu is read by two convolutions, so more exits, and taps, mean more candidates."""
+
+    def found(*more: str) -> dict[str, tuple[int, int]]:
+        """Target → most exits of a combined candidate, and how many combined candidates there are."""
+        arguments = ("squeezenet", "--targets", "tvm,onnxruntime", "--fusion", "tvm=arbitrary", "--fusion", "onnxruntime=arbitrary")
+        listed = document(capsys, "candidates", *arguments, "--max-depth", "2", *more)["candidates"]
+        exits = {t: [c["exits"] for c in listed if c["target"] == t and "combine" in c["rule"]] for t in ("tvm", "onnxruntime")}
+        return {target: (max(listed), len(listed)) for target, listed in exits.items()}
+
+    plain = found()
+    assert plain["tvm"] == plain["onnxruntime"]
+    assert plain["tvm"][0] == 1
+    for options in (("--max-exits", "2", "--allow-taps-of", "tvm"), ("--max-exits", "tvm=2", "--allow-taps")):
+        wide = found(*options)
+        assert wide["tvm"] == (2, plain["tvm"][1] + 16)
+        assert wide["onnxruntime"] == plain["onnxruntime"]
+
+
+@pytest.mark.parametrize("text", ["two", "tvm=", "=", "tvm=1.5"])
+def test_a_bound_on_exits_that_is_no_number(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    status, _, err = collage(capsys, "candidates", "mini_mnist", "--targets", "tvm", "--max-exits", text)
+    assert (status, err) == (2, f"error: --max-exits is {text!r}, it must be N or TARGET=N\nhint: such as 3 or tvm=3\n")
+
+
+@pytest.mark.parametrize("option", ["--max-exits", "--allow-taps-of"])
+def test_a_bound_for_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    status, _, err = collage(
+        capsys, "candidates", "mini_mnist", "--targets", "tvm", option, "openvino=2" if option == "--max-exits" else "openvino"
+    )
+    assert status == 2
+    assert err.startswith("error: an option names the target 'openvino', which is not among --targets\n")

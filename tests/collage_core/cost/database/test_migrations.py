@@ -1,0 +1,111 @@
+"""Cost databases of the first schema, as files: brought forward, killed while that is done, read without a change."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.find_location import FILE_NAME
+from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
+from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KEY, RECORD, SCHEMA_1, deaths_while_brought_forward
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE_NAME
+
+
+def of_schema_1(path: Path, sql: str = SCHEMA_1) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.executescript(sql)
+    connection.close()
+
+
+def check_costs_of_schema_1(database: CostDatabase) -> None:
+    found = database.of_computations([*(f"{number:032x}" for number in range(12)), "e" * 32, "f" * 32])
+    assert len(found) == COSTS_OF_SCHEMA_1
+    machine, tvm = "Intel(R) Xeon(R) Processor, 2 cores", "0.27.0.post1+collage.3"
+    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB swept")
+    assert dict(found)[key] == Record((1 / 3e3, 1.1e-3, 1e-3), error=3e-7, reference_s=1e-5 / 3, created="2026-01-01T12:00:00+00:00")
+    failed = dict(found)[CostKey("f" * 32, "tvm", tvm, 1, machine, "float32")]
+    assert (failed.stage, failed.crashed, failed.limit_s) == ("build", True, 2.5)
+    pair = TransitionKey("tvm", "onnxruntime", tvm, "1.31.0", 1, machine)
+    assert database.get_transition(pair) == MeasuredTransition(1e-6 / 3, 2e-12)
+    assert database.notes == []
+
+
+def test_first_schema_is_brought_forward(path: Path) -> None:
+    of_schema_1(path)
+    for _ in range(2):
+        with CostDatabase(path) as database:
+            check_costs_of_schema_1(database)
+            database.put(replace(KEY, weights="d1ce"), replace(RECORD, worker="shed-3"))
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT value FROM meta").fetchall() == [("4",)]
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    connection.close()
+    assert tables == [("measurements",), ("meta",), ("transitions",)]
+
+
+def test_the_second_schema_is_brought_forward(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+    connection = sqlite3.connect(path)
+    columns = "ALTER TABLE measurements DROP COLUMN sittings; ALTER TABLE measurements DROP COLUMN echo_s;"
+    connection.executescript(f"{columns} UPDATE meta SET value = '2' WHERE key = 'schema'")
+    connection.close()
+    with CostDatabase(path) as database:
+        assert database.get([KEY])[KEY].sittings == ()
+        database.put(KEY, replace(RECORD, sittings=(1,) * len(RECORD.samples)))
+        assert database.get([KEY])[KEY].sittings == (1,) * len(RECORD.samples)
+
+
+def test_the_third_schema_is_brought_forward(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+    connection = sqlite3.connect(path)
+    connection.executescript("ALTER TABLE measurements DROP COLUMN echo_s; UPDATE meta SET value = '3' WHERE key = 'schema'")
+    connection.close()
+    with CostDatabase(path) as database:
+        assert database.get([KEY])[KEY].echo_s is None
+        database.put(KEY, replace(RECORD, echo_s=270e-9))
+        assert database.get([KEY])[KEY].echo_s == 270e-9
+
+
+def test_the_very_first_files_had_no_notes(path: Path) -> None:
+    of_schema_1(path, SCHEMA_1 + "\nALTER TABLE transitions DROP COLUMN note;\n")
+    with CostDatabase(path) as database:
+        check_costs_of_schema_1(database)
+
+
+def test_first_schema_is_read_without_a_change(path: Path) -> None:
+    of_schema_1(path)
+    before = path.read_bytes()
+    with CostDatabase(path, read_only=True) as database:
+        check_costs_of_schema_1(database)
+        database.put(KEY, RECORD)
+        assert "it is read-only" in database.notes[0]
+    assert path.read_bytes() == before
+    assert list(path.parent.glob(f"{FILE_NAME}*")) == [path]
+
+
+def test_death_while_brought_forward_loses_nothing(path: Path) -> None:
+    of_schema_1(path)
+    assert deaths_while_brought_forward(path) > 10
+    with CostDatabase(path) as database:
+        check_costs_of_schema_1(database)
+
+
+@pytest.mark.parametrize("made", [["measurements"], ["measurements", "meta", "transitions"]], ids=["one table", "all tables"])
+def test_tables_that_an_older_version_left_unfinished_are_finished(path: Path, made: list[str]) -> None:
+    """It made one after another, and noted the schema last; death in between must not make the file unusable."""
+    creates = {text.split()[2]: text for text in SCHEMA_1.split(";") if text.strip().startswith("CREATE TABLE")}
+    of_schema_1(path, ";".join(creates[name] for name in made))
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+        assert (database.count(), database.notes) == (1, [])

@@ -1,0 +1,428 @@
+"""Measuring with toolchains that crash, hang, err and stall: what each comes to, and that nothing else is lost by it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from collage_test_toolchains import broken_in_a_worker
+from misbehaviours import PLACES, REASONS, places
+from onnx import TensorProto, helper, numpy_helper, save_model
+
+from collage_core.base.home import home
+from collage_core.base.isolation.scratch import scratch_folder
+from collage_core.cost.cost import Cost
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import Record
+from collage_core.cost.estimators.factory import make_estimator
+from collage_core.cost.estimators.measure import MeasureEstimator
+from collage_core.cost.measuring.timing import TimingLimits
+from collage_core.cost.measuring.trial import TrialLimits, TrialTask
+from collage_core.errors import Cancelled, CollageError
+from collage_core.events import CandidateBuilding, Event, Note
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.spec import HOST_TARGET
+from collage_core.toolchains import registry
+from collage_core.toolchains.reasons import LONGEST
+
+QUICK = TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0)
+PATIENT = TrialLimits(timing=QUICK)
+"""No healthy trial comes near these limits, however busy the machine."""
+SHORT = replace(PATIENT, build_s=1.5, run_s=1.5)
+"""For what hangs; the healthy trials beside it take a few milliseconds."""
+LIMITS = {"eats_memory": replace(PATIENT, memory_bytes=400 << 20), **{name: SHORT for name in PLACES if name.startswith("hangs")}}
+RELU1, ADD1, RELU2, ADD2 = range(4)
+SINGLES = ((RELU1,), (ADD1,), (RELU2,), (ADD2,))
+OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy")
+"""Those that are well, in the end, or not there."""
+
+
+@pytest.fixture(autouse=True)
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = (f"collage_test_toolchains:{name}" for name in OTHERS)
+    monkeypatch.setenv(registry.EXTRA, ",".join([*others, "failing_toolchains:Poisoned", places(*PLACES)]))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> OnnxModel:
+    """x → relu1 → add1 → relu2 → add2 → y: two computations, each twice."""
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="relu1"),
+        helper.make_node("Add", ["a", "c1"], ["b"], name="add1"),
+        helper.make_node("Relu", ["b"], ["c"], name="relu2"),
+        helper.make_node("Add", ["c", "c2"], ["y"], name="add2"),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 64]) for name in "xy"]
+    weights = [numpy_helper.from_array(rng.standard_normal((2, 64), np.float32), name) for name in ("c1", "c2")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], weights)
+    path = tmp_path_factory.mktemp("model") / "chain.onnx"
+    save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return load_model(path, fold=False)
+
+
+class Bench:
+    """An estimator on a database of its own, and what it told."""
+
+    def __init__(self, model: OnnxModel, database: Path):
+        self.model = model
+        self.database = database
+        self.events: list[Event] = []
+        self.tried: list[tuple[str, str, int, int]] = []
+
+    def estimator(self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, **options: Any) -> MeasureEstimator:
+        def on_trial(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
+            assert sitting <= 2
+            if sitting == 1:  # A busy machine may be shown to have been slow: then there is another.
+                self.tried.append((candidate.target, candidate.sub_graph.label, done, total))
+
+        inputs, database = self.model.seeded_inputs(), CostDatabase(self.database)
+        told: dict[str, Any] = {"emit": self.events.append, "on_trial": on_trial, **options}
+        return MeasureEstimator(self.model, inputs, 1, database, accuracy, limits=limits, **told)
+
+    def candidates(self, target: str, *sets: Sequence[int]) -> list[CandidatePartition]:
+        return [make_candidate(self.model.graph, target, IndexSet(nodes), "test") for nodes in sets]
+
+    def costs(
+        self, candidates: Sequence[CandidatePartition], limits: TrialLimits = PATIENT, **options: Any
+    ) -> dict[tuple[str, tuple[int, ...]], Cost]:
+        """(target, nodes) → cost, by an estimator that is closed again."""
+        estimator = self.estimator(limits, **options)
+        try:
+            return {(c.target, tuple(c.inside)): cost for c, cost, _ in estimator.estimate(self.model.graph, candidates)}
+        finally:
+            estimator.close()
+
+    def saved(self) -> int:
+        with CostDatabase(self.database) as database:
+            return database.count()
+
+
+@pytest.fixture
+def bench(model: OnnxModel, tmp_path: Path) -> Bench:
+    return Bench(model, tmp_path / "costs.sqlite3")
+
+
+def test_every_candidate_is_measured_and_compared(bench: Bench) -> None:
+    costs = bench.costs(bench.candidates("numpy", *SINGLES, (RELU1, ADD1), (RELU1, ADD1, RELU2, ADD2)))
+    assert len(costs) == 6
+    for cost in costs.values():
+        assert (cost.source, cost.stage, cost.reason) == ("measured", "", "")
+        assert cost.seconds is not None
+        assert 0 < cost.seconds < 1
+        assert cost.samples >= 1
+        assert cost.spread_s is not None
+        assert cost.error == 0
+
+
+def test_equal_computations_share_one_trial(bench: Bench) -> None:
+    costs = bench.costs(bench.candidates("numpy", *SINGLES))
+    assert bench.tried == [("numpy", "Relu", 0, 2), ("numpy", "Add", 1, 2)]
+    assert costs["numpy", (RELU1,)] is costs["numpy", (RELU2,)]
+    assert bench.saved() == 2
+
+
+@pytest.mark.parametrize(("references", "trials"), [((50e-6, 25e-6, 25e-6), 3), ((25e-6, 50e-6), 2), ((25e-6, 26e-6), 2)])
+def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is_not(
+    bench: Bench, references: Sequence[float], trials: int
+) -> None:
+    estimator, left = bench.estimator(), list(references)
+    run_all = estimator._place.run_all
+
+    def replaced(tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
+        for task, record in run_all(tasks):
+            yield task, replace(record, reference_s=left.pop(0), echo_s=None, unsteady=0.0)
+
+    estimator._place.run_all = replaced  # type: ignore[method-assign]
+    told = [tuple(c.inside) for c, _, _ in estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))]
+    key = estimator.sort_of(bench.candidates("numpy", (RELU1,))[0])
+    estimator.close()
+    assert told == [(RELU1,), (ADD1,), (RELU1,)][:trials]
+    assert not left
+    with CostDatabase(bench.database) as database:
+        record = database.get([key])[key]
+        assert (record.unsteady, record.sittings[:1]) == (0.0, (0,) if trials == 3 else ())
+
+
+def test_host_partitions_cost_nothing(bench: Bench) -> None:
+    assert bench.costs(bench.candidates(HOST_TARGET, (RELU1,)))[HOST_TARGET, (RELU1,)] == Cost(0.0, "host")
+
+
+@pytest.mark.parametrize("target", [name for name in REASONS if name != "lacks_library"])
+def test_misbehaviour_costs_only_its_own_candidate(bench: Bench, target: str) -> None:
+    costs = bench.costs(bench.candidates(target, (RELU1,), (ADD1,)), LIMITS.get(target, PATIENT))
+    stage, reason = REASONS[target]
+    failed = costs[target, (RELU1,)]
+    assert (failed.source, failed.stage, failed.seconds) == ("invalid", stage, None), failed.reason
+    assert re.search(reason, failed.reason), failed.reason
+    assert len(failed.reason) <= LONGEST
+    assert failed.reason.isprintable()
+    assert costs[target, (ADD1,)].source == "measured"
+    assert bench.saved() == 2, "a failure is kept too, so that it is not met again"
+
+
+def test_failures_are_known_the_next_time(bench: Bench) -> None:
+    targets = ("segfaults_at_build", "hangs_at_build", "hangs_at_run", "wrong_numbers", "refuses_relu")
+    candidates = [c for target in targets for c in bench.candidates(target, (RELU1,))]
+    limits = replace(SHORT, build_s=0.5, run_s=0.5)
+    first = bench.costs(candidates, limits)
+    bench.tried.clear()
+    assert bench.costs(candidates, limits) == first
+    assert bench.tried == []
+
+
+def test_hang_is_tried_again_with_more_time(bench: Bench) -> None:
+    candidates = bench.candidates("hangs_at_build", (RELU1,)) + bench.candidates("hangs_at_run", (RELU1,))
+    bench.costs(candidates, replace(SHORT, build_s=0.3, run_s=0.3))
+    bench.costs(candidates, replace(SHORT, build_s=0.4, run_s=0.4))
+    assert len(bench.tried) == 4
+
+
+def test_target_that_hangs_again_and_again_is_given_up_for_the_run(bench: Bench) -> None:
+    sets = [(RELU1,), (RELU1, ADD1), (ADD1, RELU2), (RELU1, ADD1, RELU2)]
+    limits = replace(SHORT, most_hangs=2)
+    costs = bench.costs([*bench.candidates("hangs_at_build", *sets), *bench.candidates("numpy", *sets)], limits)
+    given_up = costs["hangs_at_build", sets[-1]]
+    assert given_up.stage == "device"
+    assert given_up.reason == (
+        "not tried: hangs_at_build hung 2 times in this run; the last time it gave no answer within 1.5 s while building"
+    )
+    assert bench.saved() == 4 + 2, "what was not tried is not kept"
+    assert all(costs["numpy", nodes].source == "measured" for nodes in sets)
+
+
+def test_process_that_an_earlier_trial_poisoned_is_no_fault_of_the_next(bench: Bench) -> None:
+    costs = bench.costs(bench.candidates("poisoned", (RELU1,), (ADD1,)))
+    assert [cost.source for cost in costs.values()] == ["measured", "measured"]
+
+
+def test_memory_that_a_toolchain_leaks_costs_none_of_its_candidates(bench: Bench) -> None:
+    """The second build in one process is one too many."""
+    costs = bench.costs(bench.candidates("leaks", *SINGLES, (RELU1, ADD1)), replace(PATIENT, memory_bytes=280 << 20))
+    assert {cost.source for cost in costs.values()} == {"measured"}
+
+
+def test_toolchain_without_a_version_is_measured_once(bench: Bench) -> None:
+    first = bench.costs(bench.candidates("has_no_version", (ADD1,)))
+    assert bench.costs(bench.candidates("has_no_version", (ADD1,))) == first
+    assert (len(bench.tried), bench.saved(), bench.events) == (1, 1, [])
+
+
+def test_what_a_toolchain_cancelled_for_us_does_not_stop_the_others(bench: Bench) -> None:
+    estimator = bench.estimator(should_stop=lambda: False)
+    candidates = bench.candidates("gives_up_for_all", (RELU1,), (ADD1,))
+    found = {tuple(candidate.inside): cost.source for candidate, cost, _ in estimator.estimate(bench.model.graph, candidates)}
+    estimator.close()
+    assert found == {(RELU1,): "invalid", (ADD1,): "measured"}
+
+
+def test_garbage_on_both_streams_disturbs_nothing(bench: Bench, capfd: pytest.CaptureFixture[str]) -> None:
+    costs = bench.costs(bench.candidates("babbles", *SINGLES))
+    assert {cost.source for cost in costs.values()} == {"measured"}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_larger_candidate_that_holds_what_cannot_be_imported_is_not_tried(bench: Bench) -> None:
+    costs = bench.costs(bench.candidates("refuses_relu", (ADD1, RELU2), (RELU1,), (ADD1,)))
+    assert costs["refuses_relu", (ADD1, RELU2)] == Cost.invalid(
+        "import", "holds 'relu2' (Relu), which refuses_relu cannot import: no converter for Relu"
+    )
+    assert [label for _, label, _, _ in bench.tried] == ["Relu", "Add"]
+
+
+def test_target_that_is_not_installed_is_not_tried_and_not_kept(bench: Bench) -> None:
+    costs = bench.costs([*bench.candidates("absent", (RELU1,)), *bench.candidates("numpy", (RELU1,))])
+    assert costs["absent", (RELU1,)] == Cost.invalid("device", "its library is not installed")
+    assert bench.saved() == 1
+
+
+def test_worker_that_cannot_be_made_ready_is_told_once_for_all(bench: Bench) -> None:
+    costs = bench.costs(bench.candidates("numpy", (RELU1,), (ADD1,)), get_toolchain=broken_in_a_worker)
+    for cost in costs.values():
+        assert cost.stage == "device"
+        assert cost.reason == "its worker process cannot be started: ZeroDivisionError: division by zero"
+    assert bench.saved() == 0
+
+
+def test_what_is_sure_to_lose_is_ended_early_and_says_so(bench: Bench) -> None:
+    costs = bench.costs(
+        [*bench.candidates("slow", (RELU1,)), *bench.candidates("numpy", *SINGLES), *bench.candidates("slow", (RELU1, ADD1))]
+    )
+    # `slow` is a single node on an equal rank, so it may come before a bound is known; the pair comes after both.
+    cost = costs["slow", (RELU1, ADD1)]
+    assert cost.stopped_early
+    assert cost.seconds is not None
+    assert cost.seconds >= 0.03
+
+
+def test_what_was_ended_early_is_measured_whole_where_nothing_bounds_it(bench: Bench) -> None:
+    pair = bench.candidates("slow", (RELU1, ADD1))
+    both = [*bench.candidates("numpy", *SINGLES), *pair]
+    assert bench.costs(both)["slow", (RELU1, ADD1)].stopped_early
+    bench.tried.clear()
+    assert bench.costs(both)["slow", (RELU1, ADD1)].stopped_early
+    assert bench.tried == []
+    alone = bench.costs(pair)["slow", (RELU1, ADD1)]
+    assert not alone.stopped_early
+    assert alone.samples >= QUICK.fewest
+
+
+def test_run_that_takes_far_too_long_is_ended_and_tried_again_without_a_bound(bench: Bench) -> None:
+    pair = bench.candidates("crawls", (RELU1, ADD1))
+    both = [*bench.candidates("numpy", *SINGLES), *pair]
+    limits = replace(PATIENT, lose_s=0.15)
+    cost = bench.costs(both, limits)["crawls", (RELU1, ADD1)]
+    assert (cost.source, cost.stage) == ("invalid", "run")
+    assert cost.reason.startswith("ended after 0.15 s in its first run: sure to lose, it would have to take less than ")
+    bench.tried.clear()
+    assert bench.costs(both, limits)["crawls", (RELU1, ADD1)] == cost
+    assert bench.tried == []
+    alone = bench.costs(pair, limits)["crawls", (RELU1, ADD1)]
+    assert alone.source == "measured"
+
+
+def test_second_run_needs_no_trial_and_no_worker(bench: Bench) -> None:
+    candidates = bench.candidates("numpy", *SINGLES, (RELU1, ADD1))
+    first = bench.costs(candidates)
+    bench.tried.clear()
+    before = psutil.Process().children()
+    estimator = bench.estimator()
+    again = {(c.target, tuple(c.inside)): (cost, cached) for c, cost, cached in estimator.estimate(bench.model.graph, candidates)}
+    assert again == {key: (cost, True) for key, cost in first.items()}
+    assert bench.tried == []
+    assert psutil.Process().children() == before
+    estimator.close()
+
+
+def test_another_version_is_measured_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    candidates = bench.candidates("numpy", (RELU1,))
+    bench.costs(candidates)
+    monkeypatch.setenv("COLLAGE_TEST_VERSION", "2")
+    bench.costs(candidates)
+    assert len(bench.tried) == bench.saved() == 2
+
+
+def test_accuracy_of_today_decides_over_what_was_measured(bench: Bench) -> None:
+    candidates = bench.candidates("wrong_numbers", (RELU1,))
+    assert bench.costs(candidates)["wrong_numbers", (RELU1,)].stage == "numerics"
+    bench.tried.clear()
+    allowed = bench.costs(candidates, accuracy=0.1)["wrong_numbers", (RELU1,)]
+    assert allowed.source == "measured"
+    assert allowed.error == pytest.approx(0.01, rel=1e-3)
+    assert len(bench.tried) == 1, "a failure of another accuracy is tried again"
+    refused = bench.costs(candidates)["wrong_numbers", (RELU1,)]
+    assert (refused.stage, refused.reason) == ("numerics", "it errs by 0.01 of the largest value, at most 0.001 may be")
+    assert len(bench.tried) == 1, "a measured error needs no other trial"
+
+
+def test_percentile_is_that_of_the_samples(bench: Bench) -> None:
+    candidates = bench.candidates("numpy", (RELU1,))
+    low, high = (bench.costs(candidates, percentile=p)["numpy", (RELU1,)].seconds for p in (0, 100))
+    with CostDatabase(bench.database) as database:
+        computation = bench.estimator()._computation(IndexSet((RELU1,)))
+        ((_, record),) = database.of_computations([computation])
+    assert (low, high) == (min(record.samples), max(record.samples))
+
+
+def leftovers() -> list[Path]:
+    scratch = home() / "scratch"
+    return list(scratch.iterdir()) if scratch.exists() else []
+
+
+def test_scratch_of_an_earlier_life_is_removed_and_that_of_this_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container each run may have the same number."""
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    first = scratch_folder()
+    for name in (f"{os.getpid()}-left", "4194305-left", "unknown"):
+        (tmp_path / "scratch" / name).mkdir()
+    second = scratch_folder()
+    assert sorted(path.name for path in (tmp_path / "scratch").iterdir()) == sorted([first.name, second.name, "unknown"])
+
+
+@pytest.mark.parametrize("taken", [1, 2])
+def test_consumer_that_stops_half_way_keeps_what_was_measured(bench: Bench, taken: int) -> None:
+    estimator = bench.estimator()
+    costs: Iterator[Any] = estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,), (RELU1, ADD1)))
+    assert len(list(itertools.islice(costs, taken))) == taken
+    costs.close()  # type: ignore[attr-defined]
+    assert bench.saved() == taken
+    estimator.close()
+    assert leftovers() == []
+    assert not [
+        child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE and "collage" in " ".join(child.cmdline())
+    ]
+
+
+def test_cancel_between_trials_keeps_what_was_measured(bench: Bench) -> None:
+    done: list[Any] = []
+    estimator = bench.estimator(should_stop=lambda: bool(done))
+    costs = estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))
+    done.append(next(costs))
+    with pytest.raises(Cancelled):
+        next(costs)
+    assert (len(bench.tried), bench.saved()) == (1, 1)
+    estimator.close()
+
+
+def test_cancel_within_a_trial_ends_it_at_once(bench: Bench) -> None:
+    estimator = bench.estimator(should_stop=lambda: len(bench.tried) == 2)
+    with pytest.raises(Cancelled):
+        list(estimator.estimate(bench.model.graph, bench.candidates("hangs_at_build", (ADD1,), (ADD1, RELU2))))
+    assert bench.saved() == 1
+    estimator.close()
+
+
+def test_unsaved_costs_are_told_as_a_note_and_measuring_goes_on(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimator = bench.estimator()
+    with estimator._database._engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=1")
+    known = estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))
+    assert {tuple(one.inside): cost.source for one, cost, _ in known} == {(RELU1,): "measured", (ADD1,): "measured"}
+    notes = [event.text for event in bench.events if isinstance(event, Note)]
+    assert len(notes) == 1
+    assert "it is read-only): measuring goes on, but new costs may not be kept" in notes[0]
+    estimator.close()
+
+
+def test_make_estimator_tells_what_is_being_built(model: OnnxModel) -> None:
+    events: list[Event] = []
+    estimator = make_estimator(
+        "measure", model=model, inputs=model.seeded_inputs(), threads=1, accuracy=1e-3, toolchains={}, emit=events.append
+    )
+    candidate = make_candidate(model.graph, "numpy", IndexSet((RELU1,)), "test")
+    ((_, cost, cached),) = estimator.estimate(model.graph, [candidate])
+    estimator.close()
+    assert (cost.source, cached) == ("measured", False)
+    assert events == [CandidateBuilding("numpy", candidate.id, "Relu", (RELU1, RELU1), 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [("guess", "unknown costs 'guess'"), ("mock:", "--costs 'mock:' names no file"), ("replay", "--costs 'replay' names no file")],
+)
+def test_costs_that_do_not_exist_are_a_mistake(model: OnnxModel, costs: str, message: str) -> None:
+    with pytest.raises(CollageError, match=message):
+        make_estimator(costs, model=model, inputs={}, threads=1, accuracy=1e-3, toolchains={}, emit=lambda event: None)
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "nan", "-1", "inf"])
+def test_time_limit_of_the_environment_must_be_seconds(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("COLLAGE_BUILD_TIMEOUT_S", text)
+    with pytest.raises(CollageError, match=f"COLLAGE_BUILD_TIMEOUT_S is '{text}', it must be a number of seconds above 0"):
+        TrialLimits.from_environment()
+
+
+def test_time_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_BUILD_TIMEOUT_S", "7.5")
+    limits = TrialLimits.from_environment()
+    assert (limits.build_s, limits.run_s) == (7.5, TrialLimits.run_s)

@@ -1,0 +1,248 @@
+"""Measured and described toolchains in one run: who is asked for what, what counts as measured, and what is built."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import collage_core
+from collage_core.cost.cost import Cost
+from collage_core.cost.estimator import Known, LazyEstimator
+from collage_core.cost.estimators.factory import make_estimator
+from collage_core.cost.estimators.mixed import MixedEstimator
+from collage_core.cost.estimators.roofline import RooflineEstimator
+from collage_core.cost.transition import Transition, TransitionModel
+from collage_core.errors import CollageError
+from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.graph.index_set import IndexSet
+from collage_core.options import Options
+from collage_core.pipeline.lazy import LazyCosts, is_bound
+from collage_core.pipeline.record import CostedCandidate
+from collage_core.pipeline.run import Run, partition
+from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.spec import HOST_TARGET
+from collage_core.toolchains import registry
+from collage_core.toolchains.described import read_description
+from tests.helpers.graphs import graph
+from tests.helpers.models import loaded, model_of, write
+
+CHAIN = "g (float[1,4] x) => (float[1,4] y) { [relu1] a = Relu(x) [add1] b = Add(a, c1) [relu2] c = Relu(b) [add2] y = Add(c, c2) }"
+CONSTANTS = {name: np.ones((1, 4), np.float32) for name in ("c1", "c2")}
+LINE = graph(["a: Relu <- x", "b: MatMul <- a", "c: Identity <- b", "d: Sum <- c"])
+
+
+class Measured:
+    """Stands for `MeasureEstimator`: a node costs a millisecond; what is in `known` need not be measured."""
+
+    name, machine = "measure", "this machine"
+    most_s: float | None = None
+
+    def __init__(self, known: Sequence[tuple[str, int]] = ()):
+        self.known = known
+        self.asked: list[tuple[str, tuple[int, ...]]] = []
+        self.handed_over: list[str] = []
+        self.is_closed = False
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        self.asked += [(candidate.target, tuple(candidate.inside)) for candidate in candidates]
+        yield from ((candidate, Cost(len(candidate.inside) * 1e-3, "measured"), False) for candidate in candidates)
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        for candidate in candidates:
+            if (candidate.target, candidate.inside.first()) in self.known:
+                yield candidate, Cost(1e-3, "measured"), True
+
+    def sort_of(self, candidate: CandidatePartition) -> Hashable:
+        assert candidate.target == "tvm", "nobody else is measured"
+        return "measured", candidate.computation
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        self.handed_over += targets
+        return TransitionModel({("tvm", "openvino"): Transition(1.0, 2.0)})
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        return 5.0
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def hook(folder: Path, cost: str = "[cost]\nlaunch_s = 1e-9", match: str = "Add(Relu(*), *)", head: str = "") -> Path:
+    path = folder / "hook.toml"
+    path.write_text(f'name = "hook"\n{head}[[pattern]]\nmatch = "{match}"\n{cost}\n')
+    return path
+
+
+@pytest.fixture
+def measured() -> Measured:
+    return Measured(known=[("tvm", 1)])
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, measured: Measured) -> MixedEstimator:
+    described = {"hook": read_description(hook(tmp_path))}
+    return MixedEstimator(measured, RooflineEstimator(described, 1), described)
+
+
+def on(target: str, *nodes: int) -> CandidatePartition:
+    return make_candidate(LINE, target, IndexSet(nodes), "test")
+
+
+def answers(known: Iterator[Known]) -> dict[tuple[str, tuple[int, ...]], tuple[float | None, str, bool]]:
+    return {(c.target, tuple(c.inside)): (cost.seconds, cost.source, from_cache) for c, cost, from_cache in known}
+
+
+def test_each_is_asked_for_its_own(mixed: MixedEstimator, measured: Measured) -> None:
+    wanted = [on("tvm", 0), on("hook", 0), on("hook", 0, 1), on("tvm", 1)]
+    assert answers(mixed.estimate(LINE, wanted)) == {
+        ("tvm", (0,)): (1e-3, "measured", False),
+        ("hook", (0,)): (1e-9, "estimate", False),
+        ("hook", (0, 1)): (1e-9, "estimate", False),
+        ("tvm", (1,)): (1e-3, "measured", False),
+    }
+    assert measured.asked == [("tvm", (0,)), ("tvm", (1,))]
+
+
+def test_estimates_are_recalled_beside_what_was_measured_before(mixed: MixedEstimator, measured: Measured) -> None:
+    assert isinstance(mixed, LazyEstimator)
+    assert answers(mixed.recall([on("tvm", 0), on("hook", 0), on("tvm", 1)])) == {
+        ("hook", (0,)): (1e-9, "estimate", False),
+        ("tvm", (1,)): (1e-3, "measured", True),
+    }
+    assert answers(mixed.recall([on("tvm", 1)])) == {("tvm", (1,)): (1e-3, "measured", True)}
+    assert not measured.asked
+
+
+def test_sorts_of_both_are_kept_apart(mixed: MixedEstimator) -> None:
+    one = on("hook", 0)
+    assert mixed.sort_of(one) == ("hook", one.computation)
+    assert mixed.sort_of(on("tvm", 0)) == ("measured", one.computation)
+
+
+def test_hand_overs_are_measured_between_those_that_are_here(mixed: MixedEstimator, measured: Measured) -> None:
+    assert mixed.transitions(["tvm", "hook", "openvino"]).pairs == {("tvm", "openvino"): Transition(1.0, 2.0)}
+    assert measured.handed_over == ["tvm", "openvino"]
+    assert [mixed.transition(*pair, 8, "float32") for pair in (("tvm", "openvino"), ("tvm", "hook"), ("hook", "tvm"))] == [5.0, 0.0, 0.0]
+
+
+def test_it_is_one_estimator_to_the_outside(mixed: MixedEstimator, measured: Measured) -> None:
+    assert (mixed.name, mixed.machine) == ("measure", "this machine")
+    mixed.close()
+    assert measured.is_closed
+
+
+class Lazily:
+    """`LazyCosts` over the singles of LINE, on `targets` that are measured at a millisecond and a hook that is not."""
+
+    def __init__(self, targets: Sequence[str], estimates: Mapping[int, Cost]):
+        self.asked: list[str] = []
+        candidates = [on(target, node) for target in targets for node in (0, 1, 3)]
+        known = {on("hook", node): cost for node, cost in estimates.items()} | {on(HOST_TARGET, 2): Cost(0.0, "host")}
+        self.costs = LazyCosts(LINE, [*candidates, *known], self.sort_of, known, self.ask, lambda costed: [])
+
+    def sort_of(self, candidate: CandidatePartition) -> Hashable:
+        assert candidate.target != HOST_TARGET, "the host is no toolchain"
+        return candidate.target, candidate.computation
+
+    def ask(self, wanted: Sequence[CandidatePartition]) -> Mapping[CandidatePartition, Cost]:
+        self.asked += [candidate.target for candidate in wanted]
+        return {candidate: Cost(1e-3, "measured") for candidate in wanted}
+
+    def bounds(self) -> list[float | None]:
+        return [item.cost.seconds for item in self.costs.run() if item.target == "tvm" and is_bound(item.cost)]
+
+
+def test_what_is_on_paper_counts_for_nothing_in_lazy_measuring() -> None:
+    """One of four distinct candidates that can be measured or are free is measured: a half with the host, whatever the hook says."""
+    fast = Cost(1e-12, "estimate", reason="the hook's own")
+    alone, beside = Lazily(["tvm"], {}), Lazily(["tvm"], {0: fast, 1: fast, 3: fast})
+    assert alone.bounds() == beside.bounds(), "an accelerator on paper makes this machine no faster"
+    assert alone.costs.share == beside.costs.share == 0.5
+    assert beside.asked == ["tvm"]
+
+
+def test_an_estimate_is_no_bound() -> None:
+    lazily = Lazily(["tvm"], {0: Cost(1e-12, "estimate", reason="the hook's own")})
+    costed: list[CostedCandidate] = lazily.costs.run()
+    assert {item.target: is_bound(item.cost) for item in costed} == {"tvm": True, "hook": False, HOST_TARGET: False}
+
+
+@pytest.fixture
+def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy")
+    monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "costs.sqlite3"))
+    return write(tmp_path, model_of(CHAIN, CONSTANTS))
+
+
+def test_what_an_accelerator_on_paper_would_bring(tmp_path: Path, chain: Path) -> None:
+    """A nanosecond a call is less than any call takes here: the hook gets all, twice Relu and Add, since its calls don't fuse."""
+    events: list[Event] = []
+    files = (hook(tmp_path, head='style = "library"\n'),)
+    record = partition(chain, Options(("numpy", "hook"), toolchain_files=files, fold=False, out=tmp_path / "out"), events.append)
+    document = record.document
+    assert [(p["target"], p["nodes"], p["source"]) for p in document["plan"]["partitions"]] == [
+        ("hook", [0, 1], "estimate"),
+        ("hook", [2, 3], "estimate"),
+    ]
+    assert document["plan"]["total_s"] == pytest.approx(2e-9)
+    why = "not built, since the target 'hook' is not usable here: it is only described, in a file"
+    assert document["verify"] == {
+        **dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")),
+        "accuracy": 1e-3,
+        "reason": why,
+    }
+    reasons = {row["name"]: row["reason"] for row in document["baselines"]}
+    assert (reasons["numpy"], reasons["hook"]) == ("", why)
+    assert (document["phases"]["rewrite_s"], document["phases"]["baselines_s"]) == (None, None)
+    assert Note(f"the plan is {why}") in events
+    rows = {row["name"]: row for row in document["targets"]}
+    assert rows["hook"]["measured"] == rows["hook"]["cache_hits"] == 0
+    assert 1 <= rows["numpy"]["measured"] <= rows["numpy"]["unique"]
+    assert {event.target for event in events if isinstance(event, CandidateBuilding)} == {"numpy"}
+    told = [event for event in events if isinstance(event, CandidateCosted) and event.target == "hook"]
+    assert {event.cost["source"] for event in told} == {"estimate", "invalid"}, "taken together they are refused"
+    assert any(isinstance(event, Note) and event.text.startswith("hook is not measured.") for event in events)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["plan.json", "run.json.gz"]
+
+
+def test_one_that_brings_nothing_is_in_no_plan(tmp_path: Path, chain: Path) -> None:
+    """A second a call: the plan is numpy's and can be built; of the baselines the hook's own cannot."""
+    files = (hook(tmp_path, cost="[cost]\nlaunch_s = 1"),)
+    run = Run(chain, Options(("numpy", "hook"), toolchain_files=files, fold=False), lambda event: None)
+    try:
+        run.cost()
+        run.search()
+    finally:
+        run.close()
+    record = run.record()
+    assert {partition.target for partition in record.plan.partitions} == {"numpy"}
+    assert {partition.source for partition in record.plan.partitions} == {"measured"}
+    assert run.why_not_built(record.plan) == ""
+    assert "hook" not in run.buildable_baselines(record.document)
+    reasons = {row["name"]: row["reason"] for row in record.document["baselines"]}
+    assert reasons["hook"] == "not built, since the target 'hook' is not usable here: it is only described, in a file"
+    assert reasons["numpy"] == ""
+    assert {row["name"]: row["total_s"] for row in record.document["baselines"]}["hook"] == 1.0
+
+
+def test_one_without_cost_cannot_be_measured(tmp_path: Path, chain: Path) -> None:
+    path = hook(tmp_path, cost="")
+    with pytest.raises(CollageError) as caught:
+        collage_core.partition(chain, targets=["numpy", "hook"], toolchain_files=(path,))
+    assert caught.value.message == "the target 'hook' is not usable here: it is only described, in a file"
+    assert caught.value.hint == "use mock costs, or give its file a [cost] for an estimate"
+
+
+def test_measure_is_mixed_only_where_something_is_described(tmp_path: Path, chain: Path) -> None:
+    model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
+    numpy, described = registry.get("numpy"), read_description(hook(tmp_path))
+    for toolchains, is_mixed in (({"numpy": numpy}, False), ({"numpy": numpy, "hook": described}, True)):
+        given = {"model": model, "inputs": {}, "threads": 1, "accuracy": 1e-3, "toolchains": toolchains}
+        estimator = make_estimator("measure", **given, emit=lambda event: None)  # type: ignore[arg-type]
+        assert isinstance(estimator, MixedEstimator) == is_mixed
+        assert isinstance(estimator, LazyEstimator)
+        estimator.close()

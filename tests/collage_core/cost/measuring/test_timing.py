@@ -1,0 +1,198 @@
+"""How runs are timed, on a clock that the tests turn: batches, warm-up, when it is enough, and when it is given up.
+
+What a disturbed machine does to it is in `test_cost_steadiness`.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, repeat
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collage_core.cost.database.records import Record
+from collage_core.cost.measuring.repetitions import cost_of
+from collage_core.cost.measuring.timing import TimingLimits, confidence_interval, time_runs
+
+LIMITS = TimingLimits()
+
+
+def nobody_waits() -> AbstractContextManager[Callable[[], list[int]]]:
+    return nullcontext(list[int])
+
+
+class Machine:
+    """A clock, and runs that take the given seconds on it, one after another; the last goes on for ever."""
+
+    def __init__(self, *seconds: float, then: Iterable[float] = ()):
+        self.now = 0.0
+        self.runs = 0
+        self._seconds: Iterator[float] = chain(seconds, then, repeat(seconds[-1] if seconds else 0.0))
+
+    def run(self) -> None:
+        self.runs += 1
+        self.now += next(self._seconds)
+
+    def clock(self) -> float:
+        return self.now
+
+    def samples(
+        self, limits: TimingLimits = LIMITS, budget_s: float | None = None, enough_s: float | None = None
+    ) -> tuple[tuple[float, ...], bool]:
+        timed = time_runs(self.run, limits, budget_s, self.clock, enough_s=enough_s, watch=nobody_waits)
+        assert timed.unsteady == 0
+        return timed.seconds, timed.stopped_early
+
+
+def test_steady_kernel_needs_the_fewest_samples() -> None:
+    samples, early = Machine(0.001).samples()
+    assert samples == pytest.approx([0.001] * LIMITS.fewest)
+    assert not early
+
+
+def test_warm_up_is_not_counted() -> None:
+    cold = [0.004, 0.004, 0.004]
+    samples, _ = Machine(*cold, 0.001).samples()
+    assert max(samples) == pytest.approx(0.001)
+
+
+def test_short_kernel_is_run_in_batches_that_the_clock_can_tell() -> None:
+    machine = Machine(2e-6)
+    samples, _ = machine.samples()
+    assert samples == pytest.approx([2e-6] * LIMITS.fewest)
+    warm_up = round(LIMITS.warm_up_s / 2e-6)
+    assert machine.runs - warm_up == pytest.approx(100 * LIMITS.fewest, abs=LIMITS.fewest + 2)
+
+
+def test_unsteady_kernel_is_timed_until_the_median_is_known_or_time_is_up() -> None:
+    rng = np.random.default_rng(0)
+    mild, _ = Machine(0.001, then=rng.uniform(0.00095, 0.00105, 10_000)).samples()
+    wild, _ = Machine(0.001, then=rng.uniform(0.0001, 0.0019, 10_000)).samples()
+    assert LIMITS.fewest < len(mild) < len(wild) <= LIMITS.most
+    low, high = confidence_interval(mild)
+    assert (high - low) / 2 <= LIMITS.interval * np.median(mild)
+
+
+def test_samples_are_bounded_however_unsteady() -> None:
+    rng = np.random.default_rng(0)
+    samples, _ = Machine(0.0003, then=rng.uniform(0.0003, 0.003, 10_000)).samples(TimingLimits(total_s=100, longest_s=100))
+    assert len(samples) == LIMITS.most
+
+
+def test_long_kernel_has_the_fewest_samples_and_a_very_long_one_less() -> None:
+    assert len(Machine(0.5).samples()[0]) == LIMITS.fewest
+    assert len(Machine(3.0).samples()[0]) == 2
+
+
+def test_slow_kernel_is_given_up_after_one_run_over_the_budget() -> None:
+    machine = Machine(0.5)
+    assert machine.samples(budget_s=0.1) == ((0.5,), True)
+    assert machine.runs == 1
+
+
+def test_kernel_within_the_budget_is_timed_whole() -> None:
+    samples, early = Machine(0.001).samples(budget_s=0.0011)
+    assert (len(samples), early) == (LIMITS.fewest, False)
+
+
+def test_short_kernel_is_given_up_only_on_samples_that_the_clock_can_tell() -> None:
+    samples, early = Machine(20e-6).samples(budget_s=10e-6)
+    assert early
+    assert len(samples) == LIMITS.fewest
+    assert samples == pytest.approx([20e-6] * LIMITS.fewest)
+
+
+def test_cold_runs_over_the_budget_are_no_reason_to_give_up() -> None:
+    _, early = Machine(0.004, 0.004, 0.001).samples(budget_s=0.002)
+    assert not early
+
+
+def test_kernel_that_takes_no_time_at_all_ends() -> None:
+    limits = TimingLimits(warm_up_s=0.0)
+    samples, _ = Machine(0.0).samples(limits)
+    assert samples == (0.0,) * LIMITS.fewest
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_garbage_collection_is_off_while_timing_and_as_before_after_it(was_on: bool) -> None:
+    seen = []
+    machine = Machine(0.001)
+
+    def run() -> None:
+        machine.run()
+        seen.append(gc.isenabled())
+
+    before = gc.isenabled()
+    try:
+        (gc.enable if was_on else gc.disable)()
+        time_runs(run, LIMITS, clock=machine.clock, watch=nobody_waits)
+        assert gc.isenabled() == was_on
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert set(seen) == {False}
+
+
+@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=60), st.floats(1, 99))
+def test_percentile_lies_in_its_interval(samples: list[float], percentile: float) -> None:
+    low, high = confidence_interval(samples, percentile)
+    assert low <= np.percentile(samples, percentile, method="inverted_cdf") <= high
+
+
+@pytest.mark.parametrize(("percentile", "truth"), [(50, np.log(2)), (90, np.log(10))])
+def test_interval_of_a_percentile_holds_it_as_often_as_it_says(percentile: float, truth: float) -> None:
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(400):
+        low, high = confidence_interval(list(rng.exponential(size=61)), percentile)
+        inside += low <= truth <= high
+    assert inside >= 0.93 * 400
+
+
+def test_too_few_samples_do_not_bound_a_percentile() -> None:
+    assert confidence_interval([1.0, 2.0]) == (-np.inf, np.inf)
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0]) == (1.0, 5.0)
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 90)[1] == np.inf
+    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 10)[0] == -np.inf
+
+
+def test_high_percentile_takes_as_many_samples_as_bound_it() -> None:
+    samples, _ = Machine(0.0005).samples(TimingLimits(percentile=95))
+    assert LIMITS.fewest < len(samples) < LIMITS.most
+    assert confidence_interval(samples, 95)[1] < np.inf
+    assert confidence_interval(samples[:-1], 95)[1] == np.inf
+
+
+def unsteady_machine() -> Machine:
+    return Machine(0.001, then=np.random.default_rng(0).uniform(0.0008, 0.0012, 10_000))
+
+
+def test_timing_ends_where_more_of_it_cannot_change_the_plan() -> None:
+    whole, _ = unsteady_machine().samples()
+    cheap, early = unsteady_machine().samples(enough_s=0.0013)
+    assert (len(cheap), early) == (LIMITS.fewest, False)
+    close, early = unsteady_machine().samples(enough_s=0.00101)
+    assert LIMITS.fewest < len(close) <= len(whole)
+    assert not early
+
+
+def test_timing_ends_when_the_interval_is_over_the_budget_though_a_run_was_not() -> None:
+    machine = Machine(*[0.0008] * 14, then=repeat(0.001))
+    samples, early = machine.samples(budget_s=0.0009)
+    assert early
+    assert min(samples) < 0.0009 < confidence_interval(samples)[0]
+
+
+def test_record_becomes_a_cost_of_its_percentile_and_spread() -> None:
+    cost = cost_of(Record(samples=(1.0, 2.0, 3.0, 4.0, 5.0), error=1e-6), 50, "measured")
+    assert (cost.seconds, cost.spread_s, cost.samples, cost.error, cost.source) == (3.0, 1.0, 5, 1e-6, "measured")
+    assert cost_of(Record(samples=(1.0, 2.0, 3.0)), 100, "recorded").seconds == 3.0
+
+
+def test_failed_record_becomes_an_invalid_cost() -> None:
+    cost = cost_of(Record(stage="numerics", reason="it errs", error=0.5), 50, "measured")
+    assert (cost.source, cost.stage, cost.reason, cost.seconds, cost.error) == ("invalid", "numerics", "it errs", None, 0.5)

@@ -1,0 +1,69 @@
+"""A trial's record: what it holds beside its samples, and what a task may bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.cost.measuring.timing import TimingLimits
+from collage_core.cost.measuring.trial import TrialLimits, TrialRunner, TrialTask
+from collage_core.cost.measuring.trial_worker import ArrayFile
+from collage_core.model.probe import relu_model
+from collage_core.toolchains import registry
+
+LIMITS = TrialLimits(build_s=60, timing=TimingLimits(interval=-1.0, total_s=1.0, longest_s=2.0, most=100))
+"""No interval is narrow enough: only a bound of the task ends the timing before its last sample."""
+
+
+@pytest.fixture(autouse=True)
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,failing_toolchains:HangsAtBuild")
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> TrialTask:
+    model = relu_model(64)
+    given = np.linspace(-1, 1, 64, dtype=np.float32)[np.newaxis]
+    np.save(tmp_path / "given.npy", given)
+    np.save(tmp_path / "wanted.npy", np.maximum(given, 0))
+    files = (ArrayFile(model.inputs[0], tmp_path / "given.npy"), ArrayFile(model.outputs[0], tmp_path / "wanted.npy"))
+    return TrialTask("numpy", model, files[:1], files[1:], None)
+
+
+@pytest.fixture
+def runner() -> Iterator[TrialRunner]:
+    made = TrialRunner(registry.get, 1, 1e-3, LIMITS)
+    yield made
+    made.close()
+
+
+def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, task: TrialTask) -> None:
+    record = runner.run(task)
+    assert (record.stage, record.error, record.stopped_early) == ("", 0.0, False)
+    assert record.reference_s is not None
+    assert 0 < record.reference_s < 0.1
+    assert record.seconds_spent > sum(record.samples)
+    assert record.unsteady >= 0
+
+
+def test_cost_that_need_not_be_known_better_takes_fewer_samples(runner: TrialRunner, task: TrialTask) -> None:
+    """How many of either are undisturbed is up to the machine; `test_cost_timing` counts them on a clock of its own."""
+    whole = runner.run(task)
+    enough = runner.run(replace(task, enough_s=10.0))
+    assert len(enough.samples) < len(whole.samples)
+    assert not enough.stopped_early
+
+
+def test_failed_trial_tells_the_seconds_spent() -> None:
+    runner = TrialRunner(registry.get, 1, 1e-3, replace(LIMITS, build_s=0.3))
+    model = relu_model(64)
+    try:
+        record = runner.run(TrialTask("hangs_at_build", model, [], [], None))
+    finally:
+        runner.close()
+    assert (record.stage, record.limit_s) == ("build", 0.3)
+    assert record.seconds_spent >= 0.3

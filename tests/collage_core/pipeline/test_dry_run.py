@@ -1,0 +1,179 @@
+"""`--dry-run`: counts by hand, seconds from what earlier trials took, and that nothing is built or run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from collage_core.base.isolation import process
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
+from collage_core.cost.database.trial_history import experience
+from collage_core.cost.estimator import LazyEstimator
+from collage_core.cost.estimators.factory import make_estimator
+from collage_core.errors import CollageError
+from collage_core.events import CandidatesFound, Event
+from collage_core.graph.index_set import IndexSet
+from collage_core.options import Options
+from collage_core.pipeline.dry_run import HAND_OVER_S, NOT_COUNTED, TRIAL_S, dry_run
+from collage_core.rules.candidate import make_candidate
+from collage_core.toolchains import registry
+from tests.helpers.models import loaded, model_of, write
+
+CHAIN = "g (float[1,4] x) => (float[1,4] y) { [relu1] a = Relu(x) [add1] b = Add(a, c1) [relu2] c = Relu(b) [add2] y = Add(c, c2) }"
+CONSTANTS = {name: np.ones((1, 4), np.float32) for name in ("c1", "c2")}
+RELU, RELU_ADD = (0,), (0, 1)
+CANDIDATES, DISTINCT = 10, 7
+"""Stretches of the chain R A R A: 4, 3, 2 and 1 of one to four nodes; of them R A, R and A are there twice."""
+HOOK = 'name = "hook"\n[[pattern]]\nmatch = "Add(Relu(*), *)"\n[cost]\nlaunch_s = 1e-6\n'
+
+
+@pytest.fixture
+def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The chain; `numpy` and `slow` are targets, the cost database is empty, and no process can be started."""
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(process.subprocess, "Popen", refuse)
+    monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy,collage_test_toolchains:Slow")
+    monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "costs.sqlite3"))
+    return write(tmp_path, model_of(CHAIN, CONSTANTS))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[CostDatabase]:
+    with CostDatabase(tmp_path / "costs.sqlite3") as database:
+        yield database
+
+
+def told(path: Path, targets: str = "numpy,slow", **options: Any) -> dict[str, Any]:
+    document = dry_run(path, Options(tuple(targets.split(",")), threads=1, fold=False, **options))
+    json.dumps(document)
+    assert (document["schema"], document["dry_run"], document["model"]["nodes"]) == (1, True, 4)
+    return document
+
+
+def figures(document: dict[str, Any]) -> tuple[float, ...]:
+    return tuple(document[f"{what}_{when}"] for what in ("builds", "seconds") for when in ("at_most", "expected"))
+
+
+def row(name: str, known: int, to_measure: int) -> dict[str, Any]:
+    return {"name": name, "candidates": CANDIDATES, "unique": DISTINCT, "deferred": 0, "known": known, "to_measure": to_measure}
+
+
+def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
+    """Under which a run would keep that cost."""
+    model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
+    estimator = make_estimator("measure", model=model, inputs={}, threads=1, accuracy=1e-3, toolchains={}, emit=lambda event: None)
+    assert isinstance(estimator, LazyEstimator)
+    key = estimator.sort_of(make_candidate(model.graph, target, IndexSet(nodes), "test"))
+    estimator.close()
+    assert isinstance(key, CostKey)
+    return key
+
+
+def test_where_nothing_is_known(chain: Path) -> None:
+    """Two targets of 7 distinct computations: a quarter of 14 is 3.5, so 4; and four kernels, two each, for two hand-overs."""
+    document = told(chain)
+    assert document["targets"] == [row("numpy", 0, 7), row("slow", 0, 7)]
+    assert document["hand_overs"] == {"pairs": 2, "to_measure": 2}
+    assert figures(document) == (14 + 4, 4 + 4, 14 * TRIAL_S + 2 * HAND_OVER_S, 4 * TRIAL_S + 2 * HAND_OVER_S)
+    assert document["basis"] == (
+        "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a hand-over: 1 s, assumed; "
+        f"about 25% of the distinct candidates get measured, and often fewer: a heuristic; {NOT_COUNTED}"
+    )
+
+
+def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
+    """numpy's Relu took 3 s and something else of it 5 s: 4 s a trial. 13 are left; a quarter of 14 less the known one is 3."""
+    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=3.0))
+    database.put(CostKey("other", "numpy", "0", 8, machine_id()), Record(stage="build", reason="no", seconds_spent=5.0))
+    database.put(CostKey("elsewhere", "numpy", "1", 1, "another machine"), Record(samples=(1.0,), seconds_spent=900.0))
+    database.put_transition(TransitionKey("numpy", "slow", "1", "1", 1, machine_id()), MeasuredTransition())
+    document = told(chain)
+    assert document["targets"] == [row("numpy", 1, 6), row("slow", 0, 7)]
+    assert document["hand_overs"] == {"pairs": 2, "to_measure": 1}
+    most_s = 6 * 4.0 + 7 * TRIAL_S
+    assert figures(document) == pytest.approx((13 + 4, 3 + 4, most_s + HAND_OVER_S, most_s * 3 / 13 + HAND_OVER_S))
+    assert document["basis"].startswith("numpy: 4 s a trial, the mean of 2 on this machine; slow: 1 s a trial, assumed; ")
+
+
+def test_what_was_too_wrong_or_surely_too_slow_is_known(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
+    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), stopped_early=True))
+    database.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,), error=0.5))
+    assert told(chain, "numpy")["targets"] == [row("numpy", 2, 5)], "unless a plan rests on it, neither is tried again"
+
+
+def test_all_of_it_where_all_is_asked_for(chain: Path) -> None:
+    document = told(chain, "numpy", measure_all=True)
+    assert document["hand_overs"] == {"pairs": 0, "to_measure": 0}
+    assert figures(document) == (7, 7, 7 * TRIAL_S, 7 * TRIAL_S)
+    assert "heuristic" not in document["basis"]
+
+
+def test_a_time_limit_ends_it(chain: Path) -> None:
+    document = told(chain, "numpy", time_limit_s=2.5)
+    assert figures(document) == (7, 2, 2.5, 2.0)
+    assert "the time limit ends it after 2.5 s" in document["basis"]
+
+
+def test_where_all_is_known_nothing_is_left(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
+    for nodes in ((0,), (1,), (0, 1), (1, 2), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3)):
+        database.put(key_of(tmp_path, "numpy", *nodes), Record(samples=(1e-6,)))
+    document = told(chain, "numpy")
+    assert document["targets"] == [row("numpy", 7, 0)]
+    assert figures(document) == (0, 0, 0.0, 0.0)
+
+
+def test_a_described_one_is_known_from_the_start(tmp_path: Path, chain: Path) -> None:
+    """Relu+Add twice and both together; no hand-over is measured, and they are in no quarter: of numpy's 7 it is 2."""
+    path = tmp_path / "hook.toml"
+    path.write_text(HOOK)
+    document = told(chain, "numpy,hook", toolchain_files=(path,))
+    assert document["targets"] == [
+        row("numpy", 0, 7),
+        {"name": "hook", "candidates": 3, "unique": 2, "deferred": 0, "known": 2, "to_measure": 0},
+    ]
+    assert document["hand_overs"] == {"pairs": 0, "to_measure": 0}
+    assert figures(document) == (7, 2, 7 * TRIAL_S, 2 * TRIAL_S)
+
+
+def test_other_costs_build_nothing(tmp_path: Path, chain: Path) -> None:
+    mock = tmp_path / "mock.json"
+    mock.write_text('{"targets": {"numpy": {"op_s": 1}, "slow": {"op_s": 2}}}')
+    for costs in (f"mock:{mock}", "roofline"):
+        document = told(chain, costs=costs)
+        assert document["targets"] == [row("numpy", 7, 0), row("slow", 7, 0)]
+        assert figures(document) == (0, 0, 0, 0)
+        assert document["basis"] == f"with {costs} nothing is measured"
+
+
+def test_of_a_database_that_is_replayed_it_says_what_is_there(tmp_path: Path, chain: Path) -> None:
+    with CostDatabase(tmp_path / "recorded.sqlite3") as recorded:
+        recorded.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,)))
+        recorded.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,)))
+    document = told(chain, costs=f"replay:{tmp_path / 'recorded.sqlite3'}")
+    assert document["targets"] == [row("numpy", 2, 0), row("slow", 0, 0)]
+    assert figures(document) == (0, 0, 0, 0)
+
+
+def test_it_tells_as_a_run_does_and_makes_the_same_mistakes(chain: Path) -> None:
+    events: list[Event] = []
+    dry_run(chain, Options(("numpy",), fold=False), events.append)
+    assert CandidatesFound("numpy", CANDIDATES, DISTINCT, 0) in [event for event in events if isinstance(event, CandidatesFound)]
+    with pytest.raises(CollageError, match="unknown costs 'guess'"):
+        dry_run(chain, Options(("numpy",), costs="guess"))
+
+
+def test_a_database_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "nowhere" / "costs.sqlite3"))
+    (tmp_path / "nowhere").write_text("")
+    known = experience({"numpy": "1"}, 1, machine_id())
+    assert (known.trials, known.hand_overs) == ({}, frozenset())
+    assert "nowhere" in known.trouble

@@ -1,0 +1,196 @@
+"""The whole pipeline with real toolchains, as a user runs it: measured, built, verified, and run again in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from misbehaviours import places
+from onnx import TensorProto, helper
+
+from collage_core.model.accuracy import largest_error
+from collage_core.model.onnx_model import load_model
+from collage_core.model.samples.registry import resolve
+from collage_core.toolchains.registry import get
+from tests.helpers.command import COLLAGE, collage, document, environment
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
+    """The mini-MNIST over all three toolchains: the folder of data, the artifact, the document."""
+    for name in ("tvm", "openvino"):
+        found = get(name).availability()
+        if not found.usable:
+            pytest.fail(f"{name} is not usable here: {found.reason}; run `make setup`")
+    home, out = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("out") / "mini"
+    done = collage(home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", "measure", "--out", out, "--json")
+    return home, out, document(done)
+
+
+def test_every_node_is_covered_once_and_the_total_is_the_least(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    found = made[2]
+    covered = sorted(node for partition in found["plan"]["partitions"] for node in partition["nodes"])
+    assert covered == list(range(found["model"]["nodes"]))
+    assert all(found["plan"]["total_s"] <= row["total_s"] for row in found["baselines"] if row["total_s"] is not None)
+    assert all(partition["source"] == "measured" and partition["samples"] > 0 for partition in found["plan"]["partitions"])
+    assert {row["name"] for row in found["baselines"]} == {"tvm", "onnxruntime", "openvino", "greedy"}
+    assert all(row["measured_s"] > 0 for row in found["baselines"])
+
+
+def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, Any]], tmp_path: Path) -> None:
+    home, out, found = made
+    assert found["verify"]["max_rel_error"] < 1e-5
+    model = load_model(resolve("mini_mnist"))
+    inputs = model.seeded_inputs(7)
+    np.savez(tmp_path / "inputs.npz", **inputs)  # type: ignore[arg-type]
+    done = collage(home, "run", out, "--inputs", tmp_path / "inputs.npz", "--outputs", tmp_path / "outputs.npz", "--bench", "--json")
+    assert document(done)["bench"]["median_s"] > 0
+    with np.load(tmp_path / "outputs.npz") as got:
+        assert largest_error(dict(got), model.reference(inputs)) < 1e-5
+
+
+def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    home, _, _ = made
+    again = document(collage(home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--json"))
+    assert [target["measured"] for target in again["targets"]] == [0, 0, 0]
+
+
+def test_replay_gives_the_same_plan_without_measuring(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    home, out, first = made
+    replay = collage(
+        home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", f"replay:{out / 'run.json.gz'}", "--json"
+    )
+    plan = document(replay)["plan"]
+    assert [partition["id"] for partition in plan["partitions"]] == [partition["id"] for partition in first["plan"]["partitions"]]
+    assert {partition["source"] for partition in plan["partitions"]} == {"recorded"}
+
+
+def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, Any]], tmp_path: Path) -> None:
+    home, _, _ = made
+    pins = [{"kind": "pin", "op": "Conv", "target": "openvino"}, {"kind": "pin", "op": "MaxPool", "target": "tvm"}]
+    pins.append({"kind": "pin", "op": "MatMul", "target": "onnxruntime"})
+    (tmp_path / "pins.json").write_text(json.dumps({"constraints": pins}))
+    out = tmp_path / "mixed"
+    done = collage(
+        home,
+        "partition",
+        "mini_mnist",
+        "--targets",
+        "tvm,onnxruntime,openvino",
+        "--constraints",
+        tmp_path / "pins.json",
+        "--out",
+        out,
+        "--json",
+    )
+    found = document(done)
+    assert {partition["target"] for partition in found["plan"]["partitions"]} == {"tvm", "onnxruntime", "openvino"}
+    assert found["verify"]["max_rel_error"] < 1e-5
+    why = document(collage(home, "explain", out, "--node", "0", "--json"))
+    assert [row["target"] for row in why["nodes"][0]["candidates"] if row["chosen"]] == ["openvino"]
+    shutil.rmtree(out / "partitions")
+    rebuilt = tmp_path / "rebuilt"
+    assert document(collage(home, "apply", out / "plan.json", "mini_mnist", "--out", rebuilt, "--json"))["verify"]["max_rel_error"] < 1e-5
+    assert collage(home, "run", rebuilt).returncode == 0
+    broken = collage(home, "run", out)
+    assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)
+    other = collage(home, "apply", out, "mnist", "--out", tmp_path / "other")
+    assert other.returncode == 2
+    assert other.stderr.startswith("error: the plan is for the model 'mini_mnist'")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("segfaults_at_build", "SIGSEGV"), ("hangs_at_run", "no answer")],
+)
+def test_a_toolchain_that_kills_or_hangs_is_done_without(tmp_path: Path, target: str, words: str) -> None:
+    """Both take Add and MatMul well, and fail where a Relu is inside."""
+    out = tmp_path / "out"
+    done = collage(
+        tmp_path / "home", "partition", "mini_mnist", "--targets", f"onnxruntime,{target}", "--measure-all", "--out", out, "--json",
+        COLLAGE_TOOLCHAINS=places(target), COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
+    )  # fmt: skip
+    found = document(done)
+    counts = {item["name"]: item for item in found["targets"]}
+    assert counts[target]["invalid"] > 0
+    assert counts[target]["invalid"] < counts[target]["candidates"]
+    assert found["verify"]["max_rel_error"] < 1e-5
+    relu = next(
+        node
+        for partition in found["plan"]["partitions"]
+        for node, op in zip(partition["nodes"], partition["ops"], strict=True)
+        if op == "Relu"
+    )
+    why = document(collage(tmp_path / "home", "explain", out, "--node", relu, "--json"))
+    reasons = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == target]
+    assert any(words in reason for reason in reasons), reasons
+
+
+def test_ctrl_c_stops_cleanly_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = [str(COLLAGE), "partition", "mnist", "--targets", "onnxruntime,openvino,tvm"]
+    running = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(home), start_new_session=True
+    )
+    database = home / "costs.sqlite3"
+    deadline = time.monotonic() + 120
+    while _measured(database) < 3:
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline, "nothing was measured in two minutes"
+        time.sleep(0.05)
+    os.kill(running.pid, signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert err.strip().splitlines()[-1] == "stopped; what was measured is kept"
+    assert "Traceback" not in err
+    kept = _measured(database)
+    assert kept >= 3
+    again = document(collage(home, "partition", "mnist", "--targets", "onnxruntime", "--json"))
+    assert again["targets"][0]["cache_hits"] >= 1
+
+
+def _measured(database: Path) -> int:
+    if not database.exists():
+        return 0
+    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM measurements").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def chain_of_relus(path: Path) -> Path:
+    """Three Relus with an Abs after each: errors of the Relus add up."""
+    ops = ["Relu", "Abs"] * 3
+    nodes = [helper.make_node(op, [f"t{k}"], [f"t{k + 1}"], f"{op.lower()}{k}") for k, op in enumerate(ops)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 64]) for name in ("t0", f"t{len(ops)}")]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "chain", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst(tmp_path: Path) -> None:
+    """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be: two of the three must go to the slow one that is right."""
+    (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
+    done = collage(
+        tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--targets", "onnxruntime,drifts,sleepy", "--no-fold",
+        "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
+        COLLAGE_TOOLCHAINS="erring_toolchains:Drifts,collage_test_toolchains:Sleepy",
+    )  # fmt: skip
+    found = document(done)
+    of_relus = sorted(p["target"] for p in found["plan"]["partitions"] if "Relu" in p["ops"])
+    assert of_relus == ["drifts", "sleepy", "sleepy"], done.stderr
+    assert 3e-4 < found["verify"]["max_rel_error"] <= 1e-3
+    node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
+    why = document(collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
+    said = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == "drifts"]
+    assert any(reason.startswith("the whole plan erred by") for reason in said), said

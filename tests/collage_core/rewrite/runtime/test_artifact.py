@@ -1,0 +1,303 @@
+"""An artifact opened and run: in this process and in a fresh one, and when something about it is wrong."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.graph.dataflow_graph import TensorType
+from collage_core.model.accuracy import output_errors
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.pieces import Piece
+from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rewrite.runtime.machine import Machine
+from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
+from collage_core.rewrite.runtime.packed import PackedPartition
+from collage_core.rewrite.runtime.sessions import describe_artifact, run_artifact, time_artifact
+from collage_core.toolchains.base import Availability
+from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
+from collage_core.toolchains.registry import get
+from tests.helpers.mixed_models import NETS, load, pieces_of, spoil
+from tests.helpers.small_models import node, sub_model, tensor
+
+pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+FRESH = """
+import pickle, sys
+from collage_core.runtime import run_artifact
+folder, inputs = pickle.loads(sys.stdin.buffer.read())
+outputs = run_artifact(folder, inputs)
+heavy = sorted({"onnx", "openvino", "onnxruntime", "collage_core.rewrite", "flask"} & set(sys.modules))
+sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The chain of four convolutions, on three toolchains."""
+    folder = tmp_path_factory.mktemp("chain")
+    net = NETS["chain"]()
+    model = load(net, folder)
+    sample = model.seeded_inputs()
+    about = {"model": {"name": "chain", "hash": model.hash}}
+    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, folder / "out", 2, about, sample=sample)
+    return folder / "out"
+
+
+@pytest.fixture
+def copy(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "copy"))
+
+
+def given(seed: int = 0) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(seed).standard_normal((1, 8, 10, 10)).astype(np.float32)}
+
+
+def test_each_run_has_its_own_inputs_and_outputs(built: Path):
+    artifact = Artifact.open(built)
+    first, second = artifact.run(given(1)), artifact.run(given(2))
+    kept = first["y"].copy()
+    np.testing.assert_array_equal(artifact.run(given(1))["y"], kept)
+    np.testing.assert_array_equal(first["y"], kept)
+    assert not np.array_equal(first["y"], second["y"])
+
+
+def test_it_runs_the_same_in_a_fresh_process_with_no_more_than_it_needs(built: Path, tmp_path: Path):
+    ran = subprocess.run([sys.executable, "-c", FRESH], input=pickle.dumps((built, given())), capture_output=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr.decode()
+    outputs, heavy = pickle.loads(ran.stdout)
+    assert max(output_errors(outputs, Artifact.open(built).run(given())).values()) <= 1e-6
+    assert heavy == [name for name in ("onnxruntime", "openvino") if get(name).availability().usable]
+
+
+def test_it_can_be_moved(built: Path, copy: Path):
+    np.testing.assert_array_equal(Artifact.open(copy).run(given())["y"], Artifact.open(built).run(given())["y"])
+
+
+def test_two_of_the_same_live_side_by_side(built: Path):
+    one, two = Artifact.open(built), Artifact.open(built)
+    first = one.run(given(1))["y"]
+    np.testing.assert_array_equal(two.run(given(1))["y"], first)
+    del two
+    gc.collect()
+    np.testing.assert_array_equal(one.run(given(1))["y"], first)
+
+
+def test_kernels_are_bound_once_since_buffers_stay_where_they_are(built: Path, monkeypatch: pytest.MonkeyPatch):
+    bound: list[str] = []
+    bind = PackedPartition._bind
+
+    def counting(self: PackedPartition, addresses: list[int]) -> None:
+        bound.append(self.entry.id)
+        bind(self, addresses)
+
+    monkeypatch.setattr(PackedPartition, "_bind", counting)
+    artifact = Artifact.open(built)
+    for seed in range(4):
+        artifact.run(given(seed))
+    assert bound == [entry.id for entry in artifact.manifest.partitions if entry.symbol]
+
+
+def test_it_is_timed(built: Path):
+    artifact = Artifact.open(built)
+    samples = artifact.time(given(), repeat=7)
+    assert len(samples) == 7
+    assert min(samples) > 0
+    assert 5 <= len(time_artifact(built, given())) <= 100
+
+
+def test_it_is_described_without_being_opened(built: Path):
+    code = f"""
+import sys
+from pathlib import Path
+from collage_core.runtime import describe_artifact
+data = describe_artifact(Path({str(built)!r}))
+assert data["about"]["model"]["name"] == "chain", data
+print(sorted({{"tvm", "openvino", "onnxruntime"}} & set(sys.modules)))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
+
+
+def test_it_keeps_inputs_to_try_it_with(built: Path, copy: Path):
+    model = load(NETS["chain"](), copy)
+    np.testing.assert_array_equal(describe_artifact(built)["seeded"]["x"], model.seeded_inputs()["x"])
+
+
+def test_without_kept_inputs_seeded_ones_are_drawn(tmp_path: Path):
+    kinds = ("float32", "bfloat16", "int64", "bool")
+    tensors = [tensor(kind, (2, 3), kind) for kind in kinds]
+    assemble([], tensors, list(kinds), tmp_path / "out", 1)
+    seeded = describe_artifact(tmp_path / "out")["seeded"]
+    assert {name: array.dtype.name for name, array in seeded.items()} == {kind: kind for kind in kinds}
+    got = run_artifact(tmp_path / "out", seeded)
+    for name, array in seeded.items():
+        np.testing.assert_array_equal(got[name], array)
+
+
+def test_odd_dtypes_are_kept_as_they_are(tmp_path: Path):
+    values = np.arange(4).astype(ml_dtypes.bfloat16)
+    assemble([], [tensor("x", (4,), "bfloat16")], ["x"], tmp_path / "out", 1, sample={"x": values})
+    kept = describe_artifact(tmp_path / "out")["seeded"]["x"]
+    assert kept.dtype == values.dtype
+    np.testing.assert_array_equal(kept, values)
+
+
+def test_a_folder_that_was_built_again_is_opened_again(tmp_path: Path):
+    for op in ("Neg", "Relu"):
+        model = sub_model([node(op, "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
+        assemble([Piece("onnxruntime", (op,), model, op)], model.inputs, ["y"], tmp_path / "out", 1)
+        got = run_artifact(tmp_path / "out", {"x": np.array([-1, 1], np.float32)})["y"]
+        assert list(got) == ([1, -1] if op == "Neg" else [0, 1])
+
+
+WRONG_INPUTS = [
+    ({}, "the input 'x' is missing"),
+    ({**given(), "z": np.zeros(1)}, "the model has no input 'z'"),
+    ({"x": np.zeros((1, 8, 9, 10), np.float32)}, "the input 'x' is float32[1, 8, 9, 10], the model takes float32[1, 8, 10, 10]"),
+    ({"x": np.zeros((1, 8, 10, 10))}, "the input 'x' is float64[1, 8, 10, 10], the model takes float32[1, 8, 10, 10]"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "message"), WRONG_INPUTS, ids=["missing", "unknown", "shape", "dtype"])
+def test_wrong_inputs_are_refused(built: Path, arrays: dict[str, np.ndarray], message: str):
+    with pytest.raises(CollageError) as caught:
+        Artifact.open(built).run(arrays)
+    assert (caught.value.message, caught.value.code) == (message, "bad_inputs")
+    assert caught.value.hint == "the model's inputs are x: float32[1, 8, 10, 10]"
+
+
+def edit(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], Any]:
+    def apply(folder: Path) -> None:
+        data = json.loads((folder / "artifact.json").read_text())
+        change(data)
+        (folder / "artifact.json").write_text(json.dumps(data))
+
+    return apply
+
+
+def outside(data: dict[str, Any]) -> None:
+    data["files"]["../secret"] = {"bytes": 1, "sha256": ""}
+
+
+DAMAGES = [
+    ("no manifest", lambda folder: (folder / "artifact.json").unlink(), "is no artifact: it holds no 'artifact.json'", "no_artifact"),
+    ("cut off", lambda folder: (folder / "artifact.json").write_text('{"kind"'), "'artifact.json' cannot be read (", "damaged"),
+    ("not text", lambda folder: (folder / "artifact.json").write_bytes(b"\xff\xfe\x00"), "'artifact.json' cannot be read (", "damaged"),
+    (
+        "foreign",
+        lambda folder: (folder / "artifact.json").write_text("[1]"),
+        "does not describe an artifact of this project",
+        "no_artifact",
+    ),
+    ("another schema", edit(lambda data: data.update(schema=7)), "has schema 7, this version reads 1", "schema"),
+    ("a key is missing", edit(lambda data: data.pop("partitions")), "'artifact.json' lacks or garbles 'partitions'", "damaged"),
+    ("a value is odd", edit(lambda data: data.update(threads="many")), "'artifact.json' lacks or garbles invalid literal", "damaged"),
+    ("a file is missing", lambda folder: (folder / "module.so").unlink(), "'module.so' is missing", "damaged"),
+    ("a library is spoilt", lambda folder: spoil(folder / "module.so"), "'module.so' is not the file that was written", "damaged"),
+    (
+        "a package is cut off",
+        lambda folder: (folder / "partitions" / "001_onnxruntime.bin").write_bytes(b""),
+        "'partitions/001_onnxruntime.bin' is not the file that was written",
+        "damaged",
+    ),
+    ("a file outside", edit(outside), "it lists a file outside itself, '../secret'", "damaged"),
+    (
+        "another system",
+        edit(lambda data: data["machine"].update(system="Plan9")),
+        "was built for Plan9 on ",
+        "machine",
+    ),
+    (
+        "another processor",
+        edit(lambda data: data["machine"]["features"].append("avx9000")),
+        "was built for a processor with avx9000, which this machine is not",
+        "machine",
+    ),
+    (
+        "an unknown toolchain",
+        edit(lambda data: data["partitions"][1].update(target="npu")),
+        "no toolchain is called 'npu'",
+        "unknown_target",
+    ),
+]
+
+
+@pytest.mark.parametrize(("damage", "message", "code"), [case[1:] for case in DAMAGES], ids=[case[0] for case in DAMAGES])
+def test_what_is_damaged_or_foreign_is_refused(copy: Path, damage: Callable[[Path], Any], message: str, code: str):
+    damage(copy)
+    with pytest.raises(CollageError) as caught:
+        Artifact.open(copy)
+    assert message in caught.value.message
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_no_folder_is_refused(tmp_path: Path):
+    with pytest.raises(CollageError, match=r"does not exist, so there is no 'artifact.json'"):
+        Artifact.open(tmp_path / "none")
+
+
+def test_a_package_that_its_toolchain_cannot_load_is_named(copy: Path):
+    package = copy / "partitions" / "001_onnxruntime.bin"
+    package.write_bytes(b"garbage")
+    manifest = read_manifest(copy)
+    files = {**manifest.files, "partitions/001_onnxruntime.bin": fingerprint(package)}
+    (copy / "artifact.json").write_text(json.dumps(replace(manifest, files=files).to_json()))
+    with pytest.raises(CollageError, match="onnxruntime cannot load partition p1: "):
+        Artifact.open(copy)
+
+
+def test_a_toolchain_that_is_missing_is_named_with_the_command_to_type(built: Path, monkeypatch: pytest.MonkeyPatch):
+    missing = Availability(False, reason="the package onnxruntime is not installed", hint="pip install onnxruntime")
+    monkeypatch.setattr(OnnxRuntimeToolchain, "availability", lambda _self: missing)
+    with pytest.raises(CollageError) as caught:
+        Artifact.open(built)
+    assert caught.value.message == "the artifact needs onnxruntime, which is not usable here: the package onnxruntime is not installed"
+    assert caught.value.hint == "pip install onnxruntime"
+
+
+def test_another_version_of_a_toolchain_is_noted(built: Path, monkeypatch: pytest.MonkeyPatch):
+    built_with = get("onnxruntime").availability().version
+    monkeypatch.setattr(OnnxRuntimeToolchain, "availability", lambda _self: Availability(True, "99.0"))
+    assert Artifact.open(built).notes == (f"built with onnxruntime {built_with}, run with 99.0",)
+
+
+def test_a_partition_that_fails_as_it_runs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.toolchains.plug_ins:RunFails")
+    model = sub_model([node("Neg", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
+    assemble([Piece("runfails", ("n",), model, "p9")], model.inputs, ["y"], tmp_path / "out", 1)
+    with pytest.raises(CollageError) as caught:
+        run_artifact(tmp_path / "out", {"x": np.zeros(2, np.float32)})
+    assert caught.value.message == "partition p9 on runfails failed as it ran: the accelerator is on fire"
+
+
+def test_a_lesser_machine_lacks_something():
+    here = Machine("Linux", "x86_64", ("avx", "avx2"))
+    assert here.lacks(Machine("Linux", "x86_64", ("avx",))) == ""
+    assert here.lacks(Machine("Linux", "x86_64", ("avx", "avx512f"))) == "a processor with avx512f"
+    assert here.lacks(Machine("Linux", "aarch64", ())) == "Linux on aarch64"
+
+
+def test_this_machine_is_enough_for_itself():
+    assert Machine.here().features
+    assert Machine.here().lacks(Machine.from_json(Machine.here().to_json())) == ""
+
+
+def test_types_survive_the_manifest(built: Path):
+    manifest = read_manifest(built)
+    assert manifest.inputs[0].type == TensorType((1, 8, 10, 10), "float32")
+    assert type(manifest).from_json(manifest.to_json()) == manifest

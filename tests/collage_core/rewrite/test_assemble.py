@@ -1,0 +1,231 @@
+"""Phase 4: pieces become one Relax module and a folder, or one clear error and nothing at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from collage_core.errors import CollageError
+from collage_core.graph.dataflow_graph import Tensor, TensorType
+from collage_core.model.accuracy import output_errors
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.pieces import HOST_TARGET, Piece, run_order
+from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.toolchains.base import Availability
+from collage_core.toolchains.registry import get
+from collage_core.toolchains.tvm import TvmToolchain
+from tests.helpers.mixed_models import NETS, load, pieces_of
+from tests.helpers.small_models import node, sub_model, tensor, untakable
+
+pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+
+def simple(name: str, reads: str, makes: str, target: str = "onnxruntime") -> Piece:
+    """A piece that adds what it reads."""
+    given = [tensor(one, (2, 2)) for one in reads.split()]
+    model = sub_model([node("Sum", reads, makes)], given, [tensor(makes, (2, 2))])
+    return Piece(target, (name,), model, name)
+
+
+X = tensor("x", (2, 2))
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_mixed_plan_computes_what_the_model_says(name: str, tmp_path: Path):
+    net = NETS[name]()
+    model = load(net, tmp_path)
+    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 2)
+    inputs = model.seeded_inputs()
+    got = Artifact.open(tmp_path / "out").run(inputs)
+    errors = output_errors(got, model.reference(inputs))
+    tolerance = 2e-3 if name == "dtypes" else 2e-6
+    assert max(errors.values()) <= tolerance, errors
+    assert list(got) == [output.name for output in net.outputs]
+
+
+def test_a_model_without_nodes_passes_its_inputs_on(tmp_path: Path):
+    constants = {"c": np.arange(3, dtype=np.int64)}
+    assemble([], [X], ["x", "c", "x"], tmp_path / "out", 1, constants=constants)
+    given = np.ones((2, 2), np.float32)
+    got = Artifact.open(tmp_path / "out").run({"x": given})
+    np.testing.assert_array_equal(got["x"], given)
+    np.testing.assert_array_equal(got["c"], constants["c"])
+    assert got["x"] is not given
+
+
+def test_a_piece_without_outputs_is_left_out(tmp_path: Path):
+    dead = simple("dead", "x", "d")
+    dead = dataclasses.replace(dead, model=dataclasses.replace(dead.model, outputs=()))
+    assemble([dead, simple("p", "x", "y")], [X], ["y"], tmp_path / "out", 1)
+    assert [entry.id for entry in Artifact.open(tmp_path / "out").manifest.partitions] == ["p"]
+
+
+def test_an_identity_of_a_weight_is_a_constant(tmp_path: Path):
+    weights = {"w": np.arange(4, dtype=np.float32).reshape(2, 2)}
+    model = sub_model([node("Identity", "w", "y")], [], [tensor("y", (2, 2))], weights)
+    assemble([Piece(HOST_TARGET, ("i",), model, "i")], [X], ["y"], tmp_path / "out", 1)
+    got = Artifact.open(tmp_path / "out").run({"x": np.zeros((2, 2), np.float32)})
+    np.testing.assert_array_equal(got["y"], weights["w"])
+
+
+def test_the_folder_says_what_is_in_it(tmp_path: Path):
+    net = NETS["chain"]()
+    model = load(net, tmp_path)
+    out = tmp_path / "deep" / "out"
+    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, out, 2, {"model": {"name": "chain"}})
+    data = json.loads((out / "artifact.json").read_text())
+    assert (data["kind"], data["schema"], data["threads"]) == ("collage-artifact", 1, 2)
+    assert data["about"] == {"model": {"name": "chain"}}
+    assert data["inputs"] == [{"name": "x", "shape": [1, 8, 10, 10], "dtype": "float32"}]
+    assert [entry["id"] for entry in data["partitions"]] == ["p0", "p1", "p2", "p3", "p4"]
+    packages = {entry["package"] for entry in data["partitions"] if entry["package"]}
+    assert packages == {"partitions/001_onnxruntime.bin", "partitions/002_openvino.bin", "partitions/004_openvino.bin"}
+    assert set(data["files"]) == packages | {"module.so", "module.py"}
+    for entry in data["partitions"]:
+        assert entry["version"] == get(entry["target"]).availability().version
+        assert bool(entry["function"]) == (entry["target"] == "tvm")
+
+
+def test_the_module_calls_one_function_a_partition(tmp_path: Path):
+    net = NETS["chain"]()
+    model = load(net, tmp_path)
+    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
+    main = (tmp_path / "out" / "module.py").read_text().partition("def main(")[2]
+    assert main.count("call_dps_packed") == 3
+    assert main.count("cls.tvm_000(") == main.count("cls.tvm_003(") == 1
+
+
+def test_equal_kernels_of_several_partitions_are_compiled_once(tmp_path: Path):
+    pieces = [
+        Piece("tvm", (name,), sub_model([node("Relu", read, made)], [tensor(read, (2, 2))], [tensor(made, (2, 2))]), name)
+        for name, read, made in (("a", "x", "t"), ("b", "t", "y"))
+    ]
+    assemble(pieces, [X], ["y"], tmp_path / "out", 1)
+    script = (tmp_path / "out" / "module.py").read_text()
+    assert script.count("@T.prim_func") == 1
+    assert script.count("@R.function") == 3
+
+
+def test_the_same_pieces_give_the_same_symbols(tmp_path: Path):
+    for name in ("one", "two"):
+        assemble([simple("p", "x", "y")], [X], ["y"], tmp_path / name, 1)
+    one, two = (json.loads((tmp_path / name / "artifact.json").read_text())["partitions"][0]["symbol"] for name in ("one", "two"))
+    assert one == two
+    assert one.startswith("collage.")
+
+
+def test_pieces_run_after_those_that_they_read():
+    a, b, c, d = simple("a", "x", "p"), simple("b", "x", "q"), simple("c", "p q", "r"), simple("d", "r p", "y")
+    assert run_order([a, b, c, d]) == [a, b, c, d]
+    assert run_order([d, c, b, a]) == [b, a, c, d]
+
+
+def test_a_cycle_is_refused():
+    with pytest.raises(CollageError, match="the partitions a, b wait for one another's results"):
+        run_order([simple("a", "x q", "p"), simple("b", "p", "q"), simple("c", "x", "r")])
+
+
+def test_two_makers_of_a_tensor_are_refused():
+    with pytest.raises(CollageError, match="partitions a and b both make the tensor 'p'"):
+        run_order([simple("a", "x", "p"), simple("b", "x", "p")])
+
+
+REFUSALS = [
+    ("an input that nothing makes", [simple("a", "z", "y")], ["y"], "partition a reads the tensor 'z', which nothing makes", "bad_plan"),
+    ("an output that nothing makes", [simple("a", "x", "y")], ["w"], "the model's output 'w', which nothing makes", "bad_plan"),
+    ("an unknown target", [simple("a", "x", "y", "npu")], ["y"], "no toolchain is called 'npu'", "unknown_target"),
+    (
+        "work for the host",
+        [simple("a", "x", "y", HOST_TARGET)],
+        ["y"],
+        "partition a leaves Sum ('Sum_y') to the host, which only gives tensors another name",
+        "bad_plan",
+    ),
+    (
+        "a sub-model that its target refuses",
+        [Piece("tvm", ("odd",), untakable(), "p7")],
+        ["y"],
+        "tvm cannot build partition p7: operator org.example.Frobnicate is not supported",
+        "toolchain",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pieces", "outputs", "message", "code"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS])
+def test_what_cannot_be_built_leaves_nothing(pieces: list[Piece], outputs: list[str], message: str, code: str, tmp_path: Path):
+    with pytest.raises(CollageError) as caught:
+        assemble(pieces, [X], outputs, tmp_path / "out", 1)
+    assert (caught.value.message, caught.value.code) == (message, code)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tensor_that_is_read_as_something_else_is_refused(tmp_path: Path):
+    with pytest.raises(CollageError, match=r"partition a reads the tensor 'x' as .*float32.* where it is made as .*float64"):
+        assemble([simple("a", "x", "y")], [Tensor("x", TensorType((2, 2), "float64"))], ["y"], tmp_path / "out", 1)
+
+
+def test_strings_do_not_cross_a_border(tmp_path: Path):
+    with pytest.raises(CollageError, match="tensors of dtype 'string' cannot be handed"):
+        assemble([], [Tensor("x", TensorType((2,), "string"))], ["x"], tmp_path / "out", 1)
+
+
+def test_without_tvm_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    missing = Availability(False, reason="the package apache-tvm is not installed", hint="pip install collage-explorer[tvm]")
+    monkeypatch.setattr(TvmToolchain, "availability", lambda _self: missing)
+    with pytest.raises(CollageError) as caught:
+        assemble([simple("a", "x", "y")], [X], ["y"], tmp_path / "out", 1)
+    assert caught.value.message.endswith("is not usable here: the package apache-tvm is not installed")
+    assert caught.value.hint == "pip install collage-explorer[tvm]"
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(CollageError, match=r"cannot write the artifact .*out': it is a file") as caught:
+        assemble([simple("a", "x", "y")], [X], ["y"], tmp_path / "out", 1)
+    assert caught.value.code == "unwritable"
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_an_unwritable_folder_is_refused():
+    with pytest.raises(CollageError, match=r"cannot write the artifact '/proc/here/out': No such file or directory") as caught:
+        assemble([simple("a", "x", "y")], [X], ["y"], Path("/proc/here/out"), 1)
+    assert caught.value.hint == "give --out a folder that you can write"
+
+
+def test_a_parent_that_is_a_file_is_refused(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CollageError, match=r"cannot write the artifact .*"):
+        assemble([simple("a", "x", "y")], [X], ["y"], tmp_path / "file" / "out", 1)
+
+
+def test_only_an_earlier_artifact_is_replaced(tmp_path: Path):
+    out = tmp_path / "out"
+    assemble([simple("a", "x", "t"), simple("b", "t", "y")], [X], ["y"], out, 1, sample={"x": np.zeros((2, 2), np.float32)})
+    (out / "plan.json").write_text("mine")
+    assemble([simple("c", "x", "y", "tvm")], [X], ["y"], out, 1)
+    assert sorted(path.name for path in out.iterdir()) == ["artifact.json", "module.py", "module.so", "partitions", "plan.json"]
+    assert list((out / "partitions").iterdir()) == []
+    assert [entry.id for entry in Artifact.open(out).manifest.partitions] == ["c"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failed_build_keeps_the_earlier_artifact(tmp_path: Path):
+    out = tmp_path / "out"
+    assemble([simple("a", "x", "y")], [X], ["y"], out, 1)
+    with pytest.raises(CollageError):
+        assemble([Piece("tvm", ("odd",), untakable(), "p")], [X], ["y"], out, 1)
+    assert [entry.id for entry in Artifact.open(out).manifest.partitions] == ["a"]
+
+
+def test_names_of_tensors_may_be_anything(tmp_path: Path):
+    odd = "a/b.c:0 'ü\""
+    given, made = Tensor(odd, X.type), Tensor("file", X.type)
+    model = sub_model([helper.make_node("Relu", [odd], ["file"], name="r")], [given], [made])
+    assemble([Piece("tvm", ("r",), model, "p")], [given], ["file", odd], tmp_path / "out", 1, sample={odd: np.ones((2, 2), np.float32)})
+    got = Artifact.open(tmp_path / "out").run({odd: -np.ones((2, 2), np.float32)})
+    assert got["file"].sum() == 0

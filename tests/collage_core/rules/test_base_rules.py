@@ -1,0 +1,146 @@
+"""The rules on hand-made graphs, and `combine` against the closure written out naively."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.graph.index_set import IndexSet
+from collage_core.graph.op_pattern_kind import OpPatternKind
+from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
+from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
+from collage_core.rules.base_rules import Explicit, Host, OpCallByKind, OpPredicate
+from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.combinators import OnlyValid, Primitive, Union
+from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
+from collage_core.rules.spec import PartitionSpec, find_candidates, gather_specs
+from collage_core.rules.trees import arbitrary_fusion, classic_fusion
+from tests.helpers.graphs import MINI_MNIST, graph, graphs
+
+
+def found(rule: PartitionRule, on: DataflowGraph, log: RejectionLog | None = None) -> set[tuple[int, ...]]:
+    sets = [tuple(item.inside) for item in rule.find(RuleContext(on, "t", log or RejectionLog()))]
+    assert len(sets) == len(set(sets)), "each set once"
+    return set(sets)
+
+
+def naive_closure(on: DataflowGraph, sets: set[tuple[int, ...]], combiners: tuple[str, ...], max_depth: int) -> set[tuple[int, ...]]:
+    """Join everything that may be joined until nothing is new: the definition, one pair after another."""
+    known = {IndexSet(inside) for inside in sets}
+    letters = [combiner.removeprefix("kind:").split("-") for combiner in combiners]
+    while True:
+        new = set()
+        for u in known:
+            for d in known:
+                upper, lower = SubGraph(on, u), SubGraph(on, d)
+                if u.bits & d.bits or not upper.outputs.bits & d.bits or upper.depth + lower.depth > max_depth:
+                    continue
+                if not any(upper.kind <= OpPatternKind.from_letter(a) and lower.kind <= OpPatternKind.from_letter(b) for a, b in letters):
+                    continue
+                joined = SubGraph(on, u | d)
+                if not joined.re_entered and joined.inside not in known:
+                    new.add(joined.inside)
+        if not new:
+            return {tuple(inside) for inside in known}
+        known |= new
+
+
+@given(on=graphs(), combiners=st.sampled_from([CLASSIC, ANYTHING, ("kind:I-I",), ("kind:A-B", "kind:A-A")]), depth=st.integers(1, 5))
+@settings(max_examples=200, deadline=None)
+def test_combine_is_the_whole_closure(on: DataflowGraph, combiners: tuple[str, ...], depth: int) -> None:
+    singles = OpCallByKind("O")
+    assert found(Combine(singles, combiners, depth), on) == naive_closure(on, found(singles, on), combiners, depth)
+
+
+@given(on=graphs(), config=st.builds(SubGraphConfig, st.none() | st.integers(1, 4), st.none() | st.integers(1, 3), st.booleans()))
+@settings(max_examples=100, deadline=None)
+def test_the_valid_ones_are_kept_and_whatever_is_rejected_is_not_valid(on: DataflowGraph, config: SubGraphConfig) -> None:
+    combined = Combine(OpCallByKind(), ANYTHING, 4)
+    log = RejectionLog()
+    kept = found(OnlyValid(combined, config.max_depth, config.max_exits or 99, config.allow_taps), on, log)
+    named = {rejection.nodes for rejection in log.sample if rejection.stage == "validity"}
+    everything = found(combined, on)
+    whole = SubGraphConfig(config.max_depth, config.max_exits or 99, config.allow_taps)
+    assert kept == {nodes for nodes in everything if SubGraph(on, IndexSet(nodes)).violation(whole) is None}
+    assert not kept & named
+    if config.max_depth is None or config.max_depth >= 4:  # a smaller bound on the depth is one for the closure too
+        assert named or kept == everything, "what is left out is said"
+
+
+def test_mini_mnist_fuses_as_the_classic_rules_say() -> None:
+    tree = Primitive(OnlyValid(Combine(OpCallByKind(), CLASSIC, 4)))
+    sets = found(tree, MINI_MNIST)
+    assert (1, 2, 3) in sets, "Conv+Add+Relu"
+    assert (6, 7) in sets, "MatMul+Add"
+    assert (0, 1) not in sets, "what is injective is not joined to what reads it, unless that is injective too"
+    assert (4, 5) not in sets
+
+
+def test_a_diamond_is_joined_whole_or_not_at_all() -> None:
+    on = graph(["a: Conv <- x", "b: Relu <- a", "c: Relu <- a", "d: Add <- b, c"])
+    sets = found(OnlyValid(Combine(OpCallByKind(), ANYTHING, 4)), on)
+    assert (0, 1, 2, 3) in sets
+    assert (1, 3) in sets
+    assert (0, 1) not in sets, "a is read by c too: a tap"
+    assert (0, 1, 3) not in sets, "c is outside and leads back in"
+
+
+def test_what_is_rejected_says_which_check_failed_and_where() -> None:
+    on = graph(["a: Conv <- x", "b: Relu <- a", "c: Relu <- a", "d: Add <- b, c"])
+    log = RejectionLog()
+    found(OnlyValid(Explicit((("a", "b", "c"),))), on, log)
+    found(OnlyValid(Explicit((("a", "b", "d"),)), max_exits=2, allow_taps=True), on, log)
+    assert [(rejection.nodes, rejection.reason) for rejection in log.sample] == [
+        ((0, 1, 2), "exits: 2 of its nodes are read outside, at most 1 may be"),
+        ((0, 1, 3), "convexity: what leaves it comes back in through nodes outside"),
+    ]
+    assert sum(log.counts.values()) == 2
+
+
+def test_a_given_depth_bounds_segments_too() -> None:
+    tree = arbitrary_fusion(OpPredicate(), RuleOptions(max_depth=2), depth=3)
+    assert max(len(nodes) for nodes in found(tree, MINI_MNIST)) == 2
+
+
+def test_no_fusion_gives_single_calls_only() -> None:
+    assert found(classic_fusion(OpPredicate(), RuleOptions(fusion="none"), depth=4), MINI_MNIST) == {(i,) for i in range(8)}
+
+
+def test_identities_are_the_hosts() -> None:
+    on = graph(["a: Conv <- x", "b: Identity <- a", "c: Relu <- b"])
+    assert found(Host(), on) == {(1,)}
+    assert (1,) not in found(OpPredicate(), on)
+
+
+def test_the_closure_says_when_it_is_cut_off() -> None:
+    log = RejectionLog()
+    assert len(found(Combine(OpCallByKind(), ANYTHING, None, limit=10), MINI_MNIST, log)) == 10
+    assert log.sample[-1].reason == "stopped at 10 sets: larger sub-graphs of t were not looked at"
+
+
+def test_targets_with_one_tree_share_a_spec_and_ids_tell_them_apart() -> None:
+    specs = gather_specs({"a": OpPredicate(), "b": OpPredicate(), "c": OpCallByKind()})
+    assert [spec.targets for spec in specs] == [("a", "b"), ("c",), ("host",)]
+    by_target = find_candidates(MINI_MNIST, specs[0], RejectionLog())
+    assert [c.inside for c in by_target["a"]] == [c.inside for c in by_target["b"]]
+    assert not {c.id for c in by_target["a"]} & {c.id for c in by_target["b"]}
+    again = find_candidates(MINI_MNIST, PartitionSpec(("a",), OpPredicate()), RejectionLog())
+    assert [c.id for c in again["a"]] == [c.id for c in by_target["a"]]
+
+
+def test_a_tree_prints_as_it_reads() -> None:
+    assert str(classic_fusion(OpCallByKind(), RuleOptions(max_depth=3), depth=4)).splitlines() == [
+        "primitive",
+        "  union",
+        "    only_valid(max_depth=3, max_exits=1, allow_taps=False)",
+        "      combine(combiners=['kind:A-B', 'kind:B-R', 'kind:I-I'], max_depth=3, limit=200000)",
+        "        op_call_by_kind(max_kind='A')",
+        "    segments(max_depth=3, limit=5000)",
+        "      op_call_by_kind(max_kind='A')",
+    ]
+
+
+def test_a_union_keeps_the_first_path() -> None:
+    items = list(Union((OpCallByKind(), OpPredicate())).find(RuleContext(MINI_MNIST, "t", RejectionLog())))
+    assert {item.path for item in items} == {"union.op_call_by_kind"}

@@ -1,0 +1,212 @@
+"""Segments: cut points, runs, regions and the whole model, against their definitions on random graphs."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.graph.index_set import IndexSet
+from collage_core.graph.sub_graph import SubGraph
+from collage_core.rules.base import Found, RuleContext, RuleOptions
+from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.combinators import OnlyValid, Primitive, Union
+from collage_core.rules.regions import regions
+from collage_core.rules.segments import Segments, cut_points
+from collage_core.rules.trees import arbitrary_fusion
+from tests.helpers.graphs import MINI_MNIST, graph, graphs
+
+EVERY = OpPredicate()
+NOT_RELU = OpPredicate(ops=("Pad", "Conv", "Add", "MaxPool", "Reshape", "MatMul"))
+
+
+def find(rule: Segments, on: DataflowGraph, log: RejectionLog | None = None) -> list[Found]:
+    items = list(rule.find(RuleContext(on, "t", log or RejectionLog())))
+    assert len({item.inside for item in items}) == len(items), "each set once"
+    return items
+
+
+def sets(items: list[Found], *, deferred: bool) -> list[tuple[int, ...]]:
+    return [tuple(item.inside) for item in items if item.deferred == deferred]
+
+
+def reachable(on: DataflowGraph) -> list[set[int]]:
+    """For each node what comes before it."""
+    before: list[set[int]] = []
+    for sources in on.sources:
+        before.append(set(sources).union(*(before[source] for source in sources)))
+    return before
+
+
+def defined_cut_points(on: DataflowGraph) -> list[int]:
+    """As the definition says it, one node after another."""
+    before, found = reachable(on), []
+    for node in on.nodes:
+        index = node.index
+        if node.is_host or any(other not in before[index] and index not in before[other] for other in range(len(on)) if other != index):
+            continue
+        upper = before[index] | {index}
+        handed = {name for later in on.nodes if later.index not in upper for name in later.inputs if on.producer.get(name, -1) in upper}
+        if len(handed) == 1 and on.producer[next(iter(handed))] == index:
+            found.append(index)
+    return found
+
+
+@given(on=graphs(most_nodes=9))
+@settings(max_examples=300)
+def test_cut_points_are_those_of_the_definition(on: DataflowGraph) -> None:
+    assert cut_points(on) == defined_cut_points(on)
+
+
+@given(on=graphs(most_nodes=7), taken=st.sets(st.integers(0, 6)), depth=st.none() | st.integers(1, 4))
+@settings(max_examples=300)
+def test_runs_are_all_that_lies_between_two_cut_points_and_is_taken(on: DataflowGraph, taken: set[int], depth: int | None) -> None:
+    takes = [node for node in on.nodes if node.index in taken]
+    items = find(Segments(_Named(tuple(node.name for node in takes)), depth), on)
+    ends = [-1, *(index for index in defined_cut_points(on) if index < len(on) - 1), len(on) - 1]
+    wanted = set()
+    for place, begin in enumerate(ends):
+        for end in ends[place + 1 :]:
+            inside = range(begin + 1, end + 1)
+            if len(inside) > 1 and set(inside) <= taken and (depth is None or SubGraph(on, IndexSet(inside)).depth <= depth):
+                wanted.add(tuple(inside))
+    runs = sets(items, deferred=True)
+    assert set(runs) | set(sets(items, deferred=False)) >= wanted
+    assert set(runs) <= wanted
+    assert [len(run) for run in runs] == sorted(len(run) for run in runs), "the shortest first"
+    assert not any(SubGraph(on, IndexSet(run)).re_entered for run in runs)
+
+
+class _Named(OpPredicate):
+    """Takes the nodes of some names: a test's own rule, for any subset of a graph."""
+
+    def __init__(self, names: tuple[str, ...]):
+        object.__setattr__(self, "names", names)
+
+    def find(self, context: RuleContext):  # type: ignore[no-untyped-def]
+        for node in context.graph.nodes:
+            if node.name in self.names:  # type: ignore[attr-defined]
+                yield Found(IndexSet((node.index,)), self.name)
+
+
+def has_cycle(on: DataflowGraph, label: list[int]) -> bool:
+    """Whether the graph between the nodes' labels has a cycle."""
+    edges: dict[int, set[int]] = {}
+    for index, sources in enumerate(on.sources):
+        for source in sources:
+            if label[source] != label[index]:
+                edges.setdefault(label[index], set()).add(label[source])
+    left = set(label)
+    while left:
+        free = {part for part in left if not edges.get(part, set()) & left}
+        if not free:
+            return True
+        left -= free
+    return False
+
+
+@given(on=graphs(most_nodes=12), taken=st.sets(st.integers(0, 11)))
+@settings(max_examples=500)
+def test_regions_are_disjoint_fit_in_one_plan_and_cannot_be_joined(on: DataflowGraph, taken: set[int]) -> None:
+    made = regions(on.sources, [node.index in taken for node in on.nodes])
+    assert sorted(index for nodes in made for index in nodes) == [node.index for node in on.nodes if node.index in taken]
+    label = list(range(len(on)))
+    for nodes in made:
+        assert not SubGraph(on, IndexSet(nodes)).re_entered
+        for index in nodes:
+            label[index] = nodes[0]
+    assert not has_cycle(on, label)
+    touching = {
+        (label[source], label[index])
+        for index, sources in enumerate(on.sources)
+        for source in sources
+        if {source, index} <= taken and label[source] != label[index]
+    }
+    for upper, lower in touching:
+        assert has_cycle(on, [upper if part == lower else part for part in label]), "these two could be one"
+
+
+def test_regions_join_what_is_fed_from_aside() -> None:
+    on = graph(["p: Conv <- x", "u: TopK <- x", "q: Relu <- u", "r: Add <- p, q"])
+    assert regions(on.sources, [True, False, True, True]) == [[0, 2, 3]]
+
+
+def test_regions_do_not_make_a_cycle_between_them() -> None:
+    """Both a-c and b-d are convex, but together each would wait for the other."""
+    on = graph(["a: Conv <- x", "b: Conv <- x", "u: TopK <- a", "v: TopK <- b", "c: Add <- v, a", "d: Add <- u, b"])
+    made = regions(on.sources, [True, True, False, False, True, True])
+    assert made == [[0, 4], [1], [5]]
+
+
+def test_the_whole_model_comes_first_and_then_every_run() -> None:
+    items = find(Segments(EVERY), MINI_MNIST)
+    assert sets(items, deferred=False) == [tuple(range(8))]
+    runs = sets(items, deferred=True)
+    assert runs[:2] == [(0, 1), (1, 2)]
+    assert set(runs) == {tuple(range(i, j)) for i in range(8) for j in range(i + 2, 9)} - {tuple(range(8))}
+
+
+def test_segments_stop_at_what_is_not_taken() -> None:
+    items = find(Segments(NOT_RELU), MINI_MNIST)
+    assert sets(items, deferred=False) == [(0, 1, 2), (4, 5, 6, 7)]
+    assert sets(items, deferred=True) == [(0, 1), (1, 2), (4, 5), (5, 6), (6, 7), (4, 5, 6), (5, 6, 7)]
+
+
+def test_a_residual_is_no_cut_until_it_is_added() -> None:
+    on = graph(["a: Conv <- x", "b: Relu <- a", "c: Conv <- b", "d: Add <- c, a", "e: Relu <- d"])
+    assert cut_points(on) == [0, 3]
+    assert sets(find(Segments(EVERY), on), deferred=True) == [(1, 2, 3), (0, 1, 2, 3), (1, 2, 3, 4)]
+
+
+def test_several_readers_of_the_one_tensor_are_fine_and_so_are_the_hosts_tensors() -> None:
+    on = graph(["a: Conv <- x", "b: Relu <- a", "c: Relu <- a", "d: Add <- b, c", "e: Add <- d, x"])
+    assert cut_points(on) == [0, 3]
+
+
+def test_host_nodes_are_taken_along_and_make_no_runs_of_their_own() -> None:
+    on = graph(["a: Conv <- x", "i: Identity <- a", "b: Relu <- i", "j: Identity <- b"])
+    items = find(Segments(EVERY), on)
+    assert sets(items, deferred=False) == [(0, 1, 2, 3)]
+    assert sets(items, deferred=True) == [], "one node and the host's are what the sub-rule has found already"
+
+
+def test_a_depth_bounds_regions_and_runs() -> None:
+    log = RejectionLog()
+    items = find(Segments(EVERY, max_depth=2), MINI_MNIST, log)
+    assert sets(items, deferred=False) == []
+    assert sets(items, deferred=True) == [(i, i + 1) for i in range(7)]
+    assert [rejection.reason for rejection in log.sample] == ["depth: its longest path holds 8 nodes, at most 2 may be"]
+
+
+def test_too_many_runs_are_cut_off_and_that_is_said() -> None:
+    log = RejectionLog()
+    items = find(Segments(EVERY, limit=3), MINI_MNIST, log)
+    assert sets(items, deferred=True) == [(0, 1), (1, 2), (2, 3)]
+    assert [(rejection.nodes, rejection.reason) for rejection in log.sample] == [
+        ((), "stopped at 3 runs: longer ones of t were not looked at")
+    ]
+
+
+def test_runs_are_not_made_before_they_are_asked_for() -> None:
+    """A chain of 3,000 has 4.5 million runs; the first ten need none of the others."""
+    on = graph([f"n{index}: Relu <- {f'n{index - 1}' if index else 'x'}" for index in range(3_000)])
+    first = list(islice(Segments(EVERY, limit=10**9).find(RuleContext(on, "t", RejectionLog())), 11))
+    assert [len(item.inside) for item in first] == [3_000] + [2] * 10
+
+
+def test_what_the_sub_rule_rejects_is_logged_once() -> None:
+    alone, twice = RejectionLog(), RejectionLog()
+    find(Segments(NOT_RELU), MINI_MNIST, alone)
+    list(arbitrary_fusion(NOT_RELU, RuleOptions(), depth=2).find(RuleContext(MINI_MNIST, "t", twice)))
+    refused = [(3,)]
+    assert [rejection.nodes for rejection in alone.sample] == refused
+    assert [rejection.nodes for rejection in twice.sample if rejection.stage == "predicate"] == refused
+
+
+def test_combinators_keep_what_is_deferred_deferred() -> None:
+    tree = Primitive(Union((OnlyValid(Segments(EVERY)),)))
+    items = list(tree.find(RuleContext(MINI_MNIST, "t", RejectionLog())))
+    assert [item.deferred for item in items] == [False] + [True] * 27

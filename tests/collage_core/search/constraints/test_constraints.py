@@ -1,0 +1,243 @@
+"""Every form of a constraint: what it says of each candidate, and that plans hold it and are still the best ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collage_core.errors import CollageError, InfeasibleError
+from collage_core.graph.dataflow_graph import HOST
+from collage_core.graph.index_set import IndexSet
+from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints, violations
+from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
+from collage_core.search.result import plan_total
+from collage_core.search.solve import solve
+from tests.helpers.problems import every_plan, problems
+
+SETS = {
+    "a0": (0,),
+    "a1": (1,),
+    "a2": (2,),
+    "a3": (3,),
+    "a01": (0, 1),
+    "a012": (0, 1, 2),
+    "b0": (0,),
+    "b1": (1,),
+    "b23": (2, 3),
+    "b0123": (0, 1, 2, 3),
+    "host3": (3,),
+}
+"""Id → nodes; the id begins with the target."""
+
+
+def four() -> SearchProblem:
+    """Conv, Relu, Conv, Reshape in a row."""
+    tensors = (
+        FlowTensor("x", HOST, (0,), False, 4),
+        *(FlowTensor(f"t{n}", n, (n + 1,) if n < 3 else (), n == 3, 4) for n in range(4)),
+    )
+    made = (SearchCandidate(IndexSet(nodes), name.rstrip("0123456789"), 10, name) for name, nodes in SETS.items())
+    names = ("blk/0/conv", "blk/0/relu", "blk/1/conv", "7")
+    return SearchProblem(4, tensors, tuple(made), priorities=("a", "b"), names=names, ops=("Conv", "Relu", "Conv", "Reshape"))
+
+
+PIN_A: dict[str, Any] = {"kind": "pin", "target": "a"}
+VETO_A: dict[str, Any] = {"kind": "veto", "target": "a"}
+ALL_OF_A = "a0 a1 a2 a3 a01 a012"
+
+
+@pytest.mark.parametrize(
+    ("item", "refused"),
+    [
+        ({**PIN_A, "node": "blk/0/relu"}, "b1 b0123"),
+        ({**PIN_A, "node": 1}, "b1 b0123"),
+        ({**PIN_A, "node": "1"}, "b1 b0123"),
+        ({**PIN_A, "node": "7"}, "b23 b0123"),
+        ({**PIN_A, "nodes": ["blk/0/conv", 1]}, "b0 b1 b0123"),
+        ({**PIN_A, "op": "Conv"}, "b0 b23 b0123"),
+        ({**PIN_A, "name": "blk/0/*"}, "b0 b1 b0123"),
+        ({**PIN_A, "name": "blk/?/conv"}, "b0 b23 b0123"),
+        ({**PIN_A, "name": "blk/*", "op": "Relu"}, "b1 b0123"),
+        (PIN_A, "b0 b1 b23 b0123"),
+        ({**VETO_A, "node": 2}, "a2 a012"),
+        ({**VETO_A, "op": "Relu"}, "a1 a01 a012"),
+        ({**VETO_A, "name": "*relu"}, "a1 a01 a012"),
+        ({**VETO_A, "nodes": [0, 3]}, "a0 a3 a01 a012"),
+        (VETO_A, ALL_OF_A),
+        ({"kind": "pin", "nodes": [0, 1], "together": True}, "a0 a1 b0 b1"),
+        ({"kind": "pin", "nodes": [0, 1], "exact": True}, "a012 b0123"),
+        ({"kind": "pin", "nodes": [0, 1], "together": True, "exact": True}, "a0 a1 a012 b0 b1 b0123"),
+        ({**PIN_A, "nodes": [0, 1], "together": True, "exact": True}, "a0 a1 a012 b0 b1 b0123"),
+        ({**PIN_A, "nodes": [0, 1], "together": True}, "a0 a1 b0 b1 b0123"),
+        ({"kind": "pin", "together": True}, f"{ALL_OF_A} b0 b1 b23 host3"),
+        ({"kind": "pin", "candidate": "a01"}, "a0 a1 a012 b0 b1 b0123"),
+        ({"kind": "pin", "candidate": 4}, "a0 a1 a012 b0 b1 b0123"),
+        ({"kind": "veto", "candidate": "a01"}, "a01"),
+        ({"kind": "veto", "candidate": 10}, "host3"),
+        ({"kind": "cut", "between": ["blk/0/relu", 2]}, "a012 b0123"),
+        ({"kind": "cut", "between": [0, 3]}, "b0123"),
+        ({"kind": "veto", "node": 3, "target": "host"}, "host3"),
+    ],
+)
+def test_each_form_refuses_these_and_no_others(item: dict[str, Any], refused: str) -> None:
+    problem = four()
+    constraints = parse_constraints([item], problem)
+    allowed = {problem.candidates[index].id for index in allowed_indices(problem, constraints)}
+    assert set(SETS) - allowed == set(refused.split())
+
+
+def test_what_only_the_host_takes_stays_its_own_under_a_pin_of_the_whole_model() -> None:
+    problem = four()
+    left = [candidate for candidate in problem.candidates if 3 not in candidate.inside or candidate.target == "host"]
+    found = solve(problem.with_candidates(left), parse_constraints([PIN_A], problem))
+    assert {left[index].target for index in found.chosen} == {"a", "host"}
+
+
+def forms(problem: SearchProblem) -> st.SearchStrategy[dict[str, Any]]:
+    """Any constraint that `problem` may have."""
+    node, target = st.integers(0, problem.nodes - 1), st.sampled_from(sorted({c.target for c in problem.candidates}))
+    about = st.one_of(
+        st.builds(lambda n: {"node": n}, node),
+        st.builds(lambda n: {"node": f"n{n}"}, node),
+        st.builds(lambda ns: {"nodes": ns}, st.lists(node, min_size=1, max_size=3)),
+        st.builds(lambda n: {"op": problem.ops[n]}, node),
+        st.builds(lambda n: {"name": f"?{n}*"}, node),
+        st.just({}),
+    )
+    candidate = st.one_of(st.integers(0, len(problem.candidates) - 1), st.sampled_from([c.id for c in problem.candidates]))
+    sorts = [
+        st.builds(lambda a, t: {"kind": "pin", "target": t, **a}, about, target),
+        st.builds(lambda a, t: {"kind": "veto", "target": t, **a}, about, target),
+        st.builds(lambda a, e: {"kind": "pin", "together": True, "exact": e, **a}, about, st.booleans()),
+        st.builds(lambda a, t, e: {"kind": "pin", "exact": True, "together": e, "target": t, **a}, about, target, st.booleans()),
+        st.builds(lambda kind, c: {"kind": kind, "candidate": c}, st.sampled_from(["pin", "veto"]), candidate),
+    ]
+    if problem.nodes > 1:
+        sorts.append(st.builds(lambda ends: {"kind": "cut", "between": ends}, st.lists(node, min_size=2, max_size=2, unique=True)))
+    return st.one_of(sorts)
+
+
+def drawn(data: st.DataObject, problem: SearchProblem, most: int = 4) -> list[Constraint]:
+    return parse_constraints(data.draw(st.lists(forms(problem), max_size=most)), problem)
+
+
+def with_host(problem: SearchProblem) -> SearchProblem:
+    """The same problem with its target c called host."""
+    renamed = (replace(c, target="host") if c.target == "c" else c for c in problem.candidates)
+    return replace(problem, candidates=tuple(renamed), exclusive=())
+
+
+@given(problem=st.one_of(problems(), problems().map(with_host)), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_the_fast_way_says_what_the_definition_says(problem: SearchProblem, data: st.DataObject) -> None:
+    constraints = drawn(data, problem, 6)
+    told = violations(problem, constraints)
+    for index, candidate in enumerate(problem.candidates):
+        assert told.get(index, 0) == sum(1 << place for place, one in enumerate(constraints) if not one.allows(candidate))
+    assert allowed_indices(problem, constraints) == [index for index in range(len(problem.candidates)) if index not in told]
+
+
+def holds(problem: SearchProblem, plan: tuple[int, ...], item: dict[str, Any]) -> bool:
+    """Whether a plan holds a constraint, told from the whole plan, as the design's words say it; `item` names nodes by index."""
+    chosen = [problem.candidates[index] for index in plan]
+    if item["kind"] == "cut":
+        return not any(set(item["between"]) <= set(c.inside) for c in chosen)
+    if "candidate" in item:
+        return (int(item["candidate"]) in plan) == (item["kind"] == "pin")
+    nodes = set(item.get("nodes", range(problem.nodes)))
+    holding = [c for c in chosen if nodes & set(c.inside)]
+    if item["kind"] == "veto":
+        return all(c.target != item["target"] for c in holding)
+    return (
+        all(item.get("target") in (None, c.target) for c in holding)
+        and (not item.get("together") or len(holding) == 1)
+        and (not item.get("exact") or all(set(c.inside) <= nodes for c in holding))
+    )
+
+
+@given(problem=problems(), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_the_best_plan_that_holds_every_constraint_is_found(problem: SearchProblem, data: st.DataObject) -> None:
+    nodes = st.lists(st.integers(0, problem.nodes - 1), min_size=1, max_size=3, unique=True)
+    target = st.sampled_from("abc").filter(lambda name: any(c.target == name for c in problem.candidates))
+    flags = st.fixed_dictionaries({"kind": st.just("pin"), "nodes": nodes, "together": st.booleans(), "exact": st.just(True)})
+    kinds: list[st.SearchStrategy[dict[str, Any]]] = [
+        st.fixed_dictionaries({"kind": st.sampled_from(["pin", "veto"]), "target": target}, optional={"nodes": nodes}),
+        st.fixed_dictionaries({"kind": st.just("pin"), "together": st.just(True), "target": target}, optional={"nodes": nodes}),
+        flags,
+        st.fixed_dictionaries(
+            {"kind": st.sampled_from(["pin", "veto"]), "candidate": st.integers(0, len(problem.candidates) - 1).map(str)},
+        ),
+    ]
+    if problem.nodes > 1:
+        kinds.append(st.fixed_dictionaries({"kind": st.just("cut"), "between": nodes.filter(lambda ends: len(ends) == 2)}))
+    items = data.draw(st.lists(st.one_of(kinds), min_size=1, max_size=3))
+    constraints = parse_constraints(items, problem)
+    plans = [plan for plan in every_plan(problem) if all(holds(problem, plan, item) for item in items)]
+    if not plans:
+        with pytest.raises(InfeasibleError):
+            solve(problem, constraints)
+        return
+    found = solve(problem, constraints)
+    assert found.total == min(plan_total(problem, plan) for plan in plans)
+    assert all(holds(problem, found.chosen, item) for item in items)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (3, "constraints[0] is 3, it must be an object"),
+        ({}, "constraints[0].kind is None, it must be pin, veto or cut"),
+        ({"kind": "pinn", "node": 0}, "constraints[0].kind is 'pinn', it must be pin, veto or cut"),
+        ({"kind": ["pin"]}, "constraints[0].kind is ['pin'], it must be pin, veto or cut"),
+        ({**PIN_A, "node": 4}, "constraints[0].node is 4, it must be the name of a node, or its index from 0 to 3"),
+        ({**PIN_A, "node": -1}, "constraints[0].node is -1, it must be the name of a node"),
+        ({**PIN_A, "node": True}, "constraints[0].node is True, it must be the name of a node"),
+        ({**PIN_A, "node": 1.0}, "constraints[0].node is 1.0, it must be the name of a node"),
+        ({**PIN_A, "node": "conv"}, "constraints[0].node is 'conv', it must be the name of a node"),
+        ({**PIN_A, "nodes": []}, "constraints[0].nodes is [], it must be a list of nodes"),
+        ({**PIN_A, "nodes": "0"}, "constraints[0].nodes is '0', it must be a list of nodes"),
+        ({**PIN_A, "nodes": [0, [1]]}, "constraints[0].nodes is [1], it must be the name of a node"),
+        ({**PIN_A, "op": "Convv"}, "constraints[0] speaks of no node: {'op': 'Convv'} matches none"),
+        ({**PIN_A, "name": "BLK/*"}, "constraints[0] speaks of no node: {'name': 'BLK/*'} matches none"),
+        ({**PIN_A, "op": 3}, "constraints[0].op is 3, it must be a string"),
+        ({"kind": "pin", "target": "z"}, "constraints[0].target is 'z', it must be a target (a, b, host)"),
+        ({"kind": "pin", "target": []}, "constraints[0].target is [], it must be a target (a, b, host)"),
+        ({"kind": "pin", "node": 0}, "constraints[0].target is None, it must be the target to pin to (or set together or exact)"),
+        ({"kind": "veto", "node": 0}, "constraints[0].target is None, it must be the target that is vetoed (or name a candidate)"),
+        ({**PIN_A, "together": "yes"}, "constraints[0].together is 'yes', it must be true or false"),
+        ({**VETO_A, "exact": True}, "constraints[0].exact is True, it must be left out: it means nothing in this veto"),
+        ({**VETO_A, "not": 1}, "constraints[0].not is 1, it must be left out: a constraint has between, candidate, exact,"),
+        ({"kind": "cut", "between": [0]}, "constraints[0].between is [0], it must be two nodes"),
+        ({"kind": "cut", "between": [0, 0]}, "constraints[0].between is [0, 0], it must be two different nodes"),
+        ({"kind": "cut", "between": [0, 9]}, "constraints[0].between is 9, it must be the name of a node"),
+        ({"kind": "cut", "between": [0, 1], "target": "a"}, "constraints[0].target is 'a', it must be left out: it means nothing in this"),
+        ({"kind": "pin", "candidate": 11}, "constraints[0].candidate is 11, it must be the id of a candidate"),
+        ({"kind": "pin", "candidate": -1}, "constraints[0].candidate is -1, it must be the id of a candidate"),
+        ({"kind": "pin", "candidate": "a9"}, "constraints[0].candidate is 'a9', it must be the id of a candidate"),
+        ({"kind": "pin", "candidate": True}, "constraints[0].candidate is True, it must be the id of a candidate"),
+        ({"kind": "pin", "candidate": 1, "node": 1}, "constraints[0].node is 1, it must be left out: it means nothing in this pin"),
+    ],
+)
+def test_a_mistake_is_told_with_place_and_value(item: Any, message: str) -> None:
+    with pytest.raises(CollageError) as caught:
+        parse_constraints([item], four())
+    assert caught.value.message.startswith(message)
+    assert (caught.value.code, caught.value.hint) == ("bad_constraint", "docs/files.md shows the constraints file")
+
+
+def test_constraints_that_are_no_list() -> None:
+    with pytest.raises(CollageError, match=r"^constraints is \{\}, it must be a list$"):
+        parse_constraints({}, four())
+
+
+def test_a_name_goes_before_an_index_of_the_same_digits() -> None:
+    problem = four()
+    (by_name,) = parse_constraints([{**PIN_A, "node": "7"}], problem)
+    assert by_name.bits == 0b1000
+    (by_index,) = parse_constraints([{**PIN_A, "node": "2"}], problem)
+    assert by_index.bits == 0b100

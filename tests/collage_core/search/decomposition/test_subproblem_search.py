@@ -1,0 +1,126 @@
+"""Searching part by part gives the plan that searching the whole gives, and solves equal parts once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from collage_core.graph.dataflow_graph import HOST
+from collage_core.graph.index_set import IndexSet
+from collage_core.search.alternatives.forced_candidate import BestWith
+from collage_core.search.constraints.constraints import allowed_indices
+from collage_core.search.decomposition import separators
+from collage_core.search.decomposition.separators import find_cuts
+from collage_core.search.decomposition.subproblem_search import PartSearch
+from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
+from collage_core.search.searcher import SearchRun
+from collage_core.search.searchers.exact import astar, dijkstra
+
+TARGETS = ("a", "b", "c")
+
+
+@st.composite
+def long_problems(draw: st.DrawFn) -> SearchProblem:
+    """Blocks of nodes in a row: sets inside a block, runs over whole blocks, tensors that are read blocks later."""
+    blocks = draw(st.lists(st.integers(1, 3), min_size=2, max_size=5))
+    borders = [sum(blocks[:place]) for place in range(len(blocks) + 1)]
+    nodes = borders[-1]
+    tensors = [FlowTensor("x", HOST, tuple(sorted({0, draw(st.integers(0, nodes - 1))})), False, 2)]
+    for node in range(nodes):
+        readers = tuple(sorted(draw(st.sets(st.integers(node + 1, nodes - 1), max_size=3)))) if node + 1 < nodes else ()
+        tensors.append(FlowTensor(f"t{node}", node, readers, not readers or draw(st.booleans()), draw(st.integers(0, 2))))
+    cost = st.one_of(st.integers(0, 5), st.none()) if draw(st.booleans()) else st.integers(0, 5)
+    made: dict[tuple[int, int, str], int | None] = {}
+    for node in range(nodes):
+        for target in draw(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=2, unique=True)):
+            made[node, 1, target] = draw(cost)
+    for begin, end in pairwise(borders):
+        if end - begin > 1:
+            made[begin, draw(st.sampled_from((3, 5, 7) if end - begin == 3 else (3,))), draw(st.sampled_from(TARGETS))] = draw(cost)
+    for _ in range(draw(st.integers(0, 3))):
+        begin, end = sorted(draw(st.lists(st.sampled_from(borders), min_size=2, max_size=2, unique=True)))
+        made[begin, (1 << end - begin) - 1, draw(st.sampled_from(TARGETS))] = draw(cost)
+    candidates = [SearchCandidate(IndexSet.window(base, rel), target, price, "") for (base, rel, target), price in made.items()]
+    ends = (*TARGETS, "host")
+    prices = st.tuples(st.integers(0, 3), st.integers(0, 2))
+    pairs = draw(st.dictionaries(st.tuples(st.sampled_from(ends), st.sampled_from(ends)), prices, max_size=8))
+    transitions = {pair: Transition(*price) for pair, price in pairs.items()}
+    return SearchProblem(nodes, tuple(tensors), tuple(candidates), transitions, (), TARGETS)
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(long_problems(), st.integers(1, 3))
+def test_parts_give_the_plan_of_the_whole(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", least)
+    usable = allowed_indices(problem, ())
+    by_parts, whole = astar(problem, usable), dijkstra(problem, usable)
+    assert (by_parts.chosen, by_parts.total, by_parts.optimal) == (whole.chosen, whole.total, True)
+
+
+def repeated(blocks: int) -> SearchProblem:
+    """Equal blocks of two chains that join: three sets each, on two targets."""
+    nodes, tensors, candidates = 4 * blocks, [FlowTensor("x", HOST, (0,), False, 1)], []
+    for begin in range(0, nodes, 4):
+        last = begin + 3 == nodes - 1
+        tensors.append(FlowTensor("", begin, (begin + 1, begin + 2), False, 1))
+        tensors += [FlowTensor("", begin + 1, (begin + 3,), False, 1), FlowTensor("", begin + 2, (begin + 3,), False, 1)]
+        tensors.append(FlowTensor("", begin + 3, () if last else (begin + 4,), last, 1))
+        for target, price in (("a", 3), ("b", 4)):
+            candidates += [SearchCandidate(IndexSet.window(begin + place, 1), target, price, "") for place in range(4)]
+            candidates.append(SearchCandidate(IndexSet((begin + 1, begin + 3)), target, 9 - price, ""))
+    return SearchProblem(nodes, tuple(tensors), tuple(candidates), {("a", "b"): Transition(1), ("b", "a"): Transition(2)})
+
+
+def test_equal_parts_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", 4)
+    problem = repeated(12)
+    usable = allowed_indices(problem, ())
+    found = find_cuts(problem, usable)
+    assert found.positions == list(range(0, 49, 4))
+    search = PartSearch(problem, usable, found, SearchRun())
+    assert search.solve() == dijkstra(problem, usable).chosen
+    assert search.tally.parts == 3, "the first, which the host enters; the last, which the host leaves; all between"
+
+
+def test_cuts_are_where_nothing_is_held_or_read_across() -> None:
+    tensors = (FlowTensor("t0", 0, (1, 3), False, 1), FlowTensor("t1", 1, (2,), False, 1), FlowTensor("t2", 2, (3,), False, 1))
+    sets = ((0,), (1,), (2,), (3,), (0, 2), (0, 1, 2, 3))
+    candidates = tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets)
+    problem = SearchProblem(4, (*tensors, FlowTensor("t3", 3, (), True, 1)), candidates)
+    everything = find_cuts(problem, range(6)).positions
+    assert everything == [0, 4], "cuts nearer than LEAST_NODES are left out"
+
+
+@pytest.mark.parametrize(
+    ("sets", "positions"),
+    [
+        (((0,), (1,), (2,), (3,)), [0, 1, 2, 3, 4]),
+        (((0,), (1,), (2,), (3,), (0, 2)), [0, 3, 4]),
+        (((0, 1), (2, 3), (0, 1, 2, 3)), [0, 1, 2, 3, 4]),
+        (((0, 2), (1,), (3,), (2, 3)), [0, 4]),
+        (((0, 2), (1,), (3,), (0, 1, 2, 3)), [0, 3, 4]),
+    ],
+)
+def test_where_cuts_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, ...], ...], positions: list[int]) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", 1)
+    tensors = tuple(FlowTensor("", node, (node + 1,) if node < 3 else (), node == 3, 1) for node in range(4))
+    problem = SearchProblem(4, tensors, tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets))
+    assert find_cuts(problem, range(len(sets))).positions == positions
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(long_problems(), st.integers(1, 3))
+def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", least)
+    usable = allowed_indices(problem, ())
+    best_with = BestWith(problem, usable)
+    for index in usable:
+        inside = problem.candidates[index].inside
+        fitting = [other for other in usable if other == index or problem.candidates[other].inside.isdisjoint(inside)]
+        whole, asked = dijkstra(problem, fitting), best_with.plan_with(index)
+        assert asked.total == whole.total
+        assert asked.is_feasible == whole.is_feasible
+        assert not asked.is_feasible or index in asked.chosen

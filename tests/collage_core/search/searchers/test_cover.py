@@ -1,0 +1,44 @@
+"""Prices and the states of a cover: never too much, and the sum of a plan's steps is what the plan costs."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from collage_core.search.alternatives.k_best import k_best, plans_in_order
+from collage_core.search.constraints.constraints import allowed_indices
+from collage_core.search.problem import SearchProblem
+from collage_core.search.result import plan_total
+from collage_core.search.searchers.cover import Cover, State, steps
+from tests.helpers.problems import every_plan, order_of, problems
+
+
+def ways(cover: Cover, state: State, weight: int, chosen: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """Every way from `state` to the end, by trying all."""
+    if state == cover.end:
+        return [(weight, chosen)]
+    return [way for move, step, after in steps(cover, state) for way in ways(cover, after, weight + step, (*chosen, move.index))]
+
+
+@settings(max_examples=300)
+@given(problems(5))
+def test_steps_add_up_to_the_plan_and_none_is_negative(problem: SearchProblem) -> None:
+    cover = Cover(problem, range(len(problem.candidates)))
+    assert all(weight >= 0 for _, weight in cover.least_weights())
+    plans = set(every_plan(problem))
+    if cover.bound is None:
+        assert not plans
+        return
+    found = {chosen: weight for weight, chosen in ways(cover, cover.start, 0, ())}
+    assert plans <= set(found)
+    for chosen in plans:
+        assert found[chosen] >= 0
+        assert cover.weights.total(cover.bound + found[chosen]) == plan_total(problem, chosen)
+
+
+@settings(max_examples=200)
+@given(problems(5, unknown=True))
+def test_plans_come_in_order_and_all_of_them(problem: SearchProblem) -> None:
+    usable = allowed_indices(problem, ())
+    listed = [plan.chosen for plan in plans_in_order(problem, usable)]
+    assert listed == sorted(every_plan(problem), key=lambda plan: order_of(problem, plan))
+    assert [plan.chosen for plan in k_best(problem, usable, 3)] == listed[:3]

@@ -1,0 +1,160 @@
+"""What every toolchain must do, run on all that are found: the bundled ones and any that is installed beside them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.model.base import SubModel
+from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.toolchains.base import Kernel, Toolchain, ToolchainError
+from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.registry import all_toolchains
+from tests.helpers.small_models import MODELS, conv_relu, drawn, matmul, reference, untakable
+
+THREADS = 1
+TOLERANCE = 2e-6
+
+FRESH = """
+import pickle, sys
+import numpy as np
+from collage_core.toolchains import get
+name, package, model, arrays = pickle.loads(sys.stdin.buffer.read())
+kernel = get(name).load(package, model.inputs, model.outputs, 1)
+outputs = [np.empty(t.type.shape, t.type.dtype) for t in model.outputs]
+kernel.bind(arrays, outputs)
+kernel.run()
+sys.stdout.buffer.write(pickle.dumps(outputs))
+"""
+
+
+def make(toolchain: Toolchain, model: SubModel) -> Kernel:
+    return toolchain.load(toolchain.build(model, THREADS), model.inputs, model.outputs, THREADS)
+
+
+def buffers(model: SubModel) -> list[np.ndarray]:
+    made = [aligned_empty(t.type) for t in model.outputs]
+    for array in made:
+        array.reshape(-1).view(np.uint8)[...] = 0x55 if array.dtype != bool else 1
+    return made
+
+
+def assert_close(got: Sequence[np.ndarray], want: Sequence[np.ndarray]) -> None:
+    for one, other in zip(got, want, strict=True):
+        assert one.shape == other.shape
+        if other.dtype.kind == "f":
+            np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE * float(np.abs(other).max(initial=0)))
+        else:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.fixture(params=all_toolchains(), ids=lambda toolchain: toolchain.name)
+def toolchain(request: pytest.FixtureRequest) -> Toolchain:
+    found = request.param.availability()
+    if not found.usable:
+        pytest.skip(f"{request.param.name}: {found.reason} ({found.hint})")
+    return request.param
+
+
+class TestEveryToolchain:
+    def test_says_what_it_is(self, toolchain: Toolchain):
+        found = toolchain.availability()
+        assert found.version
+        assert found.device
+        assert not found.reason
+        assert toolchain.style in ("graph", "library")
+        assert len(toolchain.letter) == 1
+
+    def test_is_made_and_asked_without_its_library(self, toolchain: Toolchain):
+        library = toolchain.name
+        code = f"""
+import sys
+from collage_core.toolchains import get
+assert get({toolchain.name!r}).availability().usable
+assert {library!r} not in sys.modules, "imported {library}"
+"""
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+
+    def test_gives_a_rule_tree(self, toolchain: Toolchain):
+        rule = toolchain.rule(RuleOptions(max_depth=2))
+        assert isinstance(rule, PartitionRule)
+        assert "max_depth=2" in str(rule)
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_builds_loads_and_runs(self, toolchain: Toolchain, name: str):
+        model = MODELS[name]()
+        kernel, inputs, outputs = make(toolchain, model), drawn(model.inputs), buffers(model)
+        kernel.bind(inputs, outputs)
+        kernel.run()
+        assert_close(outputs, reference(model, inputs))
+
+    def test_reads_and_writes_the_bound_buffers(self, toolchain: Toolchain):
+        model = conv_relu()
+        kernel, inputs, outputs = make(toolchain, model), drawn(model.inputs), buffers(model)
+        kernel.bind(inputs, outputs)
+        kernel.run()
+        inputs[0] *= -0.5
+        kernel.run()
+        assert_close(outputs, reference(model, inputs))
+
+    def test_can_be_bound_again(self, toolchain: Toolchain):
+        model = matmul()
+        kernel = make(toolchain, model)
+        first, then = buffers(model), buffers(model)
+        kernel.bind(drawn(model.inputs, 1), first)
+        kernel.run()
+        kept = first[0].copy()
+        kernel.bind(drawn(model.inputs, 2), then)
+        kernel.run()
+        assert_close(then, reference(model, drawn(model.inputs, 2)))
+        np.testing.assert_array_equal(first[0], kept)
+
+    def test_takes_buffers_that_are_not_aligned_and_inputs_that_are_read_only(self, toolchain: Toolchain):
+        model = matmul()
+        kernel = make(toolchain, model)
+        room = [np.zeros(t.type.bytes + 4, np.uint8)[4:].view(t.type.dtype).reshape(t.type.shape) for t in (*model.inputs, *model.outputs)]
+        room[0][...] = drawn(model.inputs)[0]
+        room[0].flags.writeable = False
+        kernel.bind(room[:1], room[1:])
+        kernel.run()
+        assert_close(room[1:], reference(model, room[:1]))
+
+    def test_two_kernels_live_side_by_side(self, toolchain: Toolchain):
+        models = [conv_relu(), matmul()]
+        kernels, outputs = [make(toolchain, model) for model in models], [buffers(model) for model in models]
+        for kernel, model, made in zip(kernels, models, outputs, strict=True):
+            kernel.bind(drawn(model.inputs), made)
+        for kernel in (*kernels, *reversed(kernels)):
+            kernel.run()
+        for model, made in zip(models, outputs, strict=True):
+            assert_close(made, reference(model, drawn(model.inputs)))
+
+    def test_refuses_an_unknown_operator_in_one_line(self, toolchain: Toolchain):
+        with pytest.raises(ToolchainError) as caught:
+            toolchain.build(untakable(), THREADS)
+        assert caught.value.stage in ("import", "build")
+        assert "Frobnicate" in caught.value.message
+        assert "\n" not in caught.value.message
+
+    def test_refuses_what_is_no_package(self, toolchain: Toolchain):
+        model = matmul()
+        with pytest.raises(ToolchainError) as caught:
+            toolchain.load(b"not a package", model.inputs, model.outputs, THREADS)
+        assert caught.value.stage == "build"
+        assert "\n" not in caught.value.message
+
+    def test_its_package_loads_in_a_fresh_process(self, toolchain: Toolchain):
+        import pickle
+
+        model = conv_relu()
+        inputs = drawn(model.inputs)
+        given = pickle.dumps((toolchain.name, toolchain.build(model, THREADS), model, inputs))
+        ran = subprocess.run([sys.executable, "-c", FRESH], input=given, capture_output=True, cwd=Path(__file__).parent)
+        assert ran.returncode == 0, ran.stderr.decode()
+        assert_close(pickle.loads(ran.stdout), reference(model, inputs))

@@ -1,0 +1,52 @@
+"""What is special about ONNX Runtime's toolchain; the rest is in test_conformance.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+from collage_core.toolchains import onnxruntime as onnxruntime_toolchain
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.registry import get
+from tests.helpers.small_models import conv_relu, drawn, node, reference, sub_model, tensor
+
+from .test_conformance import buffers, make
+
+
+def test_its_package_is_the_optimised_model():
+    package = get("onnxruntime").build(conv_relu(), 1)
+    ops = [node.op_type for node in onnx.load_model_from_string(package).graph.node]
+    assert "Relu" not in ops
+    assert any("Conv" in op for op in ops)
+
+
+def test_a_missing_kernel_is_a_matter_of_the_build():
+    model = sub_model([node("Relu", "x", "y")], [tensor("x", (2,), "bfloat16")], [tensor("y", (2,), "bfloat16")])
+    with pytest.raises(ToolchainError) as caught:
+        get("onnxruntime").build(model, 1)
+    assert caught.value.stage == "build"
+    assert "NOT_IMPLEMENTED : Could not find an implementation for Relu(14)" in caught.value.message
+
+
+def test_a_wrong_output_buffer_is_a_matter_of_the_run():
+    model = conv_relu()
+    kernel = make(get("onnxruntime"), model)
+    kernel.bind(drawn(model.inputs), [np.zeros((1, 2), np.float32)])
+    with pytest.raises(ToolchainError) as caught:
+        kernel.run()
+    assert caught.value.stage == "run"
+
+
+def test_tensors_without_elements_are_taken():
+    model = sub_model([node("Relu", "x", "y")], [tensor("x", (0, 2))], [tensor("y", (0, 2))])
+    kernel, outputs = make(get("onnxruntime"), model), buffers(model)
+    kernel.bind(drawn(model.inputs), outputs)
+    kernel.run()
+    assert outputs[0].shape == reference(model, drawn(model.inputs))[0].shape
+
+
+def test_says_why_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(onnxruntime_toolchain.util, "find_spec", lambda _name: None)
+    found = get("onnxruntime").availability()
+    assert (found.usable, found.reason, found.hint) == (False, "the package onnxruntime is not installed", "pip install onnxruntime")

@@ -1,0 +1,82 @@
+"""How toolchains are found, and that a broken plug-in harms nobody."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.rules.base import RuleOptions
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.registry import all_toolchains, get, names
+from tests.helpers.small_models import matmul
+
+HERE = "tests.toolchains.plug_ins"
+
+
+@pytest.fixture
+def extra(monkeypatch: pytest.MonkeyPatch):
+    return lambda value: monkeypatch.setenv("COLLAGE_TOOLCHAINS", value)
+
+
+def test_the_bundled_ones_are_found_by_name():
+    assert {"onnxruntime", "openvino", "tvm"} <= set(names())
+    assert [toolchain.name for toolchain in all_toolchains()] == sorted(names())
+    assert get("tvm").name == "tvm"
+
+
+def test_each_has_a_letter_of_its_own():
+    letters = [get(name).letter for name in ("onnxruntime", "openvino", "tvm")]
+    assert len(set(letters)) == 3
+
+
+def test_an_unknown_name_is_an_error_that_lists_the_known_ones():
+    with pytest.raises(CollageError) as caught:
+        get("tvn")
+    assert caught.value.code == "unknown_target"
+    assert caught.value.message == "no toolchain is called 'tvn'"
+    assert caught.value.hint == f"these are known: {', '.join(names())}"
+
+
+def test_more_are_added_by_the_environment(extra):
+    extra(f"{HERE}:Dummy, {HERE}:RunFails")
+    assert {"dummy", "runfails", "tvm"} <= set(names())
+    assert get("dummy").availability().usable
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "reason"),
+    [
+        ("no.such.module:Class", "Class", "ModuleNotFoundError: No module named 'no'"),
+        (f"{HERE}:Missing", "Missing", f"AttributeError: module '{HERE}' has no attribute 'Missing'"),
+        (f"{HERE}:Raising", "Raising", "RuntimeError: no licence found"),
+        (f"{HERE}:Nameless", "Nameless", "it has no name"),
+        (f"{HERE}:NOT_A_TOOLCHAIN", "NOT_A_TOOLCHAIN", "it is a dict, not a Toolchain"),
+    ],
+)
+def test_a_broken_plug_in_is_shown_with_its_reason(extra, place: str, name: str, reason: str):
+    extra(f"{place},{HERE}:Dummy")
+    found = get(name).availability()
+    assert not found.usable
+    assert found.reason == f"its plug-in {place!r} cannot be loaded: {reason}"
+    assert found.hint
+    assert get("dummy").availability().usable
+    assert str(get(name).rule(RuleOptions())) == "explicit"
+    with pytest.raises(ToolchainError, match="cannot be loaded"):
+        get(name).build(matmul(), 1)
+
+
+def test_listing_them_imports_none_of_their_libraries():
+    code = """
+import sys
+from collage_core.toolchains import all_toolchains
+from collage_core.rules import RuleOptions
+for toolchain in all_toolchains():
+    toolchain.availability()
+    toolchain.rule(RuleOptions())
+print(sorted({"tvm", "tvm_ffi", "openvino", "onnxruntime", "onnx"} & set(sys.modules)))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")

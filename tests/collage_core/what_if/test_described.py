@@ -1,0 +1,161 @@
+"""A described toolchain beside the costs of a run: what it takes, what it costs, what is refused, and what the record says of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collage_core.errors import CollageError, InfeasibleError
+from collage_core.events import Event, Note
+from collage_core.options import Options
+from collage_core.pipeline.apply import apply
+from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.run import partition
+from collage_core.pipeline.run_specs import run_specs
+from collage_core.toolchains.described import DescriptionMistake, parse_description
+from collage_core.what_if.described import with_described
+from collage_core.what_if.search_again import search_again
+
+HOOK = """
+name = "hook"
+[[pattern]]
+label = "conv_relu"
+match = "Relu(Conv(*, *) | Add(Conv(*, *), *))"
+[cost]
+launch_s = 1e-9
+flops_per_s = 4e12
+"""
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    mock = tmp_path_factory.mktemp("mock") / "mock.json"
+    mock.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 3, "decay": 0.9}, "tvm": {"op_s": 2}}}))
+    return partition("mini_mnist", Options(("onnxruntime", "tvm"), costs=f"mock:{mock}"))
+
+
+def tried(record: RunRecord, text: str = HOOK, constraints: list[dict[str, object]] | None = None) -> RunRecord:
+    known = with_described(record, {"it": text}, constraints or [])
+    return search_again(known, constraints or [])
+
+
+def test_it_takes_what_it_is_said_to_take_and_the_rest_keeps_its_costs(record: RunRecord) -> None:
+    after = tried(record)
+    mine = [partition for partition in after.plan.partitions if partition.target == "hook"]
+    assert [partition.ops for partition in mine] == [("Conv", "Relu")]
+    assert {partition.source for partition in mine} == {"estimate"}
+    assert after.plan.total_s < record.plan.total_s
+    before = {item.id: item.cost for item in record.candidates}
+    assert all(item.cost == before[item.id] for item in after.candidates if item.target != "hook")
+    assert all(item.cost.source == "estimate" for item in after.candidates if item.target == "hook")
+    assert after.document["search"]["optimal"]
+    assert after.document["verify"]["measured_s"] is None
+
+
+def test_a_candidate_says_what_its_estimate_rests_on(record: RunRecord, tmp_path: Path) -> None:
+    tried(record).save(tmp_path)
+    after = RunRecord.load(tmp_path)
+    conv = next(node.index for node in after.graph.nodes if node.op == "Conv")
+    rows = after.node_candidates(conv)["candidates"]
+    supposed = next(row for row in rows if row["target"] == "hook")["supposed"]
+    cost = next(row for row in rows if row["target"] == "hook")["cost"]["seconds"]
+    assert (supposed["launch_s"], supposed["operations_per_s"], supposed["bytes_per_s"]) == (1e-9, 4e12, None)
+    assert cost == pytest.approx(1e-9 + supposed["operations"] / 4e12)
+    assert supposed["bytes"] > 0
+    assert {row["supposed"] for row in rows if row["target"] != "hook"} == {None}
+
+
+def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path: Path) -> None:
+    tried(record).save(tmp_path)
+    after = RunRecord.load(tmp_path)
+    assert [target.name for target in after.plan.targets] == ["onnxruntime", "tvm", "hook"]
+    assert after.plan.options["described"] == {"hook": HOOK}
+    row = next(row for row in after.document["targets"] if row["name"] == "hook")
+    assert (row["candidates"], row["measured"]) == (1, 0)
+    assert after.document["baselines"][-1] == {"name": "hook", "total_s": None, "measured_s": None, "reason": "hook cannot take every node"}
+    specs = run_specs(after)
+    assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["hook"], ["host"]]
+    assert specs[2]["tree"]["candidates"] == 1
+    assert [item["name"] for item in after.document["targets"]] == ["onnxruntime", "tvm", "hook"]
+    with pytest.raises(CollageError, match="'hook' is only described: nothing can be built for it"):
+        apply(after.plan, "mini_mnist", tmp_path / "out")
+
+
+def test_tried_again_it_takes_the_place_of_the_one_before(record: RunRecord) -> None:
+    slower = HOOK.replace("launch_s = 1e-9", "launch_s = 1e5")
+    again = tried(tried(record), slower)
+    assert again.plan.total_s == record.plan.total_s
+    assert sum(row["name"] == "hook" for row in again.document["targets"]) == 1
+    assert all(item.cost.seconds == pytest.approx(1e5) for item in again.candidates if item.target == "hook")
+    assert tried(again).plan.total_s == tried(record).plan.total_s
+
+
+def test_an_old_record_keeps_what_is_known_of_its_rules(record: RunRecord) -> None:
+    specs = run_specs(tried(replace(record, rules={})))
+    assert [(spec["targets"], spec["is_sample"]) for spec in specs[:3]] == [(["onnxruntime"], True), (["tvm"], True), (["hook"], False)]
+
+
+def test_neighbours_are_taken_together(record: RunRecord) -> None:
+    text = 'name = "hook"\nfusion = "arbitrary"\n[rule]\nrule = "op_predicate"\n[cost]\nlaunch_s = 1e-9\n'
+    single = tried(record, text.replace('fusion = "arbitrary"\n', ""))
+    assert {len(partition.nodes) for partition in single.plan.partitions if partition.target == "hook"} == {1}
+    pattern = 'name = "hook"\nfusion = "none"\n[[pattern]]\nmatch = "Conv(*, *)"\n[[pattern]]\nmatch = "Relu(*)"\n[cost]\nlaunch_s = 1\n'
+    merged = tried(record, pattern.replace('"none"', '"arbitrary"'))
+    assert any(len(partition.nodes) > 1 for partition in merged.plan.partitions if partition.target == "hook")
+
+
+def test_constraints_hold_and_collide(record: RunRecord) -> None:
+    off = {"kind": "veto", "target": "hook"}
+    assert tried(record, constraints=[off]).plan.total_s == record.plan.total_s
+    with pytest.raises(InfeasibleError):
+        tried(record, constraints=[off, {"kind": "pin", "op": "Conv", "target": "hook"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HOOK.replace('"hook"', '"tvm"'), "'tvm' is the name of a toolchain that is installed"),
+        (HOOK.replace('"hook"', '"../hook"'), "it must be a word"),
+        (HOOK.replace('"hook"', '"host"'), "it must be a word"),
+        (HOOK.partition("[cost]")[0], "has no \\[cost\\]"),
+        (HOOK.replace("Relu(Conv", "Relu(Cov"), "it, line 5: pattern\\[0\\].match is 'Cov'"),
+        ("name = ", "'it' is not TOML"),
+    ],
+)
+def test_what_cannot_be_tried_is_told(record: RunRecord, text: str, said: str) -> None:
+    with pytest.raises(CollageError, match=said):
+        tried(record, text)
+
+
+def test_a_toolchain_that_was_measured_cannot_be_described_away(record: RunRecord) -> None:
+    targets = tuple(target.model_copy(update={"name": "ncnn"}) if target.name == "tvm" else target for target in record.plan.targets)
+    other = replace(record, plan=record.plan.model_copy(update={"targets": targets}))
+    with pytest.raises(CollageError, match="describes 'ncnn', whose costs the run has measured"):
+        tried(other, HOOK.replace('"hook"', '"ncnn"'))
+
+
+def test_rules_that_find_nothing_change_nothing_and_say_so(record: RunRecord) -> None:
+    events: list[Event] = []
+    known = with_described(record, {"it": HOOK.replace("Relu(Conv(*, *) | Add(Conv(*, *), *))", "Softmax(*)")}, [], events.append)
+    assert search_again(known, []).plan.total_s == record.plan.total_s
+    told = [event.text for event in events if isinstance(event, Note)]
+    assert any("matches nothing in the model, which has no Softmax" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('name = "a"\nname = "b"\n', 2),
+        ('name = "a"\n\npattern = [', 3),
+        ("", 1),
+        ('name = "a"\n[[pattern]]\nmatch = "Relu(*)"\n\n[cost]\nflops = 3\n', 6),
+    ],
+)
+def test_a_mistake_knows_its_line(text: str, line: int) -> None:
+    with pytest.raises(DescriptionMistake) as caught:
+        parse_description(text, "it")
+    assert caught.value.line == line
+    assert caught.value.message in (f"it, line {line}: {caught.value.reason}", f"'it' {caught.value.reason.removeprefix('it ')}")

@@ -1,0 +1,93 @@
+"""What if: other terms over known costs, and what each of the terms costs, against searches by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collage_core.errors import InfeasibleError
+from collage_core.options import Options
+from collage_core.pipeline.record import CostedCandidate, RunRecord
+from collage_core.pipeline.run import partition
+from collage_core.what_if.search_again import search_again
+from collage_core.what_if.what_if import Term, Terms, effects, what_if
+from tests.collage_core.cli.test_main import collage, document
+
+PIN = {"kind": "pin", "op": "Conv", "target": "tvm"}
+VETO = {"kind": "veto", "op": "Conv", "target": "onnxruntime"}
+IDLE = {"kind": "veto", "op": "MaxPool", "target": "tvm"}
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
+    """mini-MNIST, where ONNX Runtime takes 1 s an operator and TVM 3 s."""
+    costs = tmp_path_factory.mktemp("what_if") / "costs.json"
+    costs.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 1}, "tvm": {"op_s": 3}}}))
+    return partition("mini_mnist", Options(("onnxruntime", "tvm"), costs=f"mock:{costs}", max_depth={"": 1}))
+
+
+def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> None:
+    found = what_if(record, Terms([PIN]))
+    assert found["plan"] == search_again(record, [PIN]).document["plan"]
+    assert found["plan"]["total_s"] == record.plan.total_s + 2
+    assert found["optimal"]
+    with pytest.raises(InfeasibleError):
+        what_if(record, Terms([PIN, {"kind": "veto", "target": "tvm"}]))
+
+
+def test_effects_say_what_each_costs_alone_and_what_taking_it_back_saves(record: RunRecord) -> None:
+    terms = [Term(Terms([PIN]), Terms([VETO, IDLE])), Term(Terms([VETO]), Terms([PIN, IDLE])), Term(Terms([IDLE]), Terms([PIN, VETO]))]
+    pin, veto, idle = effects(record, Terms([PIN, VETO, IDLE]), terms)
+    assert (pin.alone_s, pin.saves_s) == (2, 0), "the veto holds what the pin wants"
+    assert (veto.alone_s, veto.saves_s) == (2, 0)
+    assert (idle.alone_s, idle.saves_s) == (0, 0), "TVM runs no MaxPool in any case"
+    assert pin.refuses == veto.refuses > 0
+
+
+def test_what_cannot_hold_has_no_cost(record: RunRecord) -> None:
+    both = [{"kind": "veto", "target": "onnxruntime"}, {"kind": "veto", "target": "tvm"}]
+    (first,) = effects(record, Terms(both), [Term(Terms(both[:1]), Terms(both[1:]))])
+    assert (first.alone_s, first.saves_s) == (2 * len(record.graph), None)
+
+
+def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
+    conv = next(node.index for node in record.graph.nodes if node.op == "Conv")
+    judged = [_erring(item) if item.target == "onnxruntime" and conv in item.inside else item for item in record.candidates]
+    erring = replace(record, candidates=judged)
+    assert what_if(erring, Terms(accuracy=1e-1))["plan"]["total_s"] == record.plan.total_s
+    strict = search_again(erring, [], accuracy=1e-4)
+    assert strict.plan.total_s == record.plan.total_s + 2
+    assert strict.plan.accuracy == strict.document["verify"]["accuracy"] == 1e-4
+    refused = [item.cost for item in strict.candidates if item.cost.error]
+    assert {(cost.stage, cost.is_invalid) for cost in refused} == {("numerics", True)}
+    assert what_if(strict, Terms(accuracy=1e-1))["untimed"] == len(refused), "what they took is forgotten, and that is said"
+
+
+def _erring(item: CostedCandidate) -> CostedCandidate:
+    return CostedCandidate(item.held, replace(item.cost, error=1e-2))
+
+
+def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.save(tmp_path)
+    (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, VETO, IDLE]}))
+    told = document(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert (told["difference_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
+    assert [effect["alone_s"] for effect in told["effects"]] == [2, 2, 0]
+    _, out, _ = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
+    assert out.splitlines()[0].startswith(f"{record.plan.total_s + 2:g} s, +2 s, ")
+    assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s alone, taking it back saves 0 µs"
+    assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: has no effect"
+
+
+def test_terms_that_cannot_hold_end_the_command(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record.save(tmp_path)
+    (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, {"kind": "veto", "target": "tvm"}]}))
+    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert (status, err.splitlines()[0]) == (3, "error: the constraints 0, 1 cannot hold together")
+    (tmp_path / "terms.json").write_text('{"constraints": [{"kind": "veto"}]}')
+    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    assert status == 2
+    assert "terms.json" in err

@@ -1,0 +1,150 @@
+"""Holds docs/features.md to the code: every item has its row, and what is said to work names something that exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.paths import ROOT
+
+STATES = {"works", "partly", "not yet"}
+NOTHING = "–"
+ONLY_ARGUED = {3, 8, 9, 10, 11, 20, 93, 144, 167, 168, 170, 177, 179, 181, 183, 184, 196, *range(225, 232), 234, 248, 249, 262, 277}
+"""Items that claim or describe and leave nothing to build."""
+
+ITEMS = set(range(1, 297)) - ONLY_ARGUED
+
+
+@dataclass(frozen=True)
+class Row:
+    number: int
+    state: str
+    shown_by: str
+
+
+def rows() -> list[Row]:
+    lines = (ROOT / "docs" / "features.md").read_text().splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if re.match(r"\| *\d+ *\|", line)]
+    assert all(len(line) == 4 for line in cells), "a row of docs/features.md has not four cells"
+    return [Row(int(number), state, shown_by) for number, _, state, shown_by in cells]
+
+
+def evidence(shown_by: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", shown_by)
+
+
+def exists(name: str, root: Path = ROOT) -> bool:
+    """Whether a test, a make target or a ``collage`` command of this name is there."""
+    kind, _, rest = name.partition(" ")
+    if kind == "make":
+        return bool(re.search(rf"^{re.escape(rest)}:", (root / "Makefile").read_text(), re.M)) if rest else False
+    if kind == "collage":
+        return rest.partition(" ")[0] in commands(root)
+    path, *parts = name.split("::")
+    return path.startswith("tests/") and (root / path).is_file() and bool(parts) and defines(ast.parse((root / path).read_text()), parts)
+
+
+def defines(tree: ast.Module | ast.ClassDef, parts: list[str]) -> bool:
+    """Whether a test function stands at a path such as ``[TestClass, test_x]``; parameters in brackets are not looked at."""
+    first, *rest = [parts[0].partition("[")[0], *parts[1:]]
+    for part in tree.body:
+        if isinstance(part, ast.ClassDef) and part.name == first and rest:
+            return defines(part, rest)
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name == first and not rest:
+            return first.startswith("test")
+    return False
+
+
+@cache
+def commands(root: Path) -> frozenset[str]:
+    """Names of the ``collage`` commands, from the decorators in ``cli/main.py`` (``@collage.command()``) and beside it."""
+    found = set()
+    for path in (root / "collage_core" / "cli").glob("*.py"):
+        owner = "collage" if path.name == "main.py" else "click"
+        for part in ast.walk(ast.parse(path.read_text())):
+            if isinstance(part, ast.FunctionDef):
+                found |= {name for decorator in part.decorator_list if (name := command_name(decorator, part.name, owner))}
+    return frozenset(found)
+
+
+def command_name(decorator: ast.expr, function: str, owner: str) -> str | None:
+    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) not in (f"{owner}.command", f"{owner}.group"):
+        return None
+    given = [argument.value for argument in decorator.args if isinstance(argument, ast.Constant)]
+    given += [word.value.value for word in decorator.keywords if word.arg == "name" and isinstance(word.value, ast.Constant)]
+    return str(given[0]) if given else function.removesuffix("_command").replace("_", "-")
+
+
+def test_every_item_has_one_row():
+    numbers = [row.number for row in rows()]
+    assert sorted(numbers) == sorted(ITEMS)
+
+
+def test_states_are_known():
+    assert {row.state for row in rows()} <= STATES
+
+
+def test_what_works_names_something_that_exists():
+    wrong = []
+    for row in rows():
+        names = evidence(row.shown_by)
+        if row.state != "not yet" and not names:
+            wrong.append(f"{row.number} is said to be {row.state!r} and names nothing")
+        wrong += [f"{row.number} names {name!r}, which does not exist" for name in names if not exists(name)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_does_not_work_yet_names_nothing():
+    assert not [row.number for row in rows() if row.state == "not yet" and row.shown_by != NOTHING]
+
+
+def test_the_items_are_those_of_the_requirements():
+    source = ROOT.parent / "shared" / "requirements.md"
+    if not source.is_file():
+        pytest.skip("the requirements are not kept in this repository, and do not lie beside it")
+    found = re.findall(r"^(\d+)\. \*\*.*?\*\* — \[.*?\] — `([^`]*)`", source.read_text(), re.M)
+    assert {int(number) for number, status in found if status != "doc"} == ITEMS
+
+
+def test_the_commands_found_in_the_sources_are_those_of_the_program():
+    from collage_core.cli.main import collage
+
+    assert commands(ROOT) == set(collage.commands)
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("make test", True),
+        ("make nonsense", False),
+        ("make", False),
+        ("tests/docs/test_features.py::test_states_are_known", True),
+        ("tests/docs/test_features.py::exists", False),
+        ("tests/docs/test_features.py::test_nonsense", False),
+        ("tests/docs/test_features.py", False),
+        ("tests/test_nonsense.py::test_x", False),
+        ("collage nonsense", False),
+        ("rm -rf", False),
+    ],
+)
+def test_what_counts_as_existing(name: str, there: bool):
+    assert exists(name) is there
+
+
+def test_a_test_in_a_class_and_a_command_are_found(tmp_path: Path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("class TestA:\n    def test_b(self): ...\n")
+    (tmp_path / "collage_core" / "cli").mkdir(parents=True)
+    (tmp_path / "collage_core" / "cli" / "main.py").write_text(
+        "@collage.command()\ndef partition(): ...\n"
+        "@collage.command('models')\ndef models_command(): ...\n"
+        "@collage.command(name='run')\ndef x(): ...\n"
+    )
+    assert exists("tests/test_a.py::TestA::test_b[1-x]", tmp_path)
+    assert not exists("tests/test_a.py::TestA::test_c", tmp_path)
+    assert commands(tmp_path) == {"partition", "models", "run"}

@@ -1,0 +1,64 @@
+"""Hand-made and random dataflow graphs for tests; nodes are written as ``name: Op <- a, b``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
+from collage_core.graph.op_pattern_kind import OpPatternKind
+
+KINDS = {
+    "Conv": "A",
+    "MatMul": "A",
+    "MaxPool": "A",
+    "Add": "B",
+    "Relu": "E",
+    "Reshape": "I",
+    "Concat": "I",
+    "Pad": "I",
+    "TopK": "O",
+    "Sum": "R",
+}
+FLOAT = TensorType((1, 4), "float32")
+
+
+def graph(lines: Sequence[str], outputs: Sequence[str] = ()) -> DataflowGraph:
+    """The graph of `lines`; ``x`` is its input; what nobody reads is an output, and whatever `outputs` names."""
+    nodes, read = [], set()
+    for index, line in enumerate(lines):
+        head, _, sources = line.partition("<-")
+        name, _, op = head.partition(":")
+        inputs = tuple(source.strip() for source in sources.split(",") if source.strip())
+        read.update(inputs)
+        kind = OpPatternKind.from_letter(KINDS.get(op.strip(), "O"))
+        nodes.append(Node(index, name.strip(), op.strip(), kind, inputs, (Tensor(name.strip(), FLOAT),), is_host=op.strip() == "Identity"))
+    ends = tuple(node.name for node in nodes if node.name not in read or node.name in outputs)
+    return DataflowGraph(tuple(nodes), (Tensor("x", FLOAT),), ends)
+
+
+MINI_MNIST = graph(
+    [
+        "pad: Pad <- x",
+        "conv: Conv <- pad",
+        "add: Add <- conv",
+        "relu: Relu <- add",
+        "pool: MaxPool <- relu",
+        "flat: Reshape <- pool",
+        "dense: MatMul <- flat",
+        "bias: Add <- dense",
+    ]
+)
+"""The RFC's mini-MNIST: its figures number these nodes."""
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most_nodes: int = 8) -> DataflowGraph:
+    """A random DAG of up to `most_nodes` calls of random kinds."""
+    lines = []
+    for index in range(draw(st.integers(1, most_nodes))):
+        sources = draw(st.lists(st.sampled_from(["x", *[f"n{i}" for i in range(index)]]), min_size=1, max_size=3, unique=True))
+        lines.append(f"n{index}: {draw(st.sampled_from(sorted(KINDS)))} <- {', '.join(sources)}")
+    outputs = draw(st.lists(st.sampled_from([f"n{i}" for i in range(len(lines))]), max_size=2))
+    return graph(lines, outputs)

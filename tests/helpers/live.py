@@ -1,0 +1,170 @@
+"""What the server's tests work with: a server that listens, pages' sockets, a model that needs no reading."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import engineio
+import requests
+import socketio
+from collage_server.base.json_files import write_json
+from collage_server.launch import listen, make_wsgi_server
+from collage_server.models import store as model_store
+from collage_server.services import Services
+from collage_server.worker import load_model
+from flask import Flask
+
+DEADLINE_S = 120.0
+"""Nothing healthy takes so long, however busy the machine."""
+
+
+def until(condition: Callable[[], Any], what: str = "the condition") -> Any:
+    """The first true value of `condition`; fails when it never comes."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"{what} did not come true within {DEADLINE_S:g} s")
+
+
+@dataclass
+class Listener:
+    """A page's socket: keeps every batch that it gets."""
+
+    client: socketio.Client
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    hold: threading.Event = field(default_factory=threading.Event)
+    """While it is not set the client reads and does not acknowledge."""
+
+    def subscribe(self, run: str, after: int = 0) -> dict[str, Any]:
+        return self.client.call("subscribe", {"run": run, "after": after}, timeout=DEADLINE_S)
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        return [item for batch in list(self.batches) for item in batch["items"]]
+
+    def states(self) -> list[str]:
+        return [item["event"]["state"] for item in self.items if item["event"]["type"] == "RunStateChanged"]
+
+
+@dataclass
+class Live:
+    """A server that listens."""
+
+    address: str
+    services: Services
+    http: requests.Session
+    listeners: list[Listener] = field(default_factory=list)
+
+    def get(self, path: str) -> Any:
+        answer = self.http.get(self.address + "api/v1/" + path, timeout=DEADLINE_S)
+        assert answer.ok, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: Any = None) -> Any:
+        answer = self.http.post(self.address + "api/v1/" + path, json=body, timeout=DEADLINE_S)
+        assert answer.ok, answer.text
+        return answer.json()
+
+    def start(self, model: str, *targets: str, **more: Any) -> dict[str, Any]:
+        return self.post("runs", {"model": model, "targets": list(targets), **more})
+
+    def ended(self, run: str) -> dict[str, Any]:
+        """The run's snapshot when it has ended."""
+        return until(lambda: (got := self.get(f"runs/{run}"))["state"] not in ("queued", "running") and got, f"the end of {run}")
+
+    def listen(self, acknowledge: bool = True) -> Listener:
+        batches: list[dict[str, Any]] = []
+        listener = Listener(_client(batches.append), batches)
+        if acknowledge:
+            listener.hold.set()
+
+        def on_batch(batch: dict[str, Any]) -> None:
+            listener.hold.wait(DEADLINE_S)
+
+        listener.client.on("batch", on_batch)
+        listener.client.connect(self.address, transports=["websocket"])
+        self.listeners.append(listener)
+        return listener
+
+
+def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
+    """A client that calls `on_batch` in the order of the wire: its own handlers run in a thread for each message."""
+
+    class Wire(engineio.Client):
+        def _trigger_event(self, event: str, *args: Any, **options: Any) -> Any:
+            if event == "message" and args[0].startswith("2"):
+                name, body = json.loads(args[0].lstrip("0123456789"))
+                assert name == "batch"
+                on_batch(body)
+            return super()._trigger_event(event, *args, **options)
+
+    class Client(socketio.Client):
+        def _engineio_client_class(self) -> type[engineio.Client]:
+            return Wire
+
+    return Client(reconnection=False)
+
+
+def put_model(file: Path, data: bytes) -> str:
+    """Have a model in the store without reading it."""
+    file.write_bytes(data)
+    digest = hashlib.sha256(data).hexdigest()
+    folder = model_store._models_folder() / digest
+    folder.mkdir()
+    tensor = {"name": "x", "shape": [1, 3], "dtype": "float32"}
+    nodes = [{"name": "a", "op": "Conv"}, {"name": "b", "op": "Relu"}]
+    write_json(folder / load_model.GRAPH, {"id": digest, "graph": {"nodes": nodes}, "folded": []})
+    meta = {
+        "id": digest,
+        "name": file.stem,
+        "nodes": 2,
+        "folded": 0,
+        "inputs": [tensor],
+        "outputs": [tensor],
+        "size_bytes": len(data),
+        "quantised": False,
+        "sample": None,
+        "files": [load_model.stamp(file)],
+        "graph_form": load_model.GRAPH_FORM,
+        "graph_digest": "d" * 32,
+        "shapes": {"x": [1, 3]},
+    }
+    (folder / model_store.META).write_text(json.dumps(meta))
+    return digest
+
+
+def serve(app: Flask) -> Iterator[Live]:
+    """Serve `app` on a free port while the generator is open."""
+    listening = listen("127.0.0.1", 0)
+    server = make_wsgi_server(app, "127.0.0.1", listening)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    with requests.Session() as http:
+        made = Live(f"http://127.0.0.1:{listening.getsockname()[1]}/", app.extensions["collage"], http)
+        yield made
+        _hang_up(made.listeners)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    listening.close()
+
+
+def _hang_up(listeners: list[Listener]) -> None:
+    """All at once: this client waits three seconds for a farewell that its own reader has taken."""
+    for listener in listeners:
+        listener.hold.set()
+    threads = [threading.Thread(target=listener.client.disconnect) for listener in listeners if listener.client.connected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,60 @@
+"""Tiny ONNX models for tests, written as text, and the pieces of a model run one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto, helper, numpy_helper
+
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.sessions import Session
+
+
+def model_of(
+    text: str, constants: Mapping[str, np.ndarray] | None = None, *, opset: int = 17, domains: Mapping[str, int] | None = None
+) -> ModelProto:
+    """The model of a graph in ONNX's text form, such as ``g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }``.
+
+    Args:
+        constants: Initializers by name.
+        domains: Opset versions of other domains.
+    """
+    graph = onnx.parser.parse_graph(text)
+    graph.initializer.extend(numpy_helper.from_array(np.asarray(value), name) for name, value in (constants or {}).items())
+    opsets = [helper.make_opsetid(domain, version) for domain, version in {"": opset, **(domains or {})}.items()]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def write(folder: Path, model: ModelProto, name: str = "model.onnx") -> Path:
+    """Save `model` under `folder`."""
+    path = folder / name
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def loaded(folder: Path, text: str, constants: Mapping[str, np.ndarray] | None = None, *, fold: bool = True, opset: int = 17) -> OnnxModel:
+    """The model of a text, loaded from a file as users do."""
+    return load_model(write(folder, model_of(text, constants, opset=opset)), fold=fold)
+
+
+def weights(*shape: int, seed: int = 0) -> np.ndarray:
+    """Some float32 values."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def run_in_pieces(model: OnnxModel, pieces: Sequence[Sequence[int]], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The outputs of `model` when each piece is cut out and run by itself, in the order given."""
+    values = dict(inputs)
+    for piece in pieces:
+        cut = model.cut(IndexSet(piece))
+        proto = onnx.load_from_string(cut.onnx)
+        assert [value.name for value in proto.graph.input] == [tensor.name for tensor in cut.inputs]
+        assert [value.name for value in proto.graph.output] == [tensor.name for tensor in cut.outputs]
+        made = Session(proto).run({tensor.name: values[tensor.name] for tensor in cut.inputs}, [tensor.name for tensor in cut.outputs])
+        assert {name: value.shape for name, value in made.items()} == {tensor.name: tensor.type.shape for tensor in cut.outputs}
+        values.update(made)
+    return {name: values[name] if name in values else model.constant(name) for name in model.graph.outputs}

@@ -1,0 +1,57 @@
+"""Toolchains that only tests know, to be named in ``COLLAGE_TOOLCHAINS``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collage_core.graph.dataflow_graph import Tensor
+from collage_core.model.base import SubModel
+from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.rules.base_rules import OpPredicate
+from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
+
+
+class Dummy(Toolchain):
+    name = "dummy"
+    letter = "D"
+
+    def availability(self) -> Availability:
+        return Availability(True, "1")
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        return OpPredicate()
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        return b"dummy"
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        raise ToolchainError("build", "a dummy cannot run")
+
+
+class Nameless(Dummy):
+    name = ""
+
+
+class Raising(Dummy):
+    def __init__(self) -> None:
+        raise RuntimeError("no licence found\nsecond line")
+
+
+class RunFails(Dummy):
+    """Builds anything; its kernels fail as they run."""
+
+    name = "runfails"
+
+    def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        return _Failing()
+
+
+class _Failing:
+    def bind(self, inputs: object, outputs: object) -> None:
+        pass
+
+    def run(self) -> None:
+        raise ToolchainError("run", "the accelerator is on fire")
+
+
+NOT_A_TOOLCHAIN = dict

@@ -1,0 +1,50 @@
+"""JSON files and plain values."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from collage_server.base.json_files import is_id, plain, read_json, write_json
+
+
+def test_plain() -> None:
+    value = {"a": (1, float("nan"), float("inf")), 3: {4}, "n": np.float32(0.5), "b": True, "none": None}
+    assert plain(value) == {"a": [1, None, None], "3": [4], "n": 0.5, "b": True, "none": None}
+    with pytest.raises(TypeError, match="is no plain data"):
+        plain({"a": object()})
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_write_and_read(tmp_path: Path, name: str) -> None:
+    write_json(tmp_path / name, {"a": [1]})
+    assert read_json(tmp_path / name) == {"a": [1]}
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_a_value_that_json_cannot_say_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    write_json(file, 1)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(file, float("nan"))
+    assert json.loads(file.read_text()) == 1
+
+
+def test_cut_off(tmp_path: Path) -> None:
+    file = tmp_path / "a.json.gz"
+    write_json(file, list(range(1000)))
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(ValueError, match=r"a\.json\.gz is cut off"):
+        read_json(file)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "a\\b", ".hidden", "a\0", "a" * 200, "a\n", "é", "a..b"])
+def test_is_no_id(name: str) -> None:
+    assert not is_id(name)
+
+
+def test_is_id() -> None:
+    assert is_id("20260101-120000-abc123")
+    assert is_id("recorded-resnet50")

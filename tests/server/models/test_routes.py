@@ -1,0 +1,256 @@
+"""Opening models: uploads with external data, samples, paths; and whatever is wrong with them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import requests
+from collage_server.base.json_files import read_json, write_json
+from collage_server.config import ServerConfig
+from collage_server.models import store as model_store
+from collage_server.worker import load_model
+from flask import Flask
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.helpers.live import Live, put_model
+
+WEIGHTS = "tiny.weights"
+
+
+def onnx_file(folder: Path, *, external: bool = False, batch: Any = 1, channels: Any = 3) -> Path:
+    """``relu(x + w)`` over ``batch × channels``; with its weights in a file of their own if `external`."""
+    weight = numpy_helper.from_array(np.arange(3, dtype=np.float32), "w")
+    nodes = [helper.make_node("Add", ["x", "w"], ["s"], "add"), helper.make_node("Relu", ["s"], ["y"], "relu")]
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, channels])
+    graph = helper.make_graph(nodes, "tiny", [value], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path = folder / "tiny.onnx"
+    if external:
+        onnx.save(model, path, save_as_external_data=True, location=WEIGHTS, size_threshold=0)
+    else:
+        onnx.save(model, path)
+    return path
+
+
+def upload(app: Flask, files: Sequence[tuple[str, bytes]], shapes: str | None = None) -> Any:
+    data: dict[str, Any] = {"file": [(io.BytesIO(content), name) for name, content in files]}
+    if shapes is not None:
+        data["shapes"] = shapes
+    return app.test_client().post("/api/v1/models", data=data, content_type="multipart/form-data")
+
+
+def leftovers() -> list[str]:
+    return [folder.name for folder in model_store._models_folder().iterdir() if folder.name.startswith(".")]
+
+
+def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: Path) -> None:
+    path = onnx_file(tmp_path, external=True)
+    files = [("some/folder/tiny.onnx", path.read_bytes()), (f"some/folder/{WEIGHTS}", (tmp_path / WEIGHTS).read_bytes())]
+    answer = upload(app, files)
+    assert answer.status_code == 201, answer.text
+    info = answer.json
+    assert (info["name"], info["nodes"], info["quantised"], info["sample"], info["stale"]) == ("tiny", 2, False, None, False)
+    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32"}]
+    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32"}]
+    assert info["size_bytes"] == sum(len(content) for _, content in files)
+    assert upload(app, files).status_code == 200, "it was open already"
+    client = app.test_client()
+    assert client.get(f"/api/v1/models/{info['id']}").json == info
+    assert info in client.get("/api/v1/models").json["models"]
+
+    graph = client.get(f"/api/v1/models/{info['id']}/graph")
+    assert graph.json["id"] == info["id"]
+    assert [node["op"] for node in graph.json["graph"]["nodes"]] == ["Add", "Relu"]
+    assert graph.json["formal"] == {"Add": {"names": ["A", "B"], "rest": None}, "Relu": {"names": ["X"], "rest": None}}
+    packed = client.get(f"/api/v1/models/{info['id']}/graph", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert len(packed.data) < len(graph.data)
+    again = client.get(f"/api/v1/models/{info['id']}/graph", headers={"If-None-Match": graph.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+
+    assert client.delete(f"/api/v1/models/{info['id']}").status_code == 204
+    assert client.get(f"/api/v1/models/{info['id']}").status_code == 404
+    assert leftovers() == []
+
+
+def test_path_with_shapes_is_used_where_it_lies(app: Flask, tmp_path: Path) -> None:
+    path = onnx_file(tmp_path, external=True, channels="c")
+    client = app.test_client()
+    refused = client.post("/api/v1/models", json={"path": str(path)})
+    assert refused.status_code == 400
+    assert "'x'" in refused.json["error"]["message"]
+    info = client.post("/api/v1/models", json={"path": str(path), "shapes": {"x": [1, 3]}}).json
+    assert info["inputs"][0]["shape"] == [1, 3]
+    assert app.extensions["collage"].models.file(info["id"]) == (path, {"x": [1, 3]})
+    os.utime(tmp_path / WEIGHTS, (1, 1))
+    assert client.get(f"/api/v1/models/{info['id']}").json["stale"] is True
+    reopened = client.post("/api/v1/models", json={"path": str(path), "shapes": {"x": [1, 3]}})
+    assert (reopened.json["id"], reopened.json["stale"]) == (info["id"], False)
+
+
+@pytest.mark.parametrize(("is_there", "names"), [(True, ["input"]), (False, ["input", "min", "max"])])
+def test_a_graph_that_an_older_version_kept_is_written_anew(app: Flask, tmp_path: Path, is_there: bool, names: list[str]) -> None:
+    """With the model's own opset where its file is still there, else with the newest."""
+    path = onnx_file(tmp_path)
+    proto = onnx.load(path)
+    proto.opset_import[0].version = 9
+    proto.graph.node[1].op_type = "Clip"
+    onnx.save(proto, path)
+    client = app.test_client()
+    address = f"/api/v1/models/{client.post('/api/v1/models', json={'path': str(path)}).json['id']}/graph"
+    now = client.get(address).json
+    assert now["formal"]["Clip"] == {"names": ["input"], "rest": None}
+    folder = model_store._models_folder() / now["id"]
+    meta = read_json(folder / model_store.META)
+    write_json(folder / load_model.GRAPH, {key: value for key, value in now.items() if key != "formal"})
+    write_json(folder / model_store.META, {key: value for key, value in meta.items() if key != "graph_form"} | {"graph_digest": "old"})
+    if not is_there:
+        Path(meta["files"][0]["path"]).unlink()
+    again = client.get(address, headers={"If-None-Match": '"old"'})
+    assert again.json == now | {"formal": now["formal"] | {"Clip": {"names": names, "rest": None}}}
+    assert client.get(address, headers={"If-None-Match": again.headers["ETag"]}).status_code == 304
+    assert (read_json(folder / model_store.META) == meta) is is_there
+
+
+def test_sample(app: Flask) -> None:
+    answer = app.test_client().post("/api/v1/models", json={"sample": "mini-MNIST"})
+    assert (answer.status_code, answer.json["name"], answer.json["sample"]) == (201, "mini_mnist", "mini_mnist")
+
+
+def test_samples_are_listed(app: Flask) -> None:
+    rows = {row["name"]: row for row in app.test_client().get("/api/v1/samples").json["samples"]}
+    assert set(rows["mini_mnist"]) == {"name", "title", "description", "recorded"}
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "message"),
+    [
+        ([], "no_model", "no .onnx file is among what was sent: nothing"),
+        ([("a.bin", b"1"), ("b.txt", b"2")], "no_model", "no .onnx file is among what was sent: 'a.bin', 'b.txt'"),
+        ([("a.onnx", b"1"), ("b.ONNX", b"2")], "several_models", "2 models were sent at once: 'a.onnx', 'b.ONNX'"),
+        ([("x/a.onnx", b"1"), ("y/a.onnx", b"2")], "same_name", "two files are called 'a.onnx'"),
+        ([("a.onnx/..", b"1")], "bad_name", "'a.onnx/..' cannot be the name of a file"),
+        ([("../", b"1")], "bad_name", "'../' cannot be the name of a file"),
+        ([("n" * 300 + ".onnx", b"1")], "bad_name", f"'{'n' * 80}' cannot be the name of a file"),
+        ([(f"{number}.bin", b"") for number in range(65)], "too_many_files", "65 files were sent, 64 are accepted"),
+    ],
+)
+def test_uploads_that_are_refused_unread(app: Flask, files: list[tuple[str, bytes]], code: str, message: str) -> None:
+    answer = upload(app, files)
+    assert (answer.status_code, answer.json["error"]["code"], answer.json["error"]["message"]) == (400, code, message)
+    assert answer.json["error"]["hint"]
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no model at all", "'broken.onnx'"),
+        (b"", "'broken.onnx' is empty"),
+        (b"\x08\x09" + b"\xff" * 50, "'broken.onnx' is cut off or damaged"),
+    ],
+)
+def test_broken_uploads_are_named_as_the_user_knows_them(app: Flask, content: bytes, message: str) -> None:
+    error = upload(app, [("broken.onnx", content)]).json["error"]
+    assert error["message"].startswith(message)
+    assert ".incoming" not in error["message"]
+    assert leftovers() == []
+
+
+def test_external_data_missing(app: Flask, tmp_path: Path) -> None:
+    path = onnx_file(tmp_path, external=True)
+    error = upload(app, [("tiny.onnx", path.read_bytes())]).json["error"]
+    assert (error["code"], error["message"]) == ("external_data", f"the data of 'w' is in '{WEIGHTS}', which is not there")
+
+
+@pytest.mark.parametrize("shapes", ["[1]", '{"x": 3}', '{"x": ["a"]}', "{", '{"x": [1.5]}'])
+def test_shapes_that_are_none(app: Flask, shapes: str) -> None:
+    answer = upload(app, [("a.onnx", b"")], shapes)
+    assert (answer.status_code, answer.json["error"]["code"]) == (400, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"sample": "nothing"}, 400, "unknown_sample"),
+        ({"sample": "mnist", "path": "/x"}, 400, "invalid"),
+        ({"path": "/nothing/there.onnx"}, 400, "no_file"),
+        ({"path": "a\0b"}, 400, "invalid"),
+        ({"path": 3}, 400, "invalid"),
+    ],
+)
+def test_open_mistakes(app: Flask, body: dict[str, Any], status: int, code: str) -> None:
+    answer = app.test_client().post("/api/v1/models", json=body)
+    assert (answer.status_code, answer.json["error"]["code"]) == (status, code), answer.text
+
+
+def test_paths_are_for_this_machine_alone(app: Flask) -> None:
+    answer = app.test_client().post("/api/v1/models", json={"path": "/x"}, environ_base={"REMOTE_ADDR": "10.0.0.1"})
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "local_paths_off")
+
+
+def test_upload_that_is_too_large(app: Flask) -> None:
+    answer = upload(app, [("a.onnx", bytes(2 << 20))])
+    assert (answer.status_code, answer.json["error"]["code"]) == (413, "too_large")
+    assert leftovers() == []
+
+
+def test_client_sees_why_its_upload_was_refused(live: Live) -> None:
+    answer = requests.post(f"{live.address}api/v1/models", files={"file": ("a.onnx", bytes(8 << 20))}, timeout=30)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+def load_and_die(*_: Any) -> None:
+    os.abort()
+
+
+def load_and_hang(*_: Any) -> None:
+    import time
+
+    time.sleep(600)
+
+
+def load_and_fail(*_: Any) -> None:
+    raise ZeroDivisionError("what a model")
+
+
+@pytest.mark.parametrize(
+    ("load", "timeout_s", "code", "message"),
+    [
+        (load_and_die, 60, "model_kills", "reading 'a.onnx' crashed with SIGABRT: the file is damaged, or too large for this machine"),
+        (load_and_hang, 0.2, "model_too_slow", "reading 'a.onnx' took longer than 0.2 s"),
+        (load_and_fail, 60, "bad_model", "cannot read 'a.onnx': ZeroDivisionError: what a model"),
+    ],
+)
+def test_whatever_a_model_does_the_server_goes_on(
+    home: Path, monkeypatch: pytest.MonkeyPatch, load: Any, timeout_s: float, code: str, message: str
+) -> None:
+    monkeypatch.setattr(load_model, "load", load)
+    store = model_store.ModelStore(ServerConfig(load_timeout_s=timeout_s))
+    with store.incoming() as folder:
+        (folder / "files" / "a.onnx").touch()
+        with pytest.raises(Exception, match=r".") as caught:
+            store.open_upload(folder, {})
+    assert (caught.value.code, caught.value.message) == (code, message)  # type: ignore[attr-defined]
+
+
+def test_damaged_and_foreign_folders_are_not_listed(home: Path, tmp_path: Path) -> None:
+    store = model_store.ModelStore(ServerConfig())
+    known = put_model(tmp_path / "good.onnx", b"good")
+    (model_store._models_folder() / "empty").mkdir()
+    (model_store._models_folder() / "a file").touch()
+    damaged = model_store._models_folder() / "damaged"
+    damaged.mkdir()
+    (damaged / model_store.META).write_text("{")
+    listed = [info.id for info in store.all()]
+    assert known in listed
+    assert not {"empty", "damaged", "a file"} & set(listed)
+    assert json.loads((model_store._models_folder() / known / model_store.META).read_text())["name"] == "good"

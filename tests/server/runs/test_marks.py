@@ -1,0 +1,93 @@
+"""A run's name, note and star. All of it outlives the server, and old runs have none."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from collage_server.messages.requests import RunOptions
+from collage_server.runs import marks as run_marks
+from collage_server.runs import store as run_store
+from collage_server.runs.state import finish
+from flask import Flask
+
+from tests.helpers.live import Live
+
+from .test_state import DOCUMENT, START
+
+
+@pytest.fixture(scope="module")
+def done(live: Live, model: str) -> str:
+    return live.ended(live.start(model, "fast")["id"])["id"]
+
+
+def mark(live: Live, run: str, **change: Any) -> dict[str, Any]:
+    answer = requests.patch(f"{live.address}api/v1/runs/{run}", json=change, timeout=30)
+    return {"status": answer.status_code, **answer.json()}
+
+
+def row(live: Live, run: str) -> dict[str, Any]:
+    return next(one for one in live.get("runs")["runs"] if one["id"] == run)
+
+
+def test_marks_are_kept_one_by_one(live: Live, done: str) -> None:
+    assert (row(live, done)["name"], row(live, done)["note"], row(live, done)["is_starred"]) == ("", "", False)
+    assert mark(live, done, name="  the  good\none ")["name"] == "the good one"
+    mark(live, done, is_starred=True)
+    assert mark(live, done, note="as of Monday,\n12 ms <b>") == {"status": 200, **row(live, done)}
+    assert (row(live, done)["name"], row(live, done)["note"], row(live, done)["is_starred"]) == (
+        "the good one",
+        "as of Monday,\n12 ms <b>",
+        True,
+    )
+    assert mark(live, done, name="", is_starred=False)["name"] == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"name": "x" * 121}, "the name has 121 characters, 120 are accepted"),
+        ({"note": "x" * 2001}, "the note has 2001 characters, 2000 are accepted"),
+        ({"name": "bell \x07"}, "the name holds characters that cannot be shown"),
+        ({"is_starred": "yes"}, "'is_starred' must be true or false or null"),
+        ({"colour": "red"}, "'colour' is no field of RunMarks"),
+    ],
+)
+def test_mistakes(live: Live, done: str, change: dict[str, Any], says: str) -> None:
+    answer = mark(live, done, **change)
+    assert (answer["status"], answer["error"]["code"]) == (400, "invalid")
+    assert says in answer["error"]["message"]
+
+
+def test_marks_outlive_the_server_and_damage(live: Live, done: str) -> None:
+    mark(live, done, name="kept")
+    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    rows = made.test_client().get("/api/v1/runs").json["runs"]
+    assert next(one for one in rows if one["id"] == done)["name"] == "kept"
+    made.extensions["collage"].close()
+    for text in ("", "[]", '{"name": 3}', '{"other": 1}'):
+        (run_store.run_folder(done) / run_marks.MARKS).write_text(text)
+        assert row(live, done)["name"] == ""
+
+
+def test_a_row_says_who_takes_how_long_and_whether_it_is_right(live: Live, done: str) -> None:
+    got = row(live, done)
+    assert (got["by_target"], got["moves_s"], got["optimal"], got["recorded"]) == ({"fast": 0.01}, 0.0, True, False)
+    assert got["verify"]["max_rel_error"] == 1e-7
+
+
+def test_a_row_of_an_earlier_version_is_made_anew(app: Flask, home: Path) -> None:
+    snapshot = replace(finish(START, DOCUMENT), id="old", state="done", options=RunOptions(threads=2, max_depth={"": 3}))
+    run_store.save(run_store.runs_folder() / "old", snapshot)
+    file = run_store.run_folder("old") / run_store.SUMMARY
+    now = json.loads(file.read_text())
+    assert next(one for one in run_store.summaries() if one.id == "old").options == snapshot.options
+    first_version = ("id", "state", "model", "model_name", "targets", "constraints", "created", "base", "machine", "total_s", "artifact")
+    file.write_text(json.dumps({name: now[name] for name in first_version}))
+    assert next(one for one in run_store.summaries() if one.id == "old") == run_store.summary(snapshot)

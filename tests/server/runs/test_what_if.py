@@ -1,0 +1,79 @@
+"""What if: plans under other terms that nobody keeps, and what each of the terms costs, as the routes answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import requests
+
+from tests.helpers.live import Live
+
+PIN = {"kind": "pin", "node": 0, "target": "fast"}
+
+
+@pytest.fixture(scope="module")
+def done(live: Live, model: str) -> dict[str, Any]:
+    return live.ended(live.start(model, "fast", "other")["id"])
+
+
+def ask(live: Live, run: str, what: str, **body: Any) -> tuple[int, dict[str, Any]]:
+    answer = requests.post(f"{live.address}api/v1/runs/{run}/{what}", json={"targets": ["fast", "other"], **body}, timeout=30)
+    return answer.status_code, answer.json()
+
+
+def test_a_plan_is_found_and_nothing_is_kept(live: Live, done: dict[str, Any]) -> None:
+    before = live.get("runs")["runs"]
+    status, answer = ask(live, done["id"], "what-if", constraints=[PIN])
+    assert (status, answer["plan"]["total_s"], answer["optimal"], answer["untimed"]) == (200, 0.007, True, 0)
+    assert ask(live, done["id"], "what-if", accuracy=0.5)[1]["untimed"] == 3
+    assert live.get("runs")["runs"] == before
+
+
+def test_why_there_is_no_plan(live: Live, done: dict[str, Any]) -> None:
+    _, answer = ask(live, done["id"], "what-if", constraints=[PIN, {"kind": "veto", "target": "impossible"}])
+    assert (answer["plan"], answer["error"]["code"], answer["conflict"], answer["uncovered"]) == (None, "infeasible", [0, 1], [1])
+    _, answer = ask(live, done["id"], "what-if", targets=["fast"], constraints=[{"kind": "veto", "target": "impossible"}])
+    assert (answer["conflict"], answer["off"]) == ([0], ["other"]), "a switched-off target is told apart from the constraints"
+
+
+def test_each_of_the_terms_has_its_effect(live: Live, done: dict[str, Any]) -> None:
+    _, answer = ask(live, done["id"], "effects", targets=["fast"], constraints=[PIN, PIN, PIN], groups=[[0, 2], [1]], accuracy=0.5)
+    assert [effect["alone_s"] for effect in answer["groups"]] == [2, 1]
+    assert [effect["saves_s"] for effect in answer["groups"]] == [2, 3], "the others are those that are not in the group"
+    assert answer["off"]["other"] == {"alone_s": 1, "saves_s": 3, "refuses": 4}
+    assert answer["accuracy"]["saves_s"] == 4
+
+
+def test_effects_that_take_too_long_are_missing(live: Live, done: dict[str, Any]) -> None:
+    late = {"kind": "veto", "target": "late"}
+    _, answer = ask(live, done["id"], "effects", targets=["fast"], constraints=[PIN, late], groups=[[0], [1]], accuracy=0.5)
+    assert (len(answer["groups"]), answer["off"], answer["accuracy"]) == (1, {}, None)
+
+
+@pytest.mark.parametrize("what", ["what-if", "effects"])
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ({"targets": []}, "no_target", "no target was given"),
+        ({"targets": ["cudnn"]}, "unknown_target", "has no costs of 'cudnn'"),
+        ({"accuracy": 0}, "invalid", "'accuracy' is 0, it must be more than 0"),
+        ({"constraints": 3}, "invalid", "'constraints' must be"),
+    ],
+)
+def test_mistakes(live: Live, done: dict[str, Any], what: str, body: dict[str, Any], code: str, message: str) -> None:
+    status, answer = ask(live, done["id"], what, **body)
+    assert (status, answer["error"]["code"]) == (400, code)
+    assert message in answer["error"]["message"]
+
+
+def test_a_group_of_constraints_that_are_not_there(live: Live, done: dict[str, Any]) -> None:
+    status, answer = ask(live, done["id"], "effects", constraints=[PIN], groups=[[1]])
+    assert (status, answer["error"]["code"]) == (400, "invalid")
+    assert answer["error"]["message"] == "'groups' names a constraint that there is not: 1 were given"
+
+
+def test_a_run_without_a_plan(live: Live, model: str) -> None:
+    run = live.ended(live.start(model, "crash")["id"])["id"]
+    status, answer = ask(live, run, "what-if", targets=["crash"])
+    assert (status, answer["error"]["code"]) == (409, "no_record")

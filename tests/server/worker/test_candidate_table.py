@@ -1,0 +1,127 @@
+"""The table of every candidate and the baselines' plans, of the recorded runs that come with the samples."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collage_server.app import create_app
+from collage_server.config import ServerConfig
+from collage_server.messages import candidates
+from collage_server.runs import store as run_store
+from collage_server.worker import candidate_table
+from collage_server.worker.candidate_table import spans
+from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collage_core.cost.database.records import machine_id
+
+RUNS = "/api/v1/runs"
+LSTM = f"{RUNS}/recorded-lstm"
+QUANTISED = f"{RUNS}/recorded-quantised"
+
+
+@pytest.fixture(scope="module")
+def client(home: Path) -> Iterator[FlaskClient]:
+    made, _ = create_app(ServerConfig())
+    yield made.test_client()
+    made.extensions["collage"].close()
+
+
+@pytest.fixture(scope="module")
+def table(client: FlaskClient) -> dict[str, Any]:
+    return client.get(f"{QUANTISED}/candidates").json
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_spans_hold_exactly_the_nodes(nodes: set[int]) -> None:
+    pairs = spans(sorted(nodes))
+    assert [node for first, last in zip(pairs[::2], pairs[1::2], strict=True) for node in range(first, last + 1)] == sorted(nodes)
+    assert all(after - before > 1 for before, after in zip(pairs[1::2], pairs[2::2], strict=False))
+
+
+def test_the_table_has_every_candidate_with_its_cost_or_the_reason(table: dict[str, Any]) -> None:
+    rows = table["candidates"]
+    assert table["run"] == "recorded-quantised"
+    assert set(rows[0]) == set(candidates.CostedRow.__dataclass_fields__)
+    assert set(table["rejections"][0]) == set(candidates.RejectedRow.__dataclass_fields__)
+    assert len({row["id"] for row in rows}) == len(rows) == 386
+    invalid = [row for row in rows if row["cost"]["source"] == "invalid"]
+    assert len(invalid) == 6
+    assert all(row["cost"]["stage"] and row["cost"]["reason"] and row["regret_s"] is None for row in invalid)
+    assert [row["regret_s"] for row in rows if row["chosen"]] == [0.0]
+    assert all(row["cost"]["seconds"] > 0 and row["cost"]["samples"] > 0 for row in rows if row not in invalid)
+
+
+def test_a_row_says_what_the_panel_says_of_the_candidate(client: FlaskClient, table: dict[str, Any]) -> None:
+    rows = {row["id"]: row for row in table["candidates"]}
+    shown = client.get(f"{QUANTISED}/candidates?node=7").json["candidates"]
+    assert shown
+    for candidate in shown:
+        row = rows[candidate["id"]]
+        assert spans(candidate["nodes"]) == row["spans"]
+        assert {name: candidate[name] for name in ("cost", "times", "chosen", "regret_s")} == {
+            name: row[name] for name in ("cost", "times", "chosen", "regret_s")
+        }
+
+
+def test_it_travels_compressed_and_is_made_once(client: FlaskClient, table: dict[str, Any]) -> None:
+    answer = client.get(f"{QUANTISED}/candidates", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert json.loads(gzip.decompress(answer.data)) == table
+    file = run_store.run_folder("recorded-quantised") / candidate_table.TABLE
+    file.write_bytes(gzip.compress(b'{"kept":true}'))
+    assert client.get(f"{QUANTISED}/candidates").json == {"kept": True}
+    os.utime(file, ns=(0, 0))
+    assert client.get(f"{QUANTISED}/candidates").json == table, "a newer record is read again"
+
+
+def test_a_baseline_is_a_plan_of_the_total_that_the_run_tells(client: FlaskClient) -> None:
+    run = client.get(LSTM).json
+    for baseline in run["baselines"]:
+        answer = client.get(f"{LSTM}/baselines/{baseline['name']}/plan")
+        if baseline["total_s"] is None:
+            error = answer.json["error"]
+            assert (answer.status_code, error["code"]) == (400, "no_plan")
+            assert error["message"] == f"{baseline['name']} has no plan: it cannot take every node of the model"
+            continue
+        plan = answer.json["plan"]
+        assert (answer.json["run"], answer.json["name"], plan["total_s"]) == ("recorded-lstm", baseline["name"], baseline["total_s"])
+        covered = sorted(node for partition in plan["partitions"] for node in partition["nodes"])
+        assert covered == list(range(8))
+        if baseline["name"] != "greedy":
+            assert {partition["target"] for partition in plan["partitions"]} <= {baseline["name"], "host"}
+    assert [one["name"] for one in run["baselines"] if one["total_s"] is None] == ["tvm"]
+
+
+def test_an_unknown_baseline_names_those_there_are(client: FlaskClient) -> None:
+    answer = client.get(f"{LSTM}/baselines/ncnn/plan")
+    assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_baseline")
+    assert answer.json["error"]["message"] == "the run 'recorded-lstm' has no baseline 'ncnn'"
+    assert answer.json["error"]["hint"] == "it has onnxruntime, openvino, tvm, greedy"
+
+
+def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: FlaskClient, table: dict[str, Any]) -> None:
+    answer = client.get(f"{QUANTISED}/estimates", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    found = json.loads(gzip.decompress(answer.data))
+    assert set(found) == set(candidates.RunEstimates.__dataclass_fields__)
+    assert found["run"] == "recorded-quantised"
+    assert found["machine"] == machine_id()
+    assert found["reason"].startswith("an estimate by roofline")
+    measured = {row["id"] for row in table["candidates"] if row["cost"]["seconds"] is not None}
+    assert set(found["seconds"]) == measured
+    assert all(seconds > 0 for seconds in found["seconds"].values())
+    assert client.get(f"{QUANTISED}/candidates").json == table, "no cost has changed"
+    file = run_store.run_folder("recorded-quantised") / candidate_table.ESTIMATES
+    file.write_bytes(gzip.compress(b'{"kept":true}'))
+    assert client.get(f"{QUANTISED}/estimates").json == {"kept": True}
+    os.utime(file, ns=(0, 0))
+    assert set(client.get(f"{QUANTISED}/estimates").json["seconds"]) == measured
