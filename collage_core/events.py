@@ -53,7 +53,7 @@ class CandidateBuilding(Event):
     Attributes:
         spans: Its nodes, as the first and the last one of each run without gaps, one after another.
         left_s: About how long costing takes still; None while nothing tells that.
-        sitting: After the first one it is timed once more, since a plan rests on it.
+        repetition: After the first one it is timed once more, since a plan rests on it.
     """
 
     target: str
@@ -63,7 +63,7 @@ class CandidateBuilding(Event):
     done: int
     total: int
     left_s: float | None = None
-    sitting: int = 1
+    repetition: int = 1
 
 
 @dataclass(frozen=True, slots=True)

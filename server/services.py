@@ -13,9 +13,9 @@ from .models.store import ModelStore
 from .runs.control import RunControl
 from .runs.job_pool import JobPool
 from .runs.recorded import Recorded
-from .runs.run_factory import RunOrders
-from .runs.run_queries import RunQuestions
-from .runs.run_queue import RunLine
+from .runs.run_factory import RunFactory
+from .runs.run_queries import RunQueries
+from .runs.run_queue import RunQueue
 from .runs.service import RunService
 from .runs.traces import TraceService
 from .runs.what_if import WhatIfService
@@ -37,10 +37,10 @@ class Services:
     pool: JobPool
     recorded: Recorded
     runs: RunService
-    line: RunLine
-    orders: RunOrders
+    line: RunQueue
+    orders: RunFactory
     control: RunControl
-    questions: RunQuestions
+    questions: RunQueries
     traces: TraceService
     what_if: WhatIfService
     news: threading.Event
@@ -61,8 +61,8 @@ def make(config: ServerConfig) -> Services:
     models, pool = ModelStore(config), JobPool(config.pipeline)
     recorded = Recorded(pool.look_up)
     pool.start()
-    runs, line = RunService(pool, recorded, news.set), RunLine(config, pool)
-    orders = RunOrders(models, pool, runs, line, news.set)
+    runs, line = RunService(pool, recorded, news.set), RunQueue(config, pool)
+    orders = RunFactory(models, pool, runs, line, news.set)
     return Services(
         config,
         models,
@@ -72,7 +72,7 @@ def make(config: ServerConfig) -> Services:
         line,
         orders,
         RunControl(runs, orders, line),
-        RunQuestions(runs, pool),
+        RunQueries(runs, pool),
         TraceService(pool, runs, line),
         WhatIfService(runs, pool),
         news,

@@ -24,7 +24,7 @@ from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import Record, machine_id
 from collage_core.cost.estimators.measure import MeasureEstimator
-from collage_core.cost.measuring.noise_filter import APART
+from collage_core.cost.measuring.noise_filter import HIGH_LATENCY
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import default_accuracy
@@ -196,10 +196,10 @@ def parts_of(record: RunRecord) -> list[CandidatePartition]:
     ]
 
 
-def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path, swept: int | None = None) -> list[Cost]:
-    """The costs of `parts`, measured afresh, in as many sittings as for a plan that rests on them."""
+def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path, flushed: int | None = None) -> list[Cost]:
+    """The costs of `parts`, measured afresh, in as many repetitions as for a plan that rests on them."""
     database, inputs = CostDatabase(folder / DATABASE), model.seeded_inputs()
-    estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), swept=swept, is_afresh=True)
+    estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), flushed=flushed, is_afresh=True)
     try:
         known = {candidate: cost for candidate, cost, _ in estimator.estimate(model.graph, parts)}
         known.update((candidate, cost) for candidate, cost, _ in estimator.again(parts))
@@ -217,7 +217,11 @@ def near_and_apart(models: Sequence[str]) -> Iterator[str]:
         for target in THREADED:
             records = [trial_of(model, make_candidate(model.graph, target, whole, "whole")) for _ in range(TRIALS)]
             rows.append(
-                [name, target, *beside([(record.echo_s, statistics.median(record.samples)) for record in records if record.echo_s])]
+                [
+                    name,
+                    target,
+                    *beside([(record.core_latency_s, statistics.median(record.samples)) for record in records if record.core_latency_s]),
+                ]
             )
     head = [
         "sample",
@@ -238,7 +242,7 @@ def near_and_apart(models: Sequence[str]) -> Iterator[str]:
 
 def beside(trials: Sequence[tuple[float, float]]) -> Row:
     """Of trials (echo, seconds) while the cores lay near: how many, both medians, how far the seconds reach; the same of others."""
-    most_s = (1 + APART) * min((echo_s for echo_s, _ in trials), default=0.0)
+    most_s = (1 + HIGH_LATENCY) * min((core_latency_s for core_latency_s, _ in trials), default=0.0)
     groups = [trial for trial in trials if trial[0] <= most_s], [trial for trial in trials if trial[0] > most_s]
     cells: list[object] = []
     for echoes, seconds in (zip(*group, strict=True) if group else ((), ()) for group in groups):
@@ -308,7 +312,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
         with scratch() as folder:
             record = plan_in_parts(name, folder)
             parts = parts_of(record)
-            warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, swept=0))
+            warm = sum(cost.seconds or 0.0 for cost in costs_of(model, parts, folder, flushed=0))
         whole, total = record.document["verify"]["measured_s"], record.plan.total_s
         moved = total - sum(part.cost_s or 0.0 for part in record.plan.partitions)
         rows.append(

@@ -57,13 +57,13 @@ def _which(*more: str) -> Callable[[F], F]:
 @_JSON
 def show(db: str | None, as_json: bool, **given: str) -> None:
     """How many costs there are, by machine, toolchain, version, threads and options."""
-    from ..cost.database.maintenance import groups, hand_overs, records
+    from ..cost.database.maintenance import groups, records, selected_transitions
 
     selection = _selection(**given)
     with _opened(db, read_only=True) as database:
         found = groups(database, selection)
         listed = records(database, selection) if selection.computation else []
-        pairs = hand_overs(database, selection)
+        pairs = selected_transitions(database, selection)
     if as_json:
         rows = {
             name: [{**asdict(key), **asdict(value)} for key, value in each] for name, each in (("costs", listed), ("transitions", pairs))
@@ -86,11 +86,11 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
 def export(file: str, db: str | None, **given: str) -> None:
     """Write costs to FILE as JSON lines, packed if its name ends in .gz; - is standard output."""
     from ..cost.database.import_export import write_file
-    from ..cost.database.maintenance import hand_overs, records
+    from ..cost.database.maintenance import records, selected_transitions
 
     selection = _selection(**given)
     with _opened(db, read_only=True) as database:
-        found, pairs = records(database, selection), hand_overs(database, selection)
+        found, pairs = records(database, selection), selected_transitions(database, selection)
     write_file(file, found, pairs)
     click.echo(f"exported {len(found)} costs and {len(pairs)} hand-overs", err=file == "-")
 
@@ -120,14 +120,18 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
 @_JSON
 def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given: str) -> None:
     """Remove the costs to which all of the given options apply."""
-    from ..cost.database.maintenance import groups, hand_overs, remove
+    from ..cost.database.maintenance import groups, remove, selected_transitions
 
     selection = _selection(**given, before=_cutoff(older_than))
     if not any((older_than, *given.values())):
         raise CollageError("prune would remove everything", "say what: --older-than, --toolchain, --version or --machine", "bad_option")
     with _opened(db, read_only=dry_run) as database:
         found = groups(database, selection)
-        counts = (sum(group.costs for group in found), len(hand_overs(database, selection))) if dry_run else remove(database, selection)
+        counts = (
+            (sum(group.costs for group in found), len(selected_transitions(database, selection)))
+            if dry_run
+            else remove(database, selection)
+        )
     if as_json:
         removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1]}
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))

@@ -84,8 +84,8 @@ class Progress:
             self._phase = PHRASES[event.phase]
             return f"{self._phase} …"
         if isinstance(event, CandidateBuilding):
-            if event.sitting > 1:
-                return f"{self._phase} …  {event.target} {event.label}, sitting {event.sitting}"
+            if event.repetition > 1:
+                return f"{self._phase} …  {event.target} {event.label}, repetition {event.repetition}"
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
         if isinstance(event, CandidateCosted):
             self._invalid += event.cost["seconds"] is None

@@ -20,7 +20,7 @@ from ..errors import CollageError
 def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
     """Measure for the runs of other machines: register with TRACKER and serve trials until Ctrl-C."""
     from ..cost.fleet.tracker import check_key, parse_address
-    from ..cost.fleet.worker_server import Station
+    from ..cost.fleet.worker_server import WorkerServer
 
     address = parse_address(tracker)
     check_key(key)
@@ -29,7 +29,7 @@ def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
     if importlib.util.find_spec("tvm") is None:
         raise CollageError("a worker needs TVM, which is not installed", "pip install 'collage-explorer[tvm]'", "no_tvm")
     signal.signal(signal.SIGTERM, _stop)
-    station = Station(address, key, name, host, port, lambda line: click.echo(line, err=True))
+    station = WorkerServer(address, key, name, host, port, lambda line: click.echo(line, err=True))
     click.echo(f"worker {station.name} listens at {host}:{station.port}; Ctrl-C ends it", err=True)
     station.run()
 

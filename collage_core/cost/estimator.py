@@ -67,14 +67,14 @@ class LazyEstimator(CostEstimator, Protocol):
         ...
 
     def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
-        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further sittings.
+        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further repetitions.
 
         Args:
-            left_s: No further sitting begins after so many seconds.
+            left_s: No further repetition begins after so many seconds.
         """
         ...
 
-    def nearest_s(self) -> float:
+    def lowest_core_latency_s(self) -> float:
         """Seconds of an echo between two cores that lie near each other (`echo`), as of late; infinite where that is not known."""
         ...
 

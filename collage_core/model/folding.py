@@ -16,7 +16,7 @@ from onnx import ModelProto, NodeProto
 
 from .naming import ONNX_DOMAINS
 from .scopes import has_inner_graph, inner_graphs, read_by
-from .sessions import RuntimeRefusal, Session
+from .sessions import OrtSession, RuntimeRefusal
 
 _LEFT_OUT = (
     # These rearrange the graph for ONNX Runtime's own kernels, under tensor names that the user has never seen.
@@ -43,7 +43,7 @@ def fold(model: ModelProto) -> ModelProto:
     with tempfile.TemporaryFile() as file:
         # A file without a name is gone with the process, however that ends.
         saved = Path(f"/proc/self/fd/{file.fileno()}")
-        Session(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
+        OrtSession(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
         folded = onnx.load(saved)
     nodes, as_saved = _as_the_user_wrote(model, folded)
     del folded.graph.node[:]
@@ -52,7 +52,7 @@ def fold(model: ModelProto) -> ModelProto:
     if as_saved:
         return folded
     try:
-        Session(folded)
+        OrtSession(folded)
     except RuntimeRefusal:
         # Folding would need nodes in a type that the restored ones do not have: the user's model is right in any case.
         unfolded = ModelProto()

@@ -34,7 +34,7 @@ from .normalising import normalise
 from .provenance import Provenance, trace
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
-from .sessions import RuntimeRefusal, Session, first_line
+from .sessions import OrtSession, RuntimeRefusal, first_line
 from .shapes import fix_shapes
 
 
@@ -153,25 +153,25 @@ class OnnxModel:
         return folded, trace(self._user, folded)
 
     @cached_property
-    def _reference(self) -> Session:
+    def _reference(self) -> OrtSession:
         try:
-            return Session(self._user)
+            return OrtSession(self._user)
         except RuntimeRefusal as error:
             raise refused(self._user, str(error)) from error
 
     @cached_property
-    def _exposed(self) -> Session:
+    def _exposed(self) -> OrtSession:
         """The graph's model with every tensor that a node makes as an output."""
         model = ModelProto()
         model.CopyFrom(self._model)
         del model.graph.output[:]
         model.graph.output.extend(ValueInfoProto(name=name) for node in self._model.graph.node for name in node.output if name)
-        return Session(model)
+        return OrtSession(model)
 
     @cached_property
     def _recipe(self) -> tuple[Recipe, str]:
         names = [value.name for value in self._user.graph.output]
-        optimised = Session(self._user, optimise=True)
+        optimised = OrtSession(self._user, optimise=True)
         return find_recipe(self._inputs, self._run_reference, lambda given: optimised.run(given, names), default_accuracy(self))
 
     def _run_reference(self, inputs: Arrays) -> dict[str, np.ndarray]:

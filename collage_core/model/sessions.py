@@ -29,7 +29,7 @@ class RuntimeRefusal(Exception):
     """ONNX Runtime did not take a model or could not run it; the text is one line in its own words."""
 
 
-class Session:
+class OrtSession:
     """One loaded model that runs on arrays by name.
 
     Args:

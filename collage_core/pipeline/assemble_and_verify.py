@@ -144,12 +144,12 @@ def _verify(built: Built) -> dict[str, Any]:
 
 
 def measure_side_by_side(
-    built: Built, baselines: Mapping[str, Plan], document: dict[str, Any], emit: Emit, nearest_s: float = math.inf
+    built: Built, baselines: Mapping[str, Plan], document: dict[str, Any], emit: Emit, lowest_core_latency_s: float = math.inf
 ) -> None:
     """Build every baseline, then time all of them and the plan, turn by turn; fills in the `partition` document.
 
     Args:
-        nearest_s: As `while_near` takes it.
+        lowest_core_latency_s: As `rounds_at_low_latency` takes it.
     """
     rows = {row["name"]: row for row in document["baselines"]}
     folders: dict[tuple[str, ...], tuple[str, Path]] = {_identity(built.plan): ("plan", built.folder)}
@@ -163,7 +163,7 @@ def measure_side_by_side(
             if not failed[identity]:
                 folders[identity] = (name, folder)
         rows[name]["reason"] = failed.get(identity, "")
-    samples, times_as_far = _rounds(built, folders, rows, nearest_s)
+    samples, times_as_far = _rounds(built, folders, rows, lowest_core_latency_s)
     if times_as_far:
         emit(Note(_APART.format(times_as_far)))
     for name, row in rows.items():
@@ -210,10 +210,10 @@ def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
 
 
 def _rounds(
-    built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]], nearest_s: float
+    built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]], lowest_core_latency_s: float
 ) -> tuple[dict[tuple[str, ...], list[float]], float]:
-    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other; what else `while_near` says."""
-    from ..cost.measuring.core_latency import Echo, while_near
+    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other; what else `rounds_at_low_latency` says."""
+    from ..cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
 
     failed: set[tuple[str, ...]] = set()
 
@@ -231,8 +231,10 @@ def _rounds(
         return seconds
 
     is_alone = built.plan.options.get("threads") == 1
-    with closing(Echo()) as echo:
-        rounds, times_as_far = while_near(one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds, nearest_s)
+    with closing(CoreLatencyProbe()) as echo:
+        rounds, times_as_far = rounds_at_low_latency(
+            one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds, lowest_core_latency_s
+        )
     return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}, times_as_far
 
 

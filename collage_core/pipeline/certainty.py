@@ -23,7 +23,7 @@ from ..search.constraints.constraints import Constraint
 from ..search.problem import FEMTOSECONDS, SearchCandidate, SearchProblem, femtoseconds
 from ..search.searcher import SearchResult
 from .lazy import is_bound
-from .planning import How, Planned, searched
+from .planning import Planned, SearchSettings, searched
 from .record import usable
 
 DRAWS = 100
@@ -32,7 +32,7 @@ FEWEST_DRAWS = 10
 """With fewer draws in the time, nothing is said of stability."""
 
 
-def stability(planned: Planned, constraints: Sequence[Constraint], how: How, seed: int = 0) -> dict[str, float]:
+def stability(planned: Planned, constraints: Sequence[Constraint], how: SearchSettings, seed: int = 0) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
     In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
@@ -58,7 +58,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], how: How, see
     return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in chosen}
 
 
-def by_priority_within_noise(planned: Planned, constraints: Sequence[Constraint], how: How, most_s: float | None) -> Planned:
+def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], how: SearchSettings, most_s: float | None) -> Planned:
     """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
 
     Nothing that was not measured takes the place of what was.
@@ -115,7 +115,7 @@ def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
 class _Others:
     """Plans of a problem's candidates without those that have a bound in place of a cost."""
 
-    def __init__(self, planned: Planned, how: How):
+    def __init__(self, planned: Planned, how: SearchSettings):
         self._places = [place for place, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
         self._problem = planned.problem.with_candidates([planned.problem.candidates[place] for place in self._places])
         self._how = how

@@ -31,14 +31,14 @@ from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
 from ..search.result import plan_total
 from ..toolchains.described import DescribedToolchain
-from .discover import Found
+from .discover import CandidateSet
 from .lazy import SHARE, LazyCosts, is_bound, is_settled
-from .planning import How, Planned, considered_event, host_cost, make_problem, searched
+from .planning import Planned, SearchSettings, considered_event, host_cost, make_problem, searched
 from .record import CostedCandidate, search_candidates, usable
 from .time_remaining import Pace
 
 if TYPE_CHECKING:
-    from ..cost.measuring.trial_backend import Place
+    from ..cost.measuring.trial_backend import TrialBackend
 
 
 class Costing:
@@ -49,12 +49,12 @@ class Costing:
         lazy: Where only what matters is measured.
         least: Of the total, in femtoseconds, as far as bounds tell, where the time was over before all that matters was measured.
         how: Plans are searched for.
-        nearest_s: As `LazyEstimator.nearest_s` when the workers were let go.
+        lowest_core_latency_s: As `LazyEstimator.lowest_core_latency_s` when the workers were let go.
     """
 
     def __init__(
         self,
-        found: Found,
+        found: CandidateSet,
         inputs: Mapping[str, np.ndarray],
         options: Options,
         emit: Emit,
@@ -86,8 +86,8 @@ class Costing:
         self.counts = {name: {"invalid": 0, "measured": 0, "cache_hits": 0} for name in options.targets}
         self.least: int | None = None
         self._bare: SearchProblem | None = None
-        self.nearest_s = math.inf
-        self.how = How(options.search, parse_objective(options.objective), is_over)
+        self.lowest_core_latency_s = math.inf
+        self.how = SearchSettings(options.search, parse_objective(options.objective), is_over)
 
     @property
     def machine(self) -> str:
@@ -97,7 +97,7 @@ class Costing:
     def close(self) -> None:
         """Let go of the workers."""
         if isinstance(self.estimator, LazyEstimator):
-            self.nearest_s = self.estimator.nearest_s()
+            self.lowest_core_latency_s = self.estimator.lowest_core_latency_s()
         self.estimator.close()
 
     def first(self) -> list[CostedCandidate]:
@@ -114,7 +114,7 @@ class Costing:
 
         return Measuring(self.options.percentile, self.options.costs_db, self._place(), call_rounds)
 
-    def _place(self) -> Place | None:
+    def _place(self) -> TrialBackend | None:
         """The fleet that measures; None where that is done here, or not at all."""
         options = self.options
         if options.tracker is None:
@@ -122,13 +122,13 @@ class Costing:
         from ..cost.fleet.runner import FleetRunner
         from ..cost.fleet.tracker import parse_address
         from ..cost.measuring.trial import TrialLimits
-        from ..cost.measuring.trial_backend import swept_bytes
+        from ..cost.measuring.trial_backend import flushed_bytes
 
         limits = TrialLimits.from_environment().of_percentile(options.percentile)
         real = [name for name, toolchain in self.found.toolchains.items() if not isinstance(toolchain, DescribedToolchain)]
         return FleetRunner(
             parse_address(options.tracker), options.key, self.found.accuracy(), limits, options.used_threads,
-            targets=real, should_stop=self._is_over, swept_bytes=swept_bytes(self.found.graph), machine=options.machine, emit=self.emit,
+            targets=real, should_stop=self._is_over, flushed_bytes=flushed_bytes(self.found.graph), machine=options.machine, emit=self.emit,
         )  # fmt: skip
 
     def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
@@ -218,12 +218,12 @@ class Costing:
         return {name: sum(target == name for target, _ in sorts) for name in self.counts}
 
     def surer(self, costed: list[CostedCandidate], planned: Planned, left_s: float) -> list[CostedCandidate] | None:
-        """`costed` with what the plan rests on measured in further sittings; None where all of it was.
+        """`costed` with what the plan rests on measured in further repetitions; None where all of it was.
 
         A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run, and
         then what was left out because of them may matter. When all have been asked for, it is the turn of those that were left out
         because of costs that may be too high by chance: those in the best plan if each were as low as its interval allows. No
-        further sitting begins after `left_s` seconds.
+        further repetition begins after `left_s` seconds.
         """
         estimator = self.estimator
         if not self.options.is_measured or not isinstance(estimator, LazyEstimator):
@@ -242,7 +242,7 @@ class Costing:
         return self._renewed(costed, {estimator.sort_of(candidate): cost for candidate, cost in costs.items()}, estimator)
 
     def _not_surest(self, planned: Planned, estimator: LazyEstimator) -> list[CandidatePartition]:
-        """The plan's candidates that were measured and not yet asked for in further sittings."""
+        """The plan's candidates that were measured and not yet asked for in further repetitions."""
         chosen = [planned.costed[place] for place in planned.places]
         held = [item.held for item in chosen if item.cost.source == "measured"]
         return [c for c in held if isinstance(c, CandidatePartition) and estimator.sort_of(c) not in self._surest]
@@ -292,7 +292,7 @@ class Costing:
     def _pass_on(self, event: Event) -> None:
         """The estimator's news; it counts what it was asked for at once, and here is known how much that is in all."""
         if isinstance(event, CandidateBuilding):
-            if event.sitting > 1:
+            if event.repetition > 1:
                 self.emit(replace(event, done=len(self._told), total=len(self._told)))
                 return
             self._pace.begins(event.candidate)

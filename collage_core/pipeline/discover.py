@@ -51,7 +51,7 @@ class Phases:
         return {f"{name}_s": self.seconds.get(name) for name in names}
 
 
-class Found:
+class CandidateSet:
     """Phases 1 and 2: the model, the toolchains, every candidate, and what was rejected."""
 
     def __init__(self, source: str | Path, options: Options, phases: Phases, emit: Emit):
@@ -159,7 +159,7 @@ def model_document(model: OnnxModel) -> dict[str, Any]:
 
 def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
     """Phases 1 and 2 alone: the document that `collage candidates --json` prints."""
-    found = Found(source, options, Phases(emit), emit)
+    found = CandidateSet(source, options, Phases(emit), emit)
     producer = found.graph.producer
     nodes = []
     for node in found.graph.nodes:

@@ -21,7 +21,7 @@ from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
-from .discover import Found, Phases, model_document
+from .discover import CandidateSet, Phases, model_document
 from .lazy import SHARE
 
 TRIAL_S = 1.0
@@ -57,14 +57,14 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
 
     Returns:
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
-        "hand_overs": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
+        "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
         "basis"}``. All but ``candidates`` counts distinct computations; the deferred ones are measured only where merging
         comes to them. Seconds are those of measuring alone.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
     """
-    found = Found(source, options, Phases(emit), emit)
+    found = CandidateSet(source, options, Phases(emit), emit)
     estimator = make_estimator(
         options.costs,
         model=found.model,
@@ -82,7 +82,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     return {**document, **(_work(found, targets, machine) if options.is_measured else _no_work(options.costs))}
 
 
-def _targets(found: Found, estimator: CostEstimator) -> list[_Target]:
+def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
     options = found.options
     placed = [candidate for candidate in found.costed_first if candidate.target != HOST_TARGET]
     sort_of = estimator.sort_of if isinstance(estimator, LazyEstimator) else _computation
@@ -101,7 +101,7 @@ def _computation(candidate: CandidatePartition) -> Hashable:
     return candidate.computation
 
 
-def _known(found: Found, estimator: CostEstimator, placed: Sequence[CandidatePartition]) -> list[CandidatePartition]:
+def _known(found: CandidateSet, estimator: CostEstimator, placed: Sequence[CandidatePartition]) -> list[CandidatePartition]:
     """Those of `placed` whose cost is known without any work. Mock costs and estimates are as good as known."""
     if isinstance(estimator, LazyEstimator):
         return [candidate for candidate, _, _ in estimator.recall(placed)]
@@ -120,10 +120,10 @@ def _sorts(candidates: Iterable[CandidatePartition], sort_of: Callable[[Candidat
 
 def _no_work(costs: str) -> dict[str, Any]:
     zero = dict.fromkeys(("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected"), 0)
-    return {"hand_overs": {"pairs": 0, "to_measure": 0}, **zero, "basis": f"with {costs} nothing is measured"}
+    return {"transitions": {"pairs": 0, "to_measure": 0}, **zero, "basis": f"with {costs} nothing is measured"}
 
 
-def _work(found: Found, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
+def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
     """How many builds, about how long, and how that is known."""
     from ..cost.database.trial_history import experience
 
@@ -131,7 +131,7 @@ def _work(found: Found, targets: Sequence[_Target], machine: str) -> dict[str, A
     versions = {target.name: found.toolchains[target.name].availability().version for target in measured}
     past = experience(versions, options.used_threads, machine)
     pairs = list(permutations(versions, 2))
-    missing = [pair for pair in pairs if pair not in past.hand_overs]
+    missing = [pair for pair in pairs if pair not in past.transitions]
     extra_builds = BUILDS_FOR_HAND_OVERS * len({name for pair in missing for name in pair})
     at_most = sum(target.to_measure for target in measured)
     expected = at_most if options.measure_all else _expected(measured)
@@ -147,7 +147,7 @@ def _work(found: Found, targets: Sequence[_Target], machine: str) -> dict[str, A
     said += [past.trouble] if past.trouble else []
     said += [] if options.measure_all else [f"about {SHARE:.0%} of the distinct candidates get measured, and often fewer: a heuristic"]
     said += [f"the time limit ends it after {limit_s:g} s"] if limit_s < math.inf else []
-    return {"hand_overs": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
+    return {"transitions": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
 
 
 def _expected(measured: Sequence[_Target]) -> int:

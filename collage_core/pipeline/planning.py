@@ -33,7 +33,7 @@ MOST_REGRET_EDGES = 20_000
 
 
 @dataclass(frozen=True)
-class How:
+class SearchSettings:
     """How plans are searched for: the searcher's name, what plans are chosen by, and who may end it early."""
 
     search: str = DEFAULT
@@ -41,7 +41,7 @@ class How:
     should_stop: Callable[[], bool] = never
 
     @classmethod
-    def given(cls, options: Mapping[str, Any], should_stop: Callable[[], bool] = never) -> How:
+    def given(cls, options: Mapping[str, Any], should_stop: Callable[[], bool] = never) -> SearchSettings:
         """As the options of a plan say."""
         return cls(options.get("search", DEFAULT), parse_objective(options.get("objective", "time")), should_stop)
 
@@ -107,14 +107,14 @@ def make_problem(
     )
 
 
-def search_first(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
+def search_first(problem: SearchProblem, constraints: Sequence[Constraint], how: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes, and its plan, as events."""
     result = searched(problem, constraints, how, emit)
     emit(plan_event(problem, result, 0))
     return result
 
 
-def searched(problem: SearchProblem, constraints: Sequence[Constraint], how: How, emit: Emit) -> SearchResult:
+def searched(problem: SearchProblem, constraints: Sequence[Constraint], how: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes as events."""
     return solve_for(problem, how.objective, constraints, how.search, SearchRun(_Teller(emit, problem.nodes), how.should_stop))
 
@@ -197,7 +197,7 @@ def placed_partitions(
     return tuple(made)
 
 
-def by_priority(planned: Planned) -> str:
+def priority_note(planned: Planned) -> str:
     """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
     problem = planned.problem
     chosen = [problem.candidates[index] for index in planned.final.chosen]
@@ -229,7 +229,7 @@ def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
     )
 
 
-def alone(problem: SearchProblem, target: str, how: How) -> SearchResult | None:
+def alone(problem: SearchProblem, target: str, how: SearchSettings) -> SearchResult | None:
     """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
     indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
     only = problem.with_candidates([problem.candidates[index] for index in indices])

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..cost.estimators.roofline import Rates, described_rates
-from ..cost.estimators.work_estimate import WorkOf
+from ..cost.estimators.work_estimate import WorkEstimator
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
@@ -220,8 +220,8 @@ class RunRecord:
         return made
 
     @cached_property
-    def _work_of(self) -> WorkOf:
-        return WorkOf(self.graph)
+    def _work_of(self) -> WorkEstimator:
+        return WorkEstimator(self.graph)
 
     def _supposed(self, costed: CostedCandidate) -> dict[str, Any] | None:
         """What the estimate of a described target rests on (server's `SupposedJson`); None where the cost is no such estimate."""

@@ -27,14 +27,13 @@ from ..rules.spec import HOST_TARGET
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, after, never
 from .apply import check_accuracy, make_folder
-from .certainty import by_priority_within_noise, noise_s, stability, total_interval_s
+from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
 from .costing import Costing
 from .described import described_options
-from .discover import Found, Phases, model_document
+from .discover import CandidateSet, Phases, model_document
 from .planning import (
     Planned,
     alone,
-    by_priority,
     greedy_plan,
     known_total_s,
     merge_rounds,
@@ -43,17 +42,18 @@ from .planning import (
     placed_transitions,
     plan_document,
     plan_event,
+    priority_note,
     regret_seconds,
     search_document,
     within_noise,
 )
 from .record import CostedCandidate, RunRecord
 
-MOST_OFFENDERS = 8
+MOST_EXCLUSIONS = 8
 """Partitions that are done without, one after another, where the whole plan errs too much."""
 
 LEAST_SURER_S = 10.0
-"""So long further sittings may take in any case."""
+"""So long further repetitions may take in any case."""
 
 
 def partition(source: str | Path, options: Options, emit: Emit = ignore, function: CostFunction | None = None) -> RunRecord:
@@ -90,11 +90,11 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
 
 def _built(run: Run, record: RunRecord) -> RunRecord:
     """Build the plan; while it errs too much, another one without the partition that errs most."""
-    for _ in range(MOST_OFFENDERS):
+    for _ in range(MOST_EXCLUSIONS):
         if run.build(record):
             return record
         verify, before = record.document["verify"], run.planned
-        if not run.do_without_worst(verify["max_rel_error"]):
+        if not run.exclude_worst(verify["max_rel_error"]):
             return record
         record = run.record()
         if run.planned.final.chosen == before.final.chosen:
@@ -115,7 +115,7 @@ class Run:
         self.emit = emit
         self.phases = Phases(emit)
         self.is_over = never if options.time_limit_s is None else after(options.time_limit_s)
-        self.found = Found(source, options, self.phases, emit)
+        self.found = CandidateSet(source, options, self.phases, emit)
         self.inputs = _inputs(self.found.model, options)
         if options.inputs is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
@@ -137,7 +137,7 @@ class Run:
             self.emit(plan_event(planned.problem, planned.first, 0))
         with self.phases("merge"):
             self._decide(self._surest(self._merged(planned)))
-        said = by_priority(self.planned)
+        said = priority_note(self.planned)
         if said:
             self.emit(Note(said))
 
@@ -150,7 +150,7 @@ class Run:
         return replace(planned, first=final, final=final)
 
     def _surest(self, best: Planned) -> Planned:
-        """The best plan where what it rests on is measured in further sittings, as far as that takes no longer than the costs did."""
+        """The best plan where what it rests on is measured in further repetitions, as far as that takes no longer than the costs did."""
         deadline = time.monotonic() + max(LEAST_SURER_S, self.phases.seconds["costs"] or 0.0)
         while (left_s := deadline - time.monotonic()) > 0 and (surer := self.costing.surer(self.costed, best, left_s)):
             self.costed = surer
@@ -166,7 +166,7 @@ class Run:
         self.baselines = self._baselines()
         constraints = self.costing.constraints(best.problem)
         totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
-        self.planned = by_priority_within_noise(best, constraints, self.costing.how, min(totals, default=None))
+        self.planned = break_ties_by_priority(best, constraints, self.costing.how, min(totals, default=None))
         chosen = {index: best.problem.candidates[index] for index in self.planned.final.chosen}
         self.preferred = {candidate.id for index, candidate in chosen.items() if index not in best.final.chosen}
         if self.preferred:
@@ -254,7 +254,7 @@ class Run:
         reason = "some of its costs are not known" if total_s is None else ""
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
 
-    def do_without_worst(self, error: float) -> bool:
+    def exclude_worst(self, error: float) -> bool:
         """Search again without the partition of the plan that errs most; False where none errs, or there is no plan without it."""
         place = max(self.planned.places, key=lambda place: self.planned.costed[place].cost.error or 0.0)
         worst = self.planned.costed[place]
@@ -292,7 +292,7 @@ class Run:
             is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
             if self.options.is_measured and is_right:
                 with self.phases("baselines"):
-                    measure_side_by_side(built, baselines, document, self.emit, self.costing.nearest_s)
+                    measure_side_by_side(built, baselines, document, self.emit, self.costing.lowest_core_latency_s)
         document["phases"] = self.phases.to_json()
         return is_right
 

@@ -35,7 +35,7 @@ class RuleOptions:
 
 
 @dataclass(slots=True)
-class Found:
+class RuleMatch:
     """A sub-graph on its way through a rule tree: its nodes, the path of rules so far, and the composites inside.
 
     Nobody changes one; it is not frozen because each rule makes it anew, by the hundred thousand.
@@ -63,7 +63,7 @@ class RuleContext:
         self.log.add(Rejection(self.target, (), rule, stage, reason), check)
 
 
-Reject = Callable[[Found, Violation], None]
+Reject = Callable[[RuleMatch, Violation], None]
 """Hears of a sub-graph that is not valid, and of the check that it fails."""
 
 
@@ -76,10 +76,10 @@ class PartitionRule(ABC):
     """Field → its word in TOML and JSON, where that is another."""
 
     @abstractmethod
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         """Every sub-graph that the rule finds, each once; they may overlap."""
 
-    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[Found]:
+    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[RuleMatch]:
         """Those of `find` that are valid; `reject` hears of the others. A rule that need not make the others does better."""
         for found in self.find(context):
             violation = SubGraph(context.graph, found.inside).violation(config)
@@ -102,7 +102,7 @@ class PartitionRule(ABC):
         return "\n".join(_lines(self, 0))
 
 
-def find_or_say(rule: PartitionRule, context: RuleContext) -> Iterator[Found]:
+def find_or_say(rule: PartitionRule, context: RuleContext) -> Iterator[RuleMatch]:
     """What the whole tree `rule` finds; where that is nothing, a note says so."""
     found_some = False
     for found in rule.find(context):

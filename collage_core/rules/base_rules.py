@@ -14,7 +14,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import Node
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
-from .base import Found, PartitionRule, RuleContext
+from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection
 from .pattern import MOST_MATCHES, Matcher, operators_of, parse_pattern
 from .where import Condition, first_failure
@@ -39,7 +39,7 @@ class OpPredicate(PartitionRule):
         if self.ops:
             _check_where(self.where, self.ops, "`ops`")
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         _note_absent(context, self.name, self.ops)
         for node in context.graph.nodes:
             if node.is_host:
@@ -48,7 +48,7 @@ class OpPredicate(PartitionRule):
             if reason:
                 context.log.add(Rejection(context.target, (node.index,), self.name, "predicate", reason), node.op)
             else:
-                yield Found(IndexSet.window(node.index, 1), self.name)
+                yield RuleMatch(IndexSet.window(node.index, 1), self.name)
 
     def _refusal(self, context: RuleContext, node: Node) -> str:
         if self.ops and node.op not in self.ops:
@@ -93,7 +93,7 @@ class OpCallByKind(PartitionRule):
     max_kind: str = "A"
     ops: tuple[str, ...] = ()
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         bound = OpPatternKind.from_letter(self.max_kind)
         _note_absent(context, self.name, self.ops)
         for node in context.graph.nodes:
@@ -104,7 +104,7 @@ class OpCallByKind(PartitionRule):
             elif self.ops and node.op not in self.ops:
                 reason = f"{context.target} does not take operator {node.op}"
             else:
-                yield Found(IndexSet.window(node.index, 1), self.name)
+                yield RuleMatch(IndexSet.window(node.index, 1), self.name)
                 continue
             context.log.add(Rejection(context.target, (node.index,), self.name, "predicate", reason), node.op)
 
@@ -115,10 +115,10 @@ class Host(PartitionRule):
 
     name: ClassVar[str] = "host"
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for node in context.graph.nodes:
             if node.is_host:
-                yield Found(IndexSet.window(node.index, 1), self.name)
+                yield RuleMatch(IndexSet.window(node.index, 1), self.name)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Explicit(PartitionRule):
     name: ClassVar[str] = "explicit"
     sets: tuple[tuple[str, ...], ...]
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for names in self.sets:
             unknown = next((name for name in names if name not in context.graph.index_by_name), None)
             if unknown is not None:
@@ -141,7 +141,7 @@ class Explicit(PartitionRule):
                     "`collage candidates MODEL --json` lists the nodes' names",
                     "unknown_node",
                 )
-            yield Found(IndexSet(context.graph.index_by_name[name] for name in names), self.name)
+            yield RuleMatch(IndexSet(context.graph.index_by_name[name] for name in names), self.name)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class DFPattern(PartitionRule):
     def __post_init__(self) -> None:
         _check_where(self.where, operators_of(parse_pattern(self.match)), f"the pattern {self.match!r}")
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         matcher = Matcher(parse_pattern(self.match), context.graph)
         composites = (self.label,) if self.label else ()
         seen: set[IndexSet] = set()
@@ -178,7 +178,7 @@ class DFPattern(PartitionRule):
                     reason = f"pattern {self.label or self.match}: {refusal}"
                     context.log.add(Rejection(context.target, tuple(inside), self.name, "predicate", reason), self.label or self.match)
                 else:
-                    yield Found(inside, self.name, composites)
+                    yield RuleMatch(inside, self.name, composites)
         self._note(context, matcher, found_some=bool(seen))
 
     def _refusal(self, context: RuleContext, inside: IndexSet) -> str | None:

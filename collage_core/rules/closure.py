@@ -14,7 +14,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig
-from .base import Found
+from .base import RuleMatch
 from .combiners import Combiner, GroupCombiner, Horizontal, PairCombiner, Piece, Pieces
 from .cones import cone
 
@@ -81,7 +81,7 @@ class Closure(Pieces):
     def __init__(
         self,
         graph: DataflowGraph,
-        base: Iterable[Found],
+        base: Iterable[RuleMatch],
         combiners: Sequence[Combiner],
         max_depth: int | None,
         limit: int,
@@ -90,7 +90,7 @@ class Closure(Pieces):
         self.graph = graph
         self.pieces: list[Piece] = []
         self.is_cut_off = False
-        self.dropped: Found | None = None
+        self.dropped: RuleMatch | None = None
         self._pairs = [combiner for combiner in combiners if isinstance(combiner, PairCombiner)]
         self._groups = [combiner for combiner in combiners if isinstance(combiner, GroupCombiner)]
         self._max_depth = max_depth
@@ -131,7 +131,7 @@ class Closure(Pieces):
     def is_injective(self, index: int) -> bool:
         return index in self._injective
 
-    def _begin_with(self, found: Found) -> None:
+    def _begin_with(self, found: RuleMatch) -> None:
         sub_graph = SubGraph(self.graph, found.inside)
         self._seen.add(found.inside)
         self.pieces.append(Piece(sub_graph.depth, sub_graph.kind, tuple(sub_graph.outputs), found))
@@ -213,12 +213,12 @@ def _met(known: dict[int, dict[int, list[Piece]]], indices: Iterable[int], room:
                         yield piece
 
 
-def _joined(inside: IndexSet, group: Sequence[Found]) -> Found:
+def _joined(inside: IndexSet, group: Sequence[RuleMatch]) -> RuleMatch:
     """The union of `group`, with the path that all of them have and the composites of each."""
-    return Found(inside, *joined_provenance(group))
+    return RuleMatch(inside, *joined_provenance(group))
 
 
-def joined_provenance(group: Sequence[Found]) -> tuple[str, tuple[str, ...]]:
+def joined_provenance(group: Sequence[RuleMatch]) -> tuple[str, tuple[str, ...]]:
     """The path of rules and the composites of what is joined of `group`: the path that all have, else that of a union."""
     path = group[0].path
     if any(found.path != path for found in group):

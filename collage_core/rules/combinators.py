@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
-from .base import Found, PartitionRule, RuleContext
+from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection
 
 
@@ -23,13 +23,13 @@ class Union(PartitionRule):
     name: ClassVar[str] = "union"
     of: tuple[PartitionRule, ...]
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         seen: set[IndexSet] = set()
         for rule in self.of:
             for found in rule.find(context):
                 if found.inside not in seen:
                     seen.add(found.inside)
-                    yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
+                    yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Primitive(PartitionRule):
     name: ClassVar[str] = "primitive"
     of: PartitionRule
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for found in self.of.find(context):
-            yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
+            yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Composite(PartitionRule):
     label: str
     of: PartitionRule
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for found in self.of.find(context):
-            yield Found(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,), found.deferred)
+            yield RuleMatch(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,), found.deferred)
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ class OnlyValid(PartitionRule):
     max_exits: int = 1
     allow_taps: bool = False
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
-        def reject(found: Found, violation: Violation) -> None:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
+        def reject(found: RuleMatch, violation: Violation) -> None:
             reason = f"{violation.check}: {violation.reason}"
             path = f"{self.name}.{found.path}"
             context.log.add(Rejection(context.target, tuple(found.inside), path, "validity", reason), violation.check)
 
         config = SubGraphConfig(self.max_depth, self.max_exits, self.allow_taps)
         for found in self.of.find_valid(context, config, reject):
-            yield Found(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
+            yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)

@@ -18,7 +18,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
-from .base import Found, PartitionRule, Reject, RuleContext
+from .base import PartitionRule, Reject, RuleContext, RuleMatch
 from .closure import Closure, Hope, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner
 from .cones import Joinable, OneExitSets, deeper_set
@@ -49,11 +49,11 @@ class Combine(PartitionRule):
     max_depth: int | None = None
     limit: int = DEFAULT_LIMIT
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         closure = Closure(context.graph, self._base(context).values(), self._combiners, self.max_depth, self.limit)
         yield from self._closed(context, closure)
 
-    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[Found]:
+    def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[RuleMatch]:
         """The valid sets of the closure. Of the others only some are made and rejected; that the rest was not is said once."""
         base = self._base(context)
         if config.max_exits == 1 and all(len(inside) == 1 for inside in base) and _join_anything(self._combiners):
@@ -75,20 +75,22 @@ class Combine(PartitionRule):
     def _combiners(self) -> list[Combiner]:
         return [parse_combiner(text) for text in self.combiners]
 
-    def _base(self, context: RuleContext) -> dict[IndexSet, Found]:
-        base: dict[IndexSet, Found] = {}
+    def _base(self, context: RuleContext) -> dict[IndexSet, RuleMatch]:
+        base: dict[IndexSet, RuleMatch] = {}
         for found in self.of.find(context):
             base.setdefault(found.inside, replace(found, path=f"{self.name}.{found.path}"))
         return base
 
-    def _closed(self, context: RuleContext, closure: Closure) -> Iterator[Found]:
+    def _closed(self, context: RuleContext, closure: Closure) -> Iterator[RuleMatch]:
         closure.run()
         if closure.is_cut_off:
             self._tell_limit(context, "larger sub-graphs")
         for piece in closure.pieces:
             yield piece.found
 
-    def _one_exit(self, context: RuleContext, config: SubGraphConfig, base: dict[IndexSet, Found], reject: Reject) -> Iterator[Found]:
+    def _one_exit(
+        self, context: RuleContext, config: SubGraphConfig, base: dict[IndexSet, RuleMatch], reject: Reject
+    ) -> Iterator[RuleMatch]:
         yield from base.values()
         singles = {inside.base: found for inside, found in base.items()}
         joinable = _joinable(context.graph, singles, any(isinstance(combiner, Constants) for combiner in self._combiners))
@@ -100,13 +102,15 @@ class Combine(PartitionRule):
         shared = provenances.pop() if len(provenances) == 1 else None
         if shared is not None and not shared[1]:
             path = shared[0]
-            yield from (Found(inside, path) for inside in sets)
+            yield from (RuleMatch(inside, path) for inside in sets)
         else:
-            yield from (Found(inside, *joined_provenance([singles[index] for index in inside])) for inside in sets)
+            yield from (RuleMatch(inside, *joined_provenance([singles[index] for index in inside])) for inside in sets)
         for violation in self._not_made(context.graph, config, joinable, singles):
-            reject(Found(IndexSet(violation.nodes), singles[violation.nodes[0]].path), violation)
+            reject(RuleMatch(IndexSet(violation.nodes), singles[violation.nodes[0]].path), violation)
 
-    def _not_made(self, graph: DataflowGraph, config: SubGraphConfig, joinable: Joinable, singles: dict[int, Found]) -> Iterator[Violation]:
+    def _not_made(
+        self, graph: DataflowGraph, config: SubGraphConfig, joinable: Joinable, singles: dict[int, RuleMatch]
+    ) -> Iterator[Violation]:
         """One example of each sort of set that is in the closure, is not valid, and was not spelt out."""
         nodes = None if self.max_depth == 1 else _two_exits(graph, joinable, singles)
         if nodes is not None:
@@ -131,7 +135,7 @@ def _join_anything(combiners: Sequence[Combiner]) -> bool:
     return within and Kinds(_ANY, _ANY) in combiners
 
 
-def _joinable(graph: DataflowGraph, singles: dict[int, Found], with_constants: bool) -> Joinable:
+def _joinable(graph: DataflowGraph, singles: dict[int, RuleMatch], with_constants: bool) -> Joinable:
     """Which of the single nodes join what."""
     inner = [node.index in singles and not graph.ends[node.index] for node in graph.nodes]
     constant = [with_constants and node.op == CONSTANT for node in graph.nodes]
@@ -143,7 +147,7 @@ def _joinable(graph: DataflowGraph, singles: dict[int, Found], with_constants: b
     )
 
 
-def _two_exits(graph: DataflowGraph, joinable: Joinable, singles: dict[int, Found]) -> tuple[int, int] | None:
+def _two_exits(graph: DataflowGraph, joinable: Joinable, singles: dict[int, RuleMatch]) -> tuple[int, int] | None:
     """The first two nodes that would join, but would have two exits."""
     for upper in singles:
         consumers = graph.consumers[upper]

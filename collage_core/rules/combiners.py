@@ -17,7 +17,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph
-from .base import Found
+from .base import RuleMatch
 
 _I = OpPatternKind.INJECTIVE
 _ANCHORS = (OpPatternKind.COMM_REDUCE, OpPatternKind.OUT_EWISE_FUSABLE)
@@ -40,7 +40,7 @@ class Piece:
     depth: int
     kind: OpPatternKind
     readers: tuple[int, ...]
-    found: Found
+    found: RuleMatch
 
     @property
     def inside(self) -> IndexSet:
@@ -212,14 +212,14 @@ class Horizontal(GroupCombiner):
                 if id(other) in met or other.kind is OpPatternKind.OPAQUE or not other.inside.isdisjoint(piece.inside):
                     continue
                 met.add(id(other))
-                if operators_of_a_row(graph, other.inside) == row and _are_apart(graph, piece, other):
+                if operators_of_a_row(graph, other.inside) == row and _has_higher_latency(graph, piece, other):
                     yield (piece, other)
 
     def depth(self, group: Sequence[Piece], graph: DataflowGraph) -> int:
         return max(piece.depth for piece in group)
 
 
-def _are_apart(graph: DataflowGraph, one: Piece, other: Piece) -> bool:
+def _has_higher_latency(graph: DataflowGraph, one: Piece, other: Piece) -> bool:
     """Whether neither of two disjoint pieces reaches the other."""
     return not _reaches(graph, one, other) and not _reaches(graph, other, one)
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
-from .base import Found, PartitionRule, RuleContext
+from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection, RejectionLog
 from .regions import regions
 
@@ -42,7 +42,7 @@ class Segments(PartitionRule):
     max_depth: int | None = None
     limit: int = DEFAULT_LIMIT
 
-    def find(self, context: RuleContext) -> Iterator[Found]:
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         graph, reads = context.graph, context.graph.sources
         is_taken = self._taken(context)
         whole = [list(range(len(graph)))] if all(is_taken) else regions(reads, is_taken)
@@ -54,7 +54,7 @@ class Segments(PartitionRule):
             seen.add(inside)
             depth = _depth(reads, nodes)
             if self.max_depth is None or depth <= self.max_depth:
-                yield Found(inside, self.name)
+                yield RuleMatch(inside, self.name)
             else:
                 reason = f"depth: its longest path holds {depth} nodes, at most {self.max_depth} may be"
                 context.log.add(Rejection(context.target, tuple(nodes), self.name, "validity", reason), "depth")
@@ -64,7 +64,7 @@ class Segments(PartitionRule):
                 reason = f"stopped at {self.limit} runs: longer ones of {context.target} were not looked at"
                 context.note(self.name, "validity", reason, "limit")
                 return
-            yield Found(run, self.name, deferred=True)
+            yield RuleMatch(run, self.name, deferred=True)
 
     def _taken(self, context: RuleContext) -> list[bool]:
         """Which nodes the sub-rule takes, the host's among them. What it rejects is logged, unless another branch has done so."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.computation import Computations
 from ..graph.dataflow_graph import DataflowGraph
-from .base import Found, PartitionRule, RuleContext, find_or_say
+from .base import PartitionRule, RuleContext, RuleMatch, find_or_say
 from .base_rules import Host
 from .candidate import CandidatePartition, RejectionLog
 
@@ -60,6 +60,6 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
 _SWAPPED = str.maketrans("01", "10")
 
 
-def _order(found: Found) -> tuple[int, str]:
+def _order(found: RuleMatch) -> tuple[int, str]:
     """Orders sets as the lists of their nodes: the least node that only one of two has comes first, unless the other ends before it."""
     return found.inside.base, f"{found.inside.rel:b}"[::-1].translate(_SWAPPED)

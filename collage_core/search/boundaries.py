@@ -1,4 +1,4 @@
-"""`Frame`: a problem's tensors by node, and the boundary of every set of nodes: what the searchers ask again and again.
+"""`Boundaries`: a problem's tensors by node, and the boundary of every set of nodes: what the searchers ask again and again.
 
 Made once for a problem and kept while it lives, so that a search that runs again finds it ready.
 """
@@ -30,7 +30,7 @@ class Boundary(NamedTuple):
     exits: int
 
 
-class Frame:
+class Boundaries:
     """The problem's tensors by node.
 
     A node whose tensors nobody reads is given one that the host reads, of no size and no cost: its place is past the
@@ -127,12 +127,12 @@ class Frame:
         return Boundary(tuple(host_reads), tuple(reads.items()), tuple(makes), exits)
 
 
-_frames: WeakKeyDictionary[SearchProblem, Frame] = WeakKeyDictionary()
+_frames: WeakKeyDictionary[SearchProblem, Boundaries] = WeakKeyDictionary()
 
 
-def frame_of(problem: SearchProblem) -> Frame:
+def boundaries_of(problem: SearchProblem) -> Boundaries:
     """The frame of `problem`."""
     known = _frames.get(problem)
     if known is None:
-        known = _frames[problem] = Frame(problem)
+        known = _frames[problem] = Boundaries(problem)
     return known

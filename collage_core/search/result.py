@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.dataflow_graph import HOST
-from .boundaries import frame_of
+from .boundaries import boundaries_of
 from .problem import SearchProblem
 
 
@@ -47,7 +47,7 @@ def may_loop(problem: SearchProblem, usable: Sequence[int]) -> set[int]:
     too). So a cycle through such
     partitions only would lead from exit to exit and be a cycle of nodes, which there is not.
     """
-    frame = frame_of(problem)
+    frame = boundaries_of(problem)
     return {index for index in usable if frame.boundary(problem.candidates[index].inside).exits > 1}
 
 

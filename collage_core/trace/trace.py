@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..events import ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.planning import How, Planned, merge_rounds
+from ..pipeline.planning import Planned, SearchSettings, merge_rounds
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates, usable
 from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.problem import SearchProblem
@@ -64,7 +64,7 @@ class _Searches:
     def __init__(self, record: RunRecord, reporter: TraceReporter, limit_s: float):
         self._record = record
         self._reporter = reporter
-        self._how = How.given(record.plan.options, after(limit_s))
+        self._how = SearchSettings.given(record.plan.options, after(limit_s))
         self._merged = {(item.target, item.inside): item for item in record.candidates if _is_merged(item)}
         self._done = 0
 

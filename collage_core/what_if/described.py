@@ -16,7 +16,7 @@ from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
-from ..pipeline.planning import How, Planned, alone, merge_rounds, searched
+from ..pipeline.planning import Planned, SearchSettings, alone, merge_rounds, searched
 from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
 from ..rewrite.plan import PlannedTarget
@@ -107,7 +107,7 @@ class _Tried:
             kept = [item for item in self.record.candidates if item.target not in self.own]
             found = [candidate for candidates in self.found.values() for candidate in candidates]
             first = [*kept, *self._estimated(found)]
-            how = How.given(self.record.plan.options)
+            how = SearchSettings.given(self.record.plan.options)
 
             def search(costed: list[CostedCandidate]) -> Planned:
                 problem = self.problem(costed)
@@ -160,7 +160,7 @@ class _Tried:
         }
 
     def _alone(self, name: str, problem: SearchProblem) -> dict[str, Any]:
-        result = alone(problem, name, How.given(self.record.plan.options))
+        result = alone(problem, name, SearchSettings.given(self.record.plan.options))
         total_s = None if result is None else result.total / FEMTOSECONDS
         reason = f"{name} cannot take every node" if result is None else f"{name} is only described"
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..cost.database.records import machine_id
 from ..cost.estimators.roofline import machine_rates
-from ..cost.estimators.work_estimate import WorkOf
+from ..cost.estimators.work_estimate import WorkEstimator
 from ..pipeline.record import RunRecord
 
 MEASURED = frozenset({"measured", "recorded"})
@@ -24,7 +24,7 @@ def estimates(record: RunRecord) -> dict[str, Any]:
     """
     measured = [item for item in record.candidates if item.cost.source in MEASURED and item.cost.seconds is not None]
     rates = machine_rates(int(record.plan.options.get("threads", 1)))
-    work_of = WorkOf(record.graph)
+    work_of = WorkEstimator(record.graph)
     return {
         "machine": machine_id(),
         "reason": rates.reason,

@@ -20,7 +20,7 @@ from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
 from ..pipeline.discover import Phases, check_usable, load_as_planned
-from ..pipeline.planning import How, alone, greedy_plan, known_total_s
+from ..pipeline.planning import SearchSettings, alone, greedy_plan, known_total_s
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
 from ..rules.candidate import CandidatePartition, make_candidate
 from ..rules.spec import HOST_TARGET
@@ -148,10 +148,10 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
 
 def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]]:
     """The rows of the baselines with their sums on the new costs; what was measured end to end stays measured."""
-    how = How.given(record.plan.options)
+    how = SearchSettings.given(record.plan.options)
     return [{**row, "total_s": _total_s(problem, row["name"], how)} for row in record.document.get("baselines") or []]
 
 
-def _total_s(problem: SearchProblem, name: str, how: How) -> float | None:
+def _total_s(problem: SearchProblem, name: str, how: SearchSettings) -> float | None:
     found = greedy_plan(problem) if name == "greedy" else alone(problem, name, how)
     return None if found is None else known_total_s(problem, found)

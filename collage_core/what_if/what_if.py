@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InfeasibleError
 from ..events import Emit, ignore
-from ..pipeline.planning import How, Planned, placed_partitions, placed_transitions, plan_document, search_first, searched
+from ..pipeline.planning import Planned, SearchSettings, placed_partitions, placed_transitions, plan_document, search_first, searched
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..rewrite.plan import Plan
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
@@ -86,7 +86,7 @@ def untimed(record: RunRecord, accuracy: float | None) -> int:
 
 
 @dataclass(frozen=True)
-class Found:
+class WhatIfResult:
     """The best plan under other terms, and the record that it was found in: candidates that err too much are out."""
 
     record: RunRecord
@@ -95,7 +95,7 @@ class Found:
     plan: Plan
 
 
-def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> Found:
+def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfResult:
     """The best plan under `terms`.
 
     Raises:
@@ -104,7 +104,7 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> Found:
     """
     parsed = parse_constraints(list(terms.constraints), record.problem)
     judged = under_accuracy(record, terms.accuracy)
-    result = search_first(judged.problem, parsed, How.given(record.plan.options), emit)
+    result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
     changes = {
         "constraints": tuple(dict(item) for item in terms.constraints),
@@ -112,7 +112,7 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> Found:
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
     }
-    return Found(judged, planned, parsed, judged.plan.model_copy(update=changes))
+    return WhatIfResult(judged, planned, parsed, judged.plan.model_copy(update=changes))
 
 
 def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class _Totals:
 
     def __init__(self, record: RunRecord):
         self._record = record
-        self._how = How.given(record.plan.options)
+        self._how = SearchSettings.given(record.plan.options)
         self._known: dict[str, int | None] = {}
 
     def of(self, terms: Terms) -> int | None:

@@ -46,13 +46,13 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Doing:
-    """The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `sitting` as in `CandidateBuilding`."""
+    """The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`."""
 
     target: str
     label: str
     spans: list[int]
     since_s: float
-    sitting: int = 1
+    repetition: int = 1
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from ..messages.requests import RunRequest
 from ..messages.runs import RunSnapshot
 from ..worker import run_job
 from . import store as run_store
-from .run_factory import RunOrders
-from .run_queue import RunLine
-from .run_task import Work
+from .run_factory import RunFactory
+from .run_queue import RunQueue
+from .run_task import RunTask
 from .service import RunService
 from .state import ACTIVE
 
@@ -23,7 +23,7 @@ CANCEL_WAIT_S = 2.0
 class RunControl:
     """Begins and ends what runs do."""
 
-    def __init__(self, runs: RunService, orders: RunOrders, line: RunLine):
+    def __init__(self, runs: RunService, orders: RunFactory, line: RunQueue):
         self._runs = runs
         self._orders = orders
         self._line = line
@@ -73,7 +73,7 @@ class RunControl:
             return snapshot, False
         path, _ = self._orders.model_file(snapshot.model, snapshot.model_name)
         rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
-        work = Work(session, run_job.build, (str(path), str(folder)), rest=rest, before=snapshot.state)
+        work = RunTask(session, run_job.build, (str(path), str(folder)), rest=rest, before=snapshot.state)
         session.cancel.clear()
         session.change("queued")
         self._line.submit(work)

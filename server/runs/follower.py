@@ -16,18 +16,18 @@ from ..messages.live import Numbered, RunStateChanged
 from ..messages.runs import RunSnapshot
 from . import store as run_store
 from .journal import Reader
-from .live_run import Session
+from .live_run import LiveRun
 from .state import ENDED
 
 LOOK_S = 0.25
 
 
-def follow(session: Session, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
+def follow(session: LiveRun, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
     """Tell `session` what happens, in a thread of its own, until the run has ended or `is_over`; then `forget` is called."""
     threading.Thread(target=_work, args=(session, is_over, forget), name=f"collage-follow-{session.snapshot.id}", daemon=True).start()
 
 
-def _work(session: Session, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
+def _work(session: LiveRun, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
     held: list[Numbered] = []
     pause = threading.Event()
     seq = session.snapshot.seq

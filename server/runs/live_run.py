@@ -1,4 +1,4 @@
-"""`Session`: one run while it is in memory: its snapshot, its newest events, its journal and its files, always in step.
+"""`LiveRun`: one run while it is in memory: its snapshot, its newest events, its journal and its files, always in step.
 
 What enters are plain events; what leaves are the snapshot and batches for clients. It starts no process and knows no socket.
 """
@@ -22,7 +22,7 @@ from .state import ENDED, Nodes, apply, finish
 from .store import save
 
 
-class Session:
+class LiveRun:
     """A run.
 
     Args:

@@ -1,4 +1,4 @@
-"""`RunOrders`: what a request for a run comes to: its folder, its session and the work to be done, or why it cannot be.
+"""`RunFactory`: what a request for a run comes to: its folder, its session and the work to be done, or why it cannot be.
 
 Three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
 """
@@ -23,14 +23,14 @@ from ..worker import run_job
 from . import options as run_options
 from . import store as run_store
 from .job_pool import JobPool
-from .live_run import Session
-from .run_queue import RunLine
-from .run_task import Work
+from .live_run import LiveRun
+from .run_queue import RunQueue
+from .run_task import RunTask
 from .service import RunService
 from .state import Nodes
 
 
-class RunOrders:
+class RunFactory:
     """Makes work of requests.
 
     Args:
@@ -38,14 +38,14 @@ class RunOrders:
         wake: Called when a run has new events.
     """
 
-    def __init__(self, models: ModelStore, pool: JobPool, runs: RunService, line: RunLine, wake: Callable[[], None]):
+    def __init__(self, models: ModelStore, pool: JobPool, runs: RunService, line: RunQueue, wake: Callable[[], None]):
         self._models = models
         self._pool = pool
         self._runs = runs
         self._line = line
         self._wake = wake
 
-    def work_of(self, request: RunRequest) -> Work:
+    def work_of(self, request: RunRequest) -> RunTask:
         """The work of a new run, which has not begun.
 
         Raises:
@@ -77,7 +77,7 @@ class RunOrders:
                 raise
             raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
 
-    def _search(self, request: RunRequest) -> Work:
+    def _search(self, request: RunRequest) -> RunTask:
         assert request.base is not None
         base = self._runs.get(request.base)
         if base.model != request.model:
@@ -93,9 +93,9 @@ class RunOrders:
             request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried)
         )
         args = (str(self._runs.costs_of(base)), [*request.constraints, *off], request.accuracy, str(session.folder))
-        return Work(session, run_job.search_with if tried else run_job.search, (*args, tried) if tried else args, is_search=True)
+        return RunTask(session, run_job.search_with if tried else run_job.search, (*args, tried) if tried else args, is_search=True)
 
-    def _measurement(self, request: RunRequest) -> Work:
+    def _measurement(self, request: RunRequest) -> RunTask:
         self._check_options(request)
         path, shapes = self.model_file(request.model, request.model)
         self._line.check_room()
@@ -113,9 +113,9 @@ class RunOrders:
         }
         if described:
             options["toolchain_files"] = descriptions.write(session.folder / descriptions.FOLDER, described)
-        return Work(session, run_job.partition, (str(path), options, str(session.folder)))
+        return RunTask(session, run_job.partition, (str(path), options, str(session.folder)))
 
-    def _measure_again(self, request: RunRequest) -> Work:
+    def _measure_again(self, request: RunRequest) -> RunTask:
         if request.base is None or request.measure is None:
             raise Problem(400, "invalid", "'measure' names a candidate of a base, and there is none", "give the 'base' that it is of")
         base = self._runs.get(request.base)
@@ -127,7 +127,7 @@ class RunOrders:
         )
         constraints = [*base.constraints, *vetoes(base, base.targets)]
         args = (str(costs), str(path), request.measure, constraints, base.accuracy, str(session.folder))
-        return Work(session, run_job.measure_again, args)
+        return RunTask(session, run_job.measure_again, args)
 
     def _check_options(self, request: RunRequest) -> None:
         """Refuse what the engine would not take. Accuracy and time limit were looked at already."""
@@ -145,7 +145,7 @@ class RunOrders:
         *,
         base: RunSnapshot | None = None,
         has_own_costs: bool = False,
-    ) -> Session:
+    ) -> LiveRun:
         targets = list(dict.fromkeys([*request.targets, *described]))
         snapshot = RunSnapshot(
             id=run_store.new_run_id(),
@@ -168,4 +168,4 @@ class RunOrders:
         )
         folder = run_store.runs_folder() / snapshot.id
         folder.mkdir()
-        return Session(folder, snapshot, nodes, self._wake)
+        return LiveRun(folder, snapshot, nodes, self._wake)

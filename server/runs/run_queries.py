@@ -1,4 +1,4 @@
-"""`RunQuestions`: what is asked about the candidates and plans of a run that has a plan.
+"""`RunQueries`: what is asked about the candidates and plans of a run that has a plan.
 
 What enters are ids; what leaves are resources, found in a spare process that knows the run's record. Nothing of a run changes.
 """
@@ -18,7 +18,7 @@ from .state import plan_info
 MOST_REGRETS = 200
 
 
-class RunQuestions:
+class RunQueries:
     """Answers what a run's record knows."""
 
     def __init__(self, runs: RunService, pool: JobPool):

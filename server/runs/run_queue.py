@@ -1,6 +1,6 @@
-"""`RunLine`: one run measures at a time, the others wait in line; a run that only searches waits for nobody.
+"""`RunQueue`: one run measures at a time, the others wait in line; a run that only searches waits for nobody.
 
-What enters is `Work`; its call is made in a process of its own, from a thread here that only listens. A run that dies has
+What enters is `RunTask`; its call is made in a process of its own, from a thread here that only listens. A run that dies has
 failed, and says why.
 """
 
@@ -20,25 +20,25 @@ from ..http.errors import Problem
 from ..worker import run_job
 from . import store as run_store
 from .job_pool import JobPool
-from .live_run import Session
-from .run_task import Work, failure
+from .live_run import LiveRun
+from .run_task import RunTask, failure
 
 _log = logging.getLogger(__name__)
 
 
-class RunLine:
+class RunQueue:
     """The work of all runs, waiting and under way."""
 
     def __init__(self, config: ServerConfig, pool: JobPool):
         self._config = config
         self._pool = pool
         self._lock = threading.RLock()
-        self._waiting: deque[Work] = deque()
-        self._measuring: Work | None = None
+        self._waiting: deque[RunTask] = deque()
+        self._measuring: RunTask | None = None
         self._threads: set[threading.Thread] = set()
         self._closed = False
 
-    def submit(self, work: Work) -> None:
+    def submit(self, work: RunTask) -> None:
         """Begin with the work, or let it wait for its turn."""
         with self._lock:
             if work.is_search:
@@ -47,7 +47,7 @@ class RunLine:
                 self._waiting.append(work)
         self._pump()
 
-    def withdraw(self, session: Session) -> Work | None:
+    def withdraw(self, session: LiveRun) -> RunTask | None:
         """Take the work of the run out of those that wait; None where none does."""
         with self._lock:
             waiting = next((work for work in self._waiting if work.session is session), None)
@@ -90,12 +90,12 @@ class RunLine:
                 self._measuring = self._waiting.popleft()
                 self._start(self._measuring)
 
-    def _start(self, work: Work) -> None:
+    def _start(self, work: RunTask) -> None:
         thread = threading.Thread(target=self._work, args=(work,), name=f"collage-run-{work.session.snapshot.id}", daemon=True)
         self._threads.add(thread)
         thread.start()
 
-    def _work(self, work: Work) -> None:
+    def _work(self, work: RunTask) -> None:
         """The thread of a run: from running to whatever it ends in."""
         try:
             self._run(work)
@@ -109,7 +109,7 @@ class RunLine:
                     self._measuring = None
             self._pump()
 
-    def _run(self, work: Work) -> None:
+    def _run(self, work: RunTask) -> None:
         session = work.session
         session.change("running")
         try:
@@ -124,18 +124,18 @@ class RunLine:
             session.change(work.rest, document=outcome["document"], machine=outcome["machine"], artifact=work.builds)
             self._pool.warm(str(session.folder))
 
-    def _stopped(self, work: Work) -> None:
+    def _stopped(self, work: RunTask) -> None:
         if work.session.cancel.is_set():
             work.session.change(work.before or "cancelled", document=self._salvaged(work))
         else:
             work.session.change(work.before or "failed", error=run_store.STOPPED)
 
-    def _failed(self, work: Work, error: Exception) -> None:
+    def _failed(self, work: RunTask, error: Exception) -> None:
         details = failure(error, work.session.folder)
         details["conflict"] = [index for index in details["conflict"] if index < len(work.session.snapshot.constraints)]
         work.session.change(work.before or "failed", document=self._salvaged(work), **details)
 
-    def _salvaged(self, work: Work) -> dict[str, Any] | None:
+    def _salvaged(self, work: RunTask) -> dict[str, Any] | None:
         """What a run that did not get to its end had found: the plan stands where building it failed."""
         if run_job.record_file(work.session.folder) is None:
             return None

@@ -1,4 +1,4 @@
-"""`Work`: what a run is to do, and `failure`: what is told when it did not."""
+"""`RunTask`: what a run is to do, and `failure`: what is told when it did not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from collage_core.errors import CollageError, InfeasibleError
 from ..http.errors import api_error
 from ..messages.live import ApiError, RunState
 from ..worker import run_job
-from .live_run import Session
+from .live_run import LiveRun
 
 LOG = "error.log"
 
 
 @dataclass(frozen=True)
-class Work:
+class RunTask:
     """A function of `job` with its arguments after the pipeline's name.
 
     Attributes:
@@ -28,7 +28,7 @@ class Work:
         before: The state of a run that had a plan already, and has it still when this fails.
     """
 
-    session: Session
+    session: LiveRun
     function: Callable[..., Any]
     args: tuple[Any, ...]
     is_search: bool = False
@@ -42,7 +42,7 @@ class Work:
 
 
 def failure(error: Exception, folder: Path) -> dict[str, Any]:
-    """What `Session.change` is told of `error`; the details of a fault are written into `folder`."""
+    """What `LiveRun.change` is told of `error`; the details of a fault are written into `folder`."""
     if isinstance(error, InfeasibleError):
         return {"error": api_error(error), "conflict": error.conflict, "uncovered": error.uncovered}
     told: dict[str, list[int]] = {"conflict": [], "uncovered": []}

@@ -22,7 +22,7 @@ from . import store as run_store
 from .follower import follow
 from .job_pool import JobPool
 from .journal import newest_decisions
-from .live_run import Session
+from .live_run import LiveRun
 from .marks import change_marks
 from .recorded import Recorded
 from .state import ACTIVE
@@ -44,7 +44,7 @@ class RunService:
         self._recorded = recorded
         self._wake = wake
         self._lock = threading.RLock()
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
 
     def get(self, run: str) -> RunSnapshot:
@@ -67,7 +67,7 @@ class RunService:
             self._pool.warm(str(run_store.run_folder(run)))
         return snapshot
 
-    def session(self, run: str) -> Session:
+    def session(self, run: str) -> LiveRun:
         """The run in memory, brought there where it was not.
 
         Raises:
@@ -79,7 +79,7 @@ class RunService:
             snapshot = self.get(run)
             with self._lock:
                 is_new = run not in self._sessions
-                session = self._sessions.setdefault(run, Session(run_store.run_folder(run), snapshot, (), self._wake))
+                session = self._sessions.setdefault(run, LiveRun(run_store.run_folder(run), snapshot, (), self._wake))
                 self._trim()
             if is_new and snapshot.state in ACTIVE:
                 session.is_followed = True
@@ -166,7 +166,7 @@ class RunService:
             sessions = list(self._sessions.values())
         return any(session.snapshot.model == model and session.snapshot.state in ACTIVE for session in sessions)
 
-    def remember(self, session: Session) -> None:
+    def remember(self, session: LiveRun) -> None:
         """Keep a new run in memory."""
         with self._lock:
             self._sessions[session.snapshot.id] = session

@@ -109,7 +109,7 @@ def _candidates_found(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
 
 
 def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    doing = Doing(event["target"], event["label"], list(event.get("spans", ())), snapshot.now_s, event.get("sitting", 1))
+    doing = Doing(event["target"], event["label"], list(event.get("spans", ())), snapshot.now_s, event.get("repetition", 1))
     return {"doing": doing, **_progress(snapshot, event)}
 
 

@@ -22,7 +22,7 @@ from ..messages.live import ApiError
 from ..worker import trace as trace_job
 from . import store as run_store
 from .job_pool import Events, JobPool
-from .run_queue import RunLine
+from .run_queue import RunQueue
 from .service import RunService
 
 START_WAIT_S = 0.5
@@ -52,7 +52,7 @@ class _Tracing:
 class TraceService:
     """All traces."""
 
-    def __init__(self, pool: JobPool, runs: RunService, line: RunLine):
+    def __init__(self, pool: JobPool, runs: RunService, line: RunQueue):
         self._pool = pool
         self._runs = runs
         self._line = line

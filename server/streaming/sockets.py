@@ -20,7 +20,7 @@ from collage_core.errors import CollageError
 from ..http.errors import Problem, api_error
 from ..http.validation import read
 from ..messages.live import ErrorBody, Subscribe, Subscribed
-from ..runs.live_run import Session
+from ..runs.live_run import LiveRun
 from ..services import Services
 from .stream import Cursor
 
@@ -34,7 +34,7 @@ RUNS_PER_CLIENT = 16
 class _Listener:
     """One client's subscription to one run."""
 
-    session: Session
+    session: LiveRun
     cursor: Cursor
     not_before: float = 0.0
 
@@ -56,7 +56,7 @@ class Broadcaster:
         self._thread = threading.Thread(target=self._loop, name="collage-broadcast", daemon=True)
         self._thread.start()
 
-    def add(self, client: str, session: Session, after: int) -> None:
+    def add(self, client: str, session: LiveRun, after: int) -> None:
         """The client listens to the run from now on; a second time moves its place.
 
         Raises:

@@ -85,11 +85,11 @@ def baseline_plan(pipeline: str, folder: str, name: str) -> dict[str, Any]:
     if name == GREEDY:
         record = replace(record, plan=record.plan.model_copy(update={"options": {**record.plan.options, "search": GREEDY}}))
     try:
-        found = importlib.import_module(pipeline).search_again(record, others, _unheard)
+        found = importlib.import_module(pipeline).search_again(record, others, _unprobed)
     except InfeasibleError as error:
         raise CollageError(f"{name} has no plan: it cannot take every node of the model", "compare with another one", "no_plan") from error
     return plain(found.document["plan"])
 
 
-def _unheard(event: Any) -> None:
+def _unprobed(event: Any) -> None:
     """Nobody listens to a baseline's search."""

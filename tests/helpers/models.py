@@ -11,7 +11,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.model.sessions import Session
+from collage_core.model.sessions import OrtSession
 
 
 def model_of(
@@ -54,7 +54,7 @@ def run_in_pieces(model: OnnxModel, pieces: Sequence[Sequence[int]], inputs: Map
         proto = onnx.load_from_string(cut.onnx)
         assert [value.name for value in proto.graph.input] == [tensor.name for tensor in cut.inputs]
         assert [value.name for value in proto.graph.output] == [tensor.name for tensor in cut.outputs]
-        made = Session(proto).run({tensor.name: values[tensor.name] for tensor in cut.inputs}, [tensor.name for tensor in cut.outputs])
+        made = OrtSession(proto).run({tensor.name: values[tensor.name] for tensor in cut.inputs}, [tensor.name for tensor in cut.outputs])
         assert {name: value.shape for name, value in made.items()} == {tensor.name: tensor.type.shape for tensor in cut.outputs}
         values.update(made)
     return {name: values[name] if name in values else model.constant(name) for name in model.graph.outputs}

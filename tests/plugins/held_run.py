@@ -1,7 +1,7 @@
 """`collage` that stops itself: ``held_run.py MOMENT=HOW,… ARGUMENT…``, for tests that kill a run at known points.
 
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin), ``costed:N`` (the N-th cost was told) or
-``sitting:N`` (a trial of what sat N times already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
+``repetition:N`` (a trial of what sat N times already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
 `Holds` is to stop: ``build`` or ``run``. ``over=HOW`` has the time limit be over as soon as that toolchain is stopped there, and not
 before. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
 """
@@ -44,8 +44,8 @@ class Stopping(terminal.Progress):
         if isinstance(event, PhaseStarted):
             self.phase = event.phase
             return event.phase
-        if isinstance(event, CandidateBuilding) and event.sitting > 1:
-            return f"sitting:{event.sitting - 1}"
+        if isinstance(event, CandidateBuilding) and event.repetition > 1:
+            return f"repetition:{event.repetition - 1}"
         if isinstance(event, CandidateBuilding):
             with (FOLDER / "trials").open("a") as trials:
                 trials.write(f"{event.label}\n")

@@ -36,7 +36,7 @@ __all__ = ["FILE_NAME", "CostDatabase", "open_database"]
 T = TypeVar("T")
 _TRY_AGAIN_S = 30.0
 _CHUNK = 500
-_FASTEST_ECHO_S = 1e-8
+_LOWEST_CORE_LATENCY_S = 1e-8
 """No two cores answer each other faster: what says so is no measurement."""
 
 
@@ -118,11 +118,13 @@ class CostDatabase:
         with self.session() as connection:
             return connection.execute(select(func.count()).select_from(measurements)).scalar_one()
 
-    def fastest_echo_s(self, machine: str, ago: timedelta) -> float | None:
+    def lowest_core_latency_s(self, machine: str, ago: timedelta) -> float | None:
         """Of what was measured on `machine` since so long ago; None where nothing tells."""
         since = (datetime.now(UTC) - ago).isoformat(timespec="seconds")
-        mine = measurements.c.machine == machine, measurements.c.created > since, measurements.c.echo_s > _FASTEST_ECHO_S
-        return self._tried("read", lambda connection: connection.execute(select(func.min(measurements.c.echo_s)).where(*mine)).scalar())
+        mine = measurements.c.machine == machine, measurements.c.created > since, measurements.c.core_latency_s > _LOWEST_CORE_LATENCY_S
+        return self._tried(
+            "read", lambda connection: connection.execute(select(func.min(measurements.c.core_latency_s)).where(*mine)).scalar()
+        )
 
     def get_transition(self, key: TransitionKey) -> MeasuredTransition | None:
         """A transition that was measured, or found to be impossible to measure; of exactly this dtype."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...errors import CollageError
 from .database import CostDatabase
 from .json_lines import Costs, read_lines, write_lines
-from .maintenance import Selection, hand_overs, records
+from .maintenance import Selection, records, selected_transitions
 from .schema import CostRow, TransitionRow
 
 STREAM = "-"
@@ -75,7 +75,7 @@ def _begins(path: Path) -> bytes:
 
 def _of_database(path: Path) -> Costs:
     with CostDatabase(path, read_only=True) as database:
-        costs = Costs(records(database, Selection()), hand_overs(database, Selection()))
+        costs = Costs(records(database, Selection()), selected_transitions(database, Selection()))
         if database.notes:
             raise CollageError(database.notes[0], "nothing was imported; give another file", "bad_costs")
     return costs

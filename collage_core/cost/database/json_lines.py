@@ -14,12 +14,12 @@ from typing import Any, NoReturn, Protocol
 from ...errors import CollageError
 from .record_validation import flaw, shown, utc
 from .records import CostKey, MeasuredTransition, Record, TransitionKey
-from .schema import CostRow, TransitionRow, plain
+from .schema import RENAMED, RENAMED_IN_OPTIONS, CostRow, TransitionRow, plain
 
 FORMAT = "collage-costs"
-VERSION = 3
-_SINCE: Mapping[str, tuple[int, Any]] = {"sittings": (2, []), "echo_s": (3, None)}
-"""Fields that older versions do not have: the first that does, and what the others mean."""
+VERSION = 4
+_SINCE: Mapping[str, tuple[int, Any]] = {"repetitions": (2, []), "core_latency_s": (3, None)}
+"""Fields that older versions do not have: the first that does, and what the others mean. Version 4 renamed some (`RENAMED`)."""
 _KINDS: dict[str, tuple[type[Any], type[Any]]] = {"cost": (CostKey, Record), "transition": (TransitionKey, MeasuredTransition)}
 _LONGEST_LINE = 8 << 20
 _CLOCKS_DIFFER = timedelta(days=1)
@@ -72,6 +72,15 @@ def _line(data: dict[str, Any]) -> str:
 def _whole(digits: str) -> float:
     """A number of many digits counts nothing here, and no database takes it as a whole one."""
     return int(digits) if len(digits) < 10 else float(digits)
+
+
+def _with_names_of_today(data: dict[str, Any]) -> dict[str, Any]:
+    """A cost of an older version under the names that its fields have since version 4."""
+    names = {old: new for new, old in RENAMED.items()}
+    data = {names.get(name, name): value for name, value in data.items()}
+    if isinstance(data.get("options"), str):
+        data["options"] = data["options"].replace(*RENAMED_IN_OPTIONS)
+    return data
 
 
 class _Reader:
@@ -131,12 +140,14 @@ class _Reader:
     def _row(self, kind: str, data: dict[str, Any]) -> Any:
         classes = _KINDS[kind]
         names = {each.name for one in classes for each in fields(one)}
+        if self._version < 4:
+            data = _with_names_of_today(data)
         for name, (version, meaning) in _SINCE.items():
             if self._version < version and name in names:
                 data.setdefault(name, meaning)
         for name in sorted(names ^ data.keys()):
             self._refuse(f"{name} is missing" if name in names else f"{shown(name)} is no field of a {kind}")
-        for name in ("samples", "sittings"):
+        for name in ("samples", "repetitions"):
             if isinstance(data.get(name), list):
                 data[name] = tuple(data[name])
         data["created"] = self._time(data["created"])

@@ -77,7 +77,7 @@ def records(database: CostDatabase, selection: Selection) -> list[CostRow]:
         return list(database.sound(map(cost_row, connection.execute(query).mappings())))
 
 
-def hand_overs(database: CostDatabase, selection: Selection) -> list[TransitionRow]:
+def selected_transitions(database: CostDatabase, selection: Selection) -> list[TransitionRow]:
     """The transitions that are meant, in the order of their keys."""
     with database.session() as connection:
         query = select(transitions).where(_meant_transitions(connection, selection)).order_by(*transitions.primary_key)

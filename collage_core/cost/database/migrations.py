@@ -1,16 +1,18 @@
 """Makes the tables in an empty database, and brings those of an older version forward; all in the caller's one transaction.
 
 What enters is a connection in a transaction that writes; if anything fails or the process is killed, nothing has changed.
-So far every schema only added columns to the one before. One that does more needs a step of its own here.
+A schema adds columns to the one before, or renames some (`schema.RENAMED`). One that does more needs a step of its own here.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Table, Text, cast, column, func, insert, inspect, select, table, text
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, Text, cast, column, func, insert, inspect, select, table, text
 from sqlalchemy.engine import Connection
 
 from ...errors import CollageError
-from .schema import SCHEMA, measurements, meta, metadata, transitions
+from .schema import RENAMED, RENAMED_IN_OPTIONS, SCHEMA, measurements, meta, metadata, transitions
 
 _UNFINISHED = 0
 """Versions before schema 2 could be killed between making the tables and noting the schema."""
@@ -83,10 +85,16 @@ def _set_aside(connection: Connection, one: Table) -> str:
 
 
 def _copy(connection: Connection, name: str, to: Table) -> None:
-    """What both have; the columns that are new keep their defaults."""
+    """Copy the columns that both have, under whichever name; those that are new keep their defaults."""
     there = {item["name"] for item in inspect(connection).get_columns(name)}
-    both = [item.name for item in to.columns if item.name in there]
-    source = table(name, *(column(each) for each in both))
-    # Samples were of the type JSON, which a server does not take for text by itself.
-    values = [cast(source.c[each], Text) if each == "samples" else source.c[each] for each in both]
-    connection.execute(insert(to).from_select(both, select(*values)))
+    older = {item.name: item.name if item.name in there else RENAMED.get(item.name, "") for item in to.columns}
+    both = {new: old for new, old in older.items() if old in there}
+    source = table(name, *(column(old) for old in both.values()))
+    values = [_value(new, source.c[old]) for new, old in both.items()]
+    connection.execute(insert(to).from_select(list(both), select(*values)))
+
+
+def _value(name: str, older: ColumnElement[Any]) -> ColumnElement[Any]:
+    if name == "samples":  # They were of the type JSON, which a server does not take for text by itself.
+        return cast(older, Text)
+    return func.replace(older, *RENAMED_IN_OPTIONS) if name == "options" else older

@@ -36,8 +36,8 @@ def flaw(*items: Item) -> str:
                 return wrong
         if isinstance(item, Record) and not item.samples and not item.stage:
             return "samples is empty, though stage names no failure"
-        if isinstance(item, Record) and item.sittings and sum(item.sittings) != len(item.samples):
-            return f"sittings is {shown(item.sittings)}, but there are {len(item.samples)} samples"
+        if isinstance(item, Record) and item.repetitions and sum(item.repetitions) != len(item.samples):
+            return f"repetitions is {shown(item.repetitions)}, but there are {len(item.samples)} samples"
     return ""
 
 
@@ -124,7 +124,7 @@ def _threads(value: Any) -> str:
     return "" if fits else f"a whole number from 1 to {MOST_THREADS}"
 
 
-def _sittings(value: Any) -> str:
+def _repetitions(value: Any) -> str:
     fits = isinstance(value, tuple) and all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in value)
     return "" if fits else "a list of whole numbers, none below 0"
 
@@ -141,11 +141,11 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _word),
     **dict.fromkeys(("reason", "note"), _text),
     **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent"), _seconds),
-    **dict.fromkeys(("limit_s", "reference_s", "echo_s"), _maybe_seconds),
+    **dict.fromkeys(("limit_s", "reference_s", "core_latency_s"), _maybe_seconds),
     **dict.fromkeys(("stopped_early", "crashed"), _flag),
     "threads": _threads,
     "error": _maybe_share,
-    "unsteady": _share,
+    "slowed_by": _share,
     "created": _time,
-    "sittings": _sittings,
+    "repetitions": _repetitions,
 }

@@ -39,7 +39,7 @@ class Record:
 
     Attributes:
         samples: Seconds of one run each, of those that nothing disturbed (`steadiness`); empty where it failed.
-        sittings: How many of the samples each sitting gave, one after another, 0 where it did not count; empty where there was one.
+        repetitions: How many of the samples each repetition gave, one after another, 0 where it did not count; empty where there was one.
         stage: Where it failed (`Cost.stage`), or empty.
         reason: Why.
         error: Largest relative error against the reference, where it was compared and finite.
@@ -48,10 +48,10 @@ class Record:
         limit_s: It was ended after that many seconds; a trial that may take longer is worth another try.
         reference_s: Median seconds of a small fixed computation between the samples: tells a slowed-down machine.
         created: UTC, ISO 8601.
-        unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
+        slowed_by: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
         worker: Name of the machine that measured it, in a fleet; empty for this one.
         seconds_spent: What building, checking and timing it took, the first time.
-        echo_s: Seconds of the fastest echo between two cores meanwhile (`echo`); None where none was asked for.
+        core_latency_s: Seconds of the fastest echo between two cores meanwhile (`echo`); None where none was asked for.
     """
 
     samples: tuple[float, ...] = ()
@@ -63,11 +63,11 @@ class Record:
     limit_s: float | None = None
     reference_s: float | None = None
     created: str = ""
-    unsteady: float = 0.0
+    slowed_by: float = 0.0
     worker: str = ""
     seconds_spent: float = 0.0
-    sittings: tuple[int, ...] = ()
-    echo_s: float | None = None
+    repetitions: tuple[int, ...] = ()
+    core_latency_s: float | None = None
 
     @property
     def is_lasting(self) -> bool:

@@ -1,8 +1,8 @@
-"""The tables of the cost database, schema 4: one row a measurement, one a hand-over; and how both become rows and back.
+"""The tables of the cost database, schema 5: one row a measurement, one a transition; and how both become rows and back.
 
-Schema 1 had no `weights`, `unsteady`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2 had
-no `sittings`, schema 3 no `echo_s`. What a column added since says of older rows is its server default (`migrations`). What is read
-from a row is what was in it, sound or not.
+Schema 1 had no `weights`, `slowed_by`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2
+had no `repetitions`, schema 3 no `core_latency_s`. Before schema 5 some columns had other names (`RENAMED`). A column that was
+added later has its server default in older rows (`migrations`). What is read from a row is what was in it, valid or not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from sqlalchemy.engine import Connection, Dialect
 
 from .records import CostKey, MeasuredTransition, Record, TransitionKey
 
-SCHEMA = 4
+SCHEMA = 5
+RENAMED = {"repetitions": "sittings", "core_latency_s": "echo_s", "slowed_by": "unsteady"}
+"""Columns of `measurements` that had another name before schema 5, and fields of exported lines before version 4."""
+RENAMED_IN_OPTIONS = (" MiB swept", " MiB flushed")
+"""Words of `CostKey.options` before schema 5, and since."""
+
 
 Key = CostKey | TransitionKey
 Value = Record | MeasuredTransition
@@ -63,11 +68,11 @@ measurements = Table(
     Column("limit_s", Float),
     Column("reference_s", Float),
     Column("created", String, nullable=False),
-    Column("unsteady", Float, nullable=False, server_default="0"),
+    Column("slowed_by", Float, nullable=False, server_default="0"),
     Column("worker", String, nullable=False, server_default=""),
     Column("seconds_spent", Float, nullable=False, server_default="0"),
-    Column("sittings", _Numbers, nullable=False, server_default="[]"),
-    Column("echo_s", Float),
+    Column("repetitions", _Numbers, nullable=False, server_default="[]"),
+    Column("core_latency_s", Float),
     sqlite_with_rowid=False,
 )
 transitions = Table(

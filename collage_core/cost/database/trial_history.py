@@ -25,12 +25,12 @@ class Experience:
 
     Attributes:
         trials: Toolchain → (mean seconds of a trial on that machine, of how many trials).
-        hand_overs: (maker, reader) that were measured.
+        transitions: (maker, reader) that were measured.
         trouble: Why the database could not be asked; empty where it could.
     """
 
     trials: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    hand_overs: frozenset[tuple[str, str]] = frozenset()
+    transitions: frozenset[tuple[str, str]] = frozenset()
     trouble: str = ""
 
 

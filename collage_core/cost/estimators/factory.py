@@ -18,7 +18,7 @@ from .function import KIND, CostFunction, FunctionEstimator
 
 if TYPE_CHECKING:
     from ..measuring.call_meter import CallRounds
-    from ..measuring.trial_backend import Place
+    from ..measuring.trial_backend import TrialBackend
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Measuring:
 
     percentile: float = 50.0
     database: str | None = None
-    place: Place | None = None
+    place: TrialBackend | None = None
     call_rounds: CallRounds | None = None
     is_afresh: bool = False
 
@@ -113,9 +113,9 @@ def _measure(
     from ..database.database import open_database
     from .measure import MeasureEstimator
 
-    def tell(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
+    def tell(candidate: CandidatePartition, done: int, total: int, repetition: int) -> None:
         spans = tuple(candidate.inside.spans())
-        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, spans, done, total, sitting=sitting))
+        emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, spans, done, total, repetition=repetition))
 
     database = open_database(how.database)
     return MeasureEstimator(

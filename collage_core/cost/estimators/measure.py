@@ -34,11 +34,11 @@ from ..estimator import Known
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
 from ..measuring.noise_filter import Speed
-from ..measuring.repetition_rounds import Again
+from ..measuring.repetition_rounds import RepetitionRounds
 from ..measuring.repetitions import cost_of, slowed_down
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
-from ..measuring.trial_backend import Here, Place, swept_bytes
+from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
 from ..measuring.trial_worker import GetToolchain
 from ..transition import TransitionModel
 
@@ -48,7 +48,7 @@ BUDGET_SAFETY = 1.5
 """How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
 _RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
 _OTHERS_RANK = 2
-_ECHO_HOLDS = timedelta(hours=1)
+_CORE_LATENCY_HOLDS = timedelta(hours=1)
 """So long a machine is taken to be what it was: its cores may come to lie as near to each other as they did."""
 
 
@@ -68,9 +68,9 @@ class _Computation:
         return self.candidates[0].inside
 
 
-def _options(precision: str, swept: int) -> str:
+def _options(precision: str, flushed: int) -> str:
     """`CostKey.options`: costs of a part that meets cold weights are not those of one that does not."""
-    return f"{precision}, {swept >> 20} MiB swept" if swept else precision
+    return f"{precision}, {flushed >> 20} MiB flushed" if flushed else precision
 
 
 class MeasureEstimator:
@@ -86,11 +86,11 @@ class MeasureEstimator:
         get_toolchain: Finds a toolchain by name, in this process and in the workers; a module-level function.
         emit: Gets a `Note` where something is not as it should be.
         on_trial: Called before each trial with one of its candidates, how many computations are known, how many there are, and
-            which sitting it is.
+            which repetition it is.
         should_stop: Asked often; when it says so, the work ends with `Cancelled` within about 50 ms.
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
-        swept: Bytes that are read between two timed runs; as many as the model moves (`swept_bytes`) unless given.
+        flushed: Bytes that are read between two timed runs; as many as the model moves (`flushed_bytes`) unless given.
         place: Where trials run; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
     """
@@ -108,12 +108,12 @@ class MeasureEstimator:
         percentile: float = 50.0,
         get_toolchain: GetToolchain = registry.get,
         emit: Emit = ignore,
-        on_trial: Callable[[CandidatePartition, int, int, int], None] = lambda candidate, done, total, sitting: None,
+        on_trial: Callable[[CandidatePartition, int, int, int], None] = lambda candidate, done, total, repetition: None,
         should_stop: Callable[[], bool] | None = None,
         limits: TrialLimits | None = None,
         call_rounds: CallRounds | None = None,
-        swept: int | None = None,
-        place: Place | None = None,
+        flushed: int | None = None,
+        place: TrialBackend | None = None,
         is_afresh: bool = False,
     ):
         self._model = model
@@ -128,7 +128,7 @@ class MeasureEstimator:
         self._should_stop = should_stop
         self._ends: dict[str, None] = {}
         self._told = 0
-        self._swept_bytes = swept_bytes(model.graph) if swept is None else swept
+        self._flushed_bytes = flushed_bytes(model.graph) if flushed is None else flushed
         self._place = place or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
         self.machine = self._place.machine
         self._activations = ActivationStore(model, inputs)
@@ -146,10 +146,10 @@ class MeasureEstimator:
         self._refused: dict[tuple[str, str], str] = {}
         self._tried: dict[CostKey, tuple[_Computation, Record]] = {}
 
-    def _here(self, limits: TrialLimits) -> Place:
-        known = Speed(echo_s=self.nearest_s())
-        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._swept_bytes, known)
-        return Here(runner, self._get_toolchain)
+    def _here(self, limits: TrialLimits) -> TrialBackend:
+        known = Speed(core_latency_s=self.lowest_core_latency_s())
+        runner = TrialRunner(self._get_toolchain, self._threads, self._accuracy, limits, self._should_stop, self._flushed_bytes, known)
+        return LocalBackend(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `CostEstimator.estimate`; the candidates of one computation come one after another.
@@ -198,9 +198,9 @@ class MeasureEstimator:
         """As `LazyEstimator.sort_of`."""
         return self._cost_key(candidate)
 
-    def nearest_s(self) -> float:
-        """As `LazyEstimator.nearest_s`."""
-        return self._database.fastest_echo_s(machine_id(), _ECHO_HOLDS) or math.inf
+    def lowest_core_latency_s(self) -> float:
+        """As `LazyEstimator.lowest_core_latency_s`."""
+        return self._database.lowest_core_latency_s(machine_id(), _CORE_LATENCY_HOLDS) or math.inf
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between these targets, or what the database has of them."""
@@ -232,7 +232,7 @@ class MeasureEstimator:
         available = self._availability(candidate.target)
         weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
         computation = self._computation(candidate.inside)
-        options = _options(available.precision, self._swept_bytes)
+        options = _options(available.precision, self._flushed_bytes)
         return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
 
     def _weights(self, inside: IndexSet) -> str:
@@ -315,14 +315,14 @@ class MeasureEstimator:
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
 
-    def _again(self, count: int, left_s: float = math.inf) -> Again[_Computation]:
-        """Further sittings for so many computations."""
+    def _again(self, count: int, left_s: float = math.inf) -> RepetitionRounds[_Computation]:
+        """Further repetitions for so many computations."""
 
-        def task_of(computation: _Computation, sitting: int) -> TrialTask | Record:
-            self._on_trial(computation.candidates[0], count, count, sitting)
+        def task_of(computation: _Computation, repetition: int) -> TrialTask | Record:
+            self._on_trial(computation.candidates[0], count, count, repetition)
             return self._task(computation, None)
 
-        return Again(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
+        return RepetitionRounds(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:

@@ -54,9 +54,9 @@ class MixedEstimator:
         """As `LazyEstimator.again`: an estimate does not get surer."""
         yield from self._measured.again(self._of(candidates, is_described=False), left_s)
 
-    def nearest_s(self) -> float:
-        """As `LazyEstimator.nearest_s`."""
-        return self._measured.nearest_s()
+    def lowest_core_latency_s(self) -> float:
+        """As `LazyEstimator.lowest_core_latency_s`."""
+        return self._measured.lowest_core_latency_s()
 
     def sort_of(self, candidate: CandidatePartition) -> Hashable:
         """As `LazyEstimator.sort_of`."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
-from .work_estimate import SORTS, WorkOf, sort_of
+from .work_estimate import SORTS, WorkEstimator, sort_of
 
 _BY_BYTES = ("moving", "light", "dear")
 FEATURES = ("call", "node", "border_bytes", *SORTS)
@@ -42,7 +42,7 @@ class Predictor:
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
-        self._work = WorkOf(graph)
+        self._work = WorkEstimator(graph)
         self._features: dict[IndexSet, np.ndarray] = {}
 
     def bounds(self, known: Known, wanted: Iterable[tuple[str, IndexSet]], quantile: float) -> dict[tuple[str, IndexSet], float]:

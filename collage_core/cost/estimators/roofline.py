@@ -23,7 +23,7 @@ from ..cost import Cost
 from ..estimator import Known
 from ..transition import TransitionModel
 from .machine_speed import machine_speed
-from .work_estimate import Work, WorkOf
+from .work_estimate import WorkEstimate, WorkEstimator
 
 CALL_S = 2e-6
 """What a call of a toolchain that runs here is taken to cost: about the least that any of the bundled ones needs."""
@@ -45,7 +45,7 @@ class Rates:
     operations_per_s: float = math.inf
     bytes_per_s: float = math.inf
 
-    def seconds(self, work: Work) -> float:
+    def seconds(self, work: WorkEstimate) -> float:
         """What `work` takes in one call."""
         return self.launch_s + max(work.operations / self.operations_per_s, work.bytes / self.bytes_per_s)
 
@@ -113,7 +113,7 @@ class RooflineEstimator:
         Raises:
             CollageError: this machine's speed cannot be measured.
         """
-        work_of = WorkOf(graph)
+        work_of = WorkEstimator(graph)
         known: dict[tuple[str, int], Cost] = {}
         for candidate in candidates:
             if candidate.target == HOST_TARGET:

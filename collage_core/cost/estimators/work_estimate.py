@@ -1,4 +1,4 @@
-"""`Work`: how many operations a sub-graph computes and how many bytes it must move, whoever computes it. Plain data.
+"""`WorkEstimate`: how many operations a sub-graph computes and how many bytes it must move, whoever computes it. Plain data.
 
 Operations are those of the direct method: a multiplication and an addition are two. Winograd's and other methods do with
 fewer, so this is no bound on what a toolchain executes. Bytes are those of the tensors and weights at the boundary: what is
@@ -18,7 +18,7 @@ from ...graph.sub_graph import SubGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkEstimate:
     """Of one sub-graph.
 
     Attributes:
@@ -30,7 +30,7 @@ class Work:
     bytes: int
 
 
-class WorkOf:
+class WorkEstimator:
     """Counts the work of sub-graphs of one graph; what is known of a node is kept."""
 
     def __init__(self, graph: DataflowGraph):
@@ -43,13 +43,13 @@ class WorkOf:
             self._of_node[index] = _operations(self._graph, self._graph.nodes[index])
         return self._of_node[index]
 
-    def __call__(self, inside: IndexSet) -> Work:
+    def __call__(self, inside: IndexSet) -> WorkEstimate:
         """The work of the nodes `inside` together."""
         graph, sub_graph = self._graph, SubGraph(self._graph, inside)
         moved = sum(graph.types[name].bytes for name in (*sub_graph.input_tensors(), *sub_graph.output_tensors()))
         weights = {name for index in inside for name in graph.nodes[index].inputs if name in graph.constants}
         moved += sum(graph.constants[name].type.bytes for name in weights)
-        return Work(sum(self.operations(index) for index in inside), moved)
+        return WorkEstimate(sum(self.operations(index) for index in inside), moved)
 
 
 def _operations(graph: DataflowGraph, node: Node) -> float:

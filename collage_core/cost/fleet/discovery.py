@@ -1,4 +1,4 @@
-"""`Recruiter`: asks the tracker for free workers and opens them; whether a run wants them is decided by whoever asked.
+"""`WorkerDiscovery`: asks the tracker for free workers and opens them; whether a run wants them is decided by whoever asked.
 
 The tracker lends whichever worker is next. One that a run does not want goes back and is offered again; so those are
 remembered by their address, and only where more are free than those are new ones asked for.
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from ...errors import Cancelled
-from .remote_worker import FileNames, Member, MemberLost
+from .remote_worker import FileNames, RemoteWorker, WorkerLost
 from .tracker import Address, Offer, Registered, TrackerConnection, TrackerLost
 
 _MOST_AT_ONCE = 4
@@ -20,7 +20,7 @@ _MOST_AT_ONCE = 4
 T = TypeVar("T")
 
 
-class Recruiter:
+class WorkerDiscovery:
     """Recruits from the tracker at `address`.
 
     Args:
@@ -48,7 +48,7 @@ class Recruiter:
         """Who is registered. Raises `TrackerLost`."""
         return self._asked(lambda tracker: tracker.summary(self._key))
 
-    def gather(self, registered: Registered) -> list[Member]:
+    def gather(self, registered: Registered) -> list[RemoteWorker]:
         """Open what is free and was not refused.
 
         Raises:
@@ -81,11 +81,11 @@ class Recruiter:
                 return
             yield offer
 
-    def _opened(self, offer: Offer) -> Member | None:
-        member = Member(offer, self._names, self._stop)
+    def _opened(self, offer: Offer) -> RemoteWorker | None:
+        member = RemoteWorker(offer, self._names, self._stop)
         try:
             member.open()
-        except MemberLost as lost:
+        except WorkerLost as lost:
             member.close()
             self.refuse(member.address)
             self._tell(f"the worker at {member.name} is not used: {lost}")

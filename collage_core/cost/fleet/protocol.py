@@ -49,7 +49,7 @@ class Settings:
     threads: int
     accuracy: float
     limits: TrialLimits
-    swept_bytes: int
+    flushed_bytes: int
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,13 @@ def record_from_json(data: Any, took_s: float) -> Record:
         raise Nonsense("a trial that failed has no samples, and one that did not has some")
     if record.stage and not record.reason:
         raise Nonsense(f"it failed at stage {record.stage} and says no reason")
-    if record.sittings:
-        raise Nonsense("a trial is one sitting, and it tells of more")
+    if record.repetitions:
+        raise Nonsense("a trial is one repetition, and it tells of more")
     if any(sample <= 0 for sample in record.samples):
         raise Nonsense("a run took no time at all")
     if sum(record.samples) > _SLACK * took_s:
         raise Nonsense(f"its runs took {sum(record.samples):.3g} s, and it had {took_s:.3g} s in all")
-    if min(record.error or 0, record.limit_s or 0, record.reference_s or 0, record.echo_s or 0) < 0:
+    if min(record.error or 0, record.limit_s or 0, record.reference_s or 0, record.core_latency_s or 0) < 0:
         raise Nonsense("a number that is never negative is")
     return record
 

@@ -1,7 +1,7 @@
-"""`Member`: one worker of the fleet as a run holds it: asked through a link process of its own, its answers checked.
+"""`RemoteWorker`: one worker of the fleet as a run holds it: asked through a link process of its own, its answers checked.
 
 What enters are trials and calls; what leaves are records and plain values. A worker that vanished, keeps silent or answers
-nonsense is a `MemberLost`, and nothing else of it gets out. One thing at a time; not for several threads.
+nonsense is a `WorkerLost`, and nothing else of it gets out. One thing at a time; not for several threads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LINK_MEMORY_BYTES = 4 << 30
 _SLACK_S = 60.0
 
 
-class MemberLost(Exception):
+class WorkerLost(Exception):
     """A worker cannot be used any more.
 
     Attributes:
@@ -67,7 +67,7 @@ class FileNames:
             return self._names[path]
 
 
-class Member:
+class RemoteWorker:
     """A worker that the tracker lent.
 
     Args:
@@ -104,18 +104,18 @@ class Member:
         try:
             self._link.call(rpc_client.connect, offer.host, offer.port, offer.match_key, timeout_s=_CONNECT_S, should_stop=self._is_over)
         except (WorkerError, CollageError) as error:
-            raise MemberLost(f"it is no worker that can be used: {error}", is_fault=True) from error
+            raise WorkerLost(f"it is no worker that can be used: {error}", is_fault=True) from error
         answer = self._do(("describe",), time.monotonic() + _CONNECT_S + _SLACK_S, self._is_over)
         self._check_no_error(answer)
         try:
             self.description = Description.from_json(answer.get("description"))
         except Nonsense as nonsense:
-            raise MemberLost(str(nonsense), is_fault=True) from nonsense
+            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
 
     def ping(self) -> None:
-        """Say that the run is still there. Raises `MemberLost` where the worker is not."""
+        """Say that the run is still there. Raises `WorkerLost` where the worker is not."""
         if self._ask("poll", 0.0) != {"state": "idle"}:
-            raise MemberLost("it is busy with something that it was not given", is_fault=True)
+            raise WorkerLost("it is busy with something that it was not given", is_fault=True)
 
     def trial(self, settings: Settings, task: TrialTask, stop: Stop) -> Record:
         """What the trial comes to there.
@@ -132,7 +132,7 @@ class Member:
         try:
             record = record_from_json(answer.get("record"), time.monotonic() - start)
         except Nonsense as nonsense:
-            raise MemberLost(str(nonsense), is_fault=True) from nonsense
+            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
         return replace(record, worker=self.name)
 
     def call(self, module: str, name: str, arguments: tuple[Any, ...], timeout_s: float, stop: Stop) -> Any:
@@ -150,7 +150,7 @@ class Member:
                 raise error_from_json(answer["error"])
             return answer["value"]
         except (Nonsense, KeyError) as nonsense:
-            raise MemberLost(f"its answer holds nothing that was asked for: {nonsense}", is_fault=True) from nonsense
+            raise WorkerLost(f"its answer holds nothing that was asked for: {nonsense}", is_fault=True) from nonsense
 
     def close(self) -> None:
         """Let go of it: it is free for others as soon as it sees that."""
@@ -165,7 +165,7 @@ class Member:
         contents: dict[str, bytes | Path] = {**paths, name: data}
         missing = self._ask("need", list(contents)).get("missing")
         if not isinstance(missing, list) or not set(map(str, missing)) <= set(contents):
-            raise MemberLost("it asks for files that there are not", is_fault=True)
+            raise WorkerLost("it asks for files that there are not", is_fault=True)
         for one in missing:
             self._send(one, contents[one])
         return name
@@ -177,7 +177,7 @@ class Member:
                 said: object = error_from_json(answer["error"])
             except Nonsense as nonsense:
                 said = nonsense
-            raise MemberLost(f"it cannot measure: {said}", is_fault=True)
+            raise WorkerLost(f"it cannot measure: {said}", is_fault=True)
 
     def _renamed(self, files: Sequence[ArrayFile]) -> list[ArrayFile]:
         return [replace(file, path=Path(self._names.of(file.path))) for file in files]
@@ -194,10 +194,10 @@ class Member:
                 self._stop_job()
                 raise JobStopped
             if time.monotonic() > deadline:
-                raise MemberLost("it did not come to an end with what it was given", is_fault=True)
+                raise WorkerLost("it did not come to an end with what it was given", is_fault=True)
             answer = self._ask("poll", _POLL_S)
         if answer == {"state": "stopped"}:
-            raise MemberLost("it vanished: it was ended over what it was given", is_fault=False)
+            raise WorkerLost("it vanished: it was ended over what it was given", is_fault=False)
         return answer
 
     def _stop_job(self) -> None:
@@ -205,7 +205,7 @@ class Member:
         deadline = time.monotonic() + _ANSWER_S
         while answer.get("state") in ("stopping", "running"):
             if time.monotonic() > deadline:
-                raise MemberLost("it does not stop what it was told to stop", is_fault=True)
+                raise WorkerLost("it does not stop what it was told to stop", is_fault=True)
             answer = self._ask("poll", _POLL_S)
 
     def _ask(self, *request: Any) -> dict[str, Any]:
@@ -216,11 +216,11 @@ class Member:
         try:
             answer = parse(self._link.call(function, *args, timeout_s=timeout_s, should_stop=self._is_over))
         except WorkerError as error:
-            raise MemberLost(f"it vanished: {error}", is_fault=False) from error
+            raise WorkerLost(f"it vanished: {error}", is_fault=False) from error
         except (Nonsense, CollageError) as nonsense:
-            raise MemberLost(str(nonsense), is_fault=True) from nonsense
+            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
         if "fault" in answer:
-            raise MemberLost(f"it cannot do what it is asked: {str(answer['fault'])[:300]!r}", is_fault=True)
+            raise WorkerLost(f"it cannot do what it is asked: {str(answer['fault'])[:300]!r}", is_fault=True)
         return answer
 
 

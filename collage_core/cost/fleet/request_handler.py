@@ -1,4 +1,4 @@
-"""`Desk`: what a worker does with the requests of one run: it takes files, and does one job at a time in the background.
+"""`RequestHandler`: what a worker does with the requests of one run: it takes files, and does one job at a time in the background.
 
 Requests are pickles (who may send them may run anything here anyway), answers are JSON. A request is answered at once, or
 within the second that it asks for; so both sides notice early when the other is gone. Nothing that a toolchain does ends
@@ -45,7 +45,7 @@ class _Job:
     answer: dict[str, Any] = field(default_factory=dict)
 
 
-class Desk:
+class RequestHandler:
     """Serves one run; `close` ends whatever is going on.
 
     Attributes:
@@ -145,7 +145,7 @@ class Desk:
             if self._runner is not None:
                 self._runner[1].close()
             runner = TrialRunner(
-                settings.get_toolchain, settings.threads, settings.accuracy, settings.limits, self._is_stopped, settings.swept_bytes
+                settings.get_toolchain, settings.threads, settings.accuracy, settings.limits, self._is_stopped, settings.flushed_bytes
             )
             self._runner = settings, runner
         return self._runner[1]

@@ -21,12 +21,12 @@ from ...toolchains.base import Availability
 from ..database.records import Record
 from ..measuring.trial import TrialLimits, TrialTask
 from ..measuring.trial_worker import GetToolchain
-from .discovery import Recruiter
+from .discovery import WorkerDiscovery
 from .machine_kinds import Kind, choose_kind, crowded
 from .protocol import Description, Settings
-from .remote_worker import Member, MemberLost
+from .remote_worker import RemoteWorker, WorkerLost
 from .tracker import Address, Registered, TrackerLost, check_key, show_address, unreachable
-from .worker_pool import Crew, Job
+from .worker_pool import Job, WorkerPool
 
 BUSY_S = 20.0
 """How long to wait for workers that are all busy: those of a run that just ended are free again within seconds."""
@@ -45,7 +45,7 @@ class FleetRunner:
     Args:
         tracker: Host and port of TVM's RPC tracker.
         key: Under which the workers are registered.
-        accuracy, limits, threads, should_stop, swept_bytes, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
+        accuracy, limits, threads, should_stop, flushed_bytes, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
             its name on the workers.
         targets: Of the run: their versions agree on all workers.
         machine: Measure on this kind of machine, as `machine_id` gives it there; else on what most free workers are.
@@ -70,7 +70,7 @@ class FleetRunner:
         *,
         targets: Sequence[str],
         should_stop: Callable[[], bool] | None = None,
-        swept_bytes: int = 0,
+        flushed_bytes: int = 0,
         get_toolchain: GetToolchain = registry.get,
         machine: str | None = None,
         emit: Emit = ignore,
@@ -78,7 +78,7 @@ class FleetRunner:
     ):
         self.limits = limits
         self._key = check_key(key)
-        self._settings = Settings(get_toolchain, threads, accuracy, limits, swept_bytes)
+        self._settings = Settings(get_toolchain, threads, accuracy, limits, flushed_bytes)
         self._should_stop = should_stop or (lambda: False)
         self._emit = emit
         self._rejoin_s = rejoin_s
@@ -89,9 +89,9 @@ class FleetRunner:
         self._empty_since: float | None = None
         self._last_lost = ""
         self._crowded: set[str] = set()
-        self._crew = Crew(self._notes.append, self._on_lost)
-        self._recruiter = Recruiter(tracker, key, self._notes.append, lambda: self._is_closed.is_set() or self._should_stop())
-        members: list[Member] = []
+        self._crew = WorkerPool(self._notes.append, self._on_lost)
+        self._recruiter = WorkerDiscovery(tracker, key, self._notes.append, lambda: self._is_closed.is_set() or self._should_stop())
+        members: list[RemoteWorker] = []
         try:
             members = self._first_members()
             self.kind: Kind = choose_kind([member.description for member in members], targets, threads, machine)
@@ -240,13 +240,13 @@ class FleetRunner:
         """Raises whatever is no worker's fault."""
         try:
             record: Record = future.result()
-        except MemberLost as lost:
+        except WorkerLost as lost:
             return Record(stage="device", reason=f"each worker that was given it was lost; the last one: {lost}")
         if record.crashed and record.limit_s is not None:
             self._hangs[task.target].append(record)
         return record
 
-    def _on_lost(self, member: Member, lost: MemberLost) -> None:
+    def _on_lost(self, member: RemoteWorker, lost: WorkerLost) -> None:
         self._last_lost = f"{member.name}: {lost}"
         self._vanishings[member.address] += 1
         if lost.is_fault or self._vanishings[member.address] >= _MOST_VANISHINGS:
@@ -256,7 +256,7 @@ class FleetRunner:
         while self._notes:
             self._emit(Note(self._notes.popleft()))
 
-    def _first_members(self) -> list[Member]:
+    def _first_members(self) -> list[RemoteWorker]:
         """All workers that are free now; waits for a while where all are busy."""
         deadline = time.monotonic() + BUSY_S
         try:
@@ -283,7 +283,7 @@ class FleetRunner:
         hint = f"start one on each machine with `collage worker --tracker {where} --key {self._key}` (docs/fleet.md)"
         return CollageError(f"no worker is registered under {self._key!r} with the tracker at {where}{why}", hint, "no_worker")
 
-    def _take_in(self, members: Sequence[Member]) -> None:
+    def _take_in(self, members: Sequence[RemoteWorker]) -> None:
         """Let those join that are of the run's kind, and the others go."""
         for member in members:
             why_not = self.kind.why_not(member.description)
@@ -321,7 +321,7 @@ class FleetCaller:
 
     def __init__(self, runner: FleetRunner):
         self._runner = runner
-        self._member: Member | None = None
+        self._member: RemoteWorker | None = None
 
     def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
         """As `isolation.Worker.call`, but the result must be plain data, and comes as JSON has it: tuples are lists.
@@ -337,7 +337,7 @@ class FleetCaller:
         job = Job(lambda member, stop: member.call(module, name, args, timeout_s, stop), only=self._member)
         try:
             result = self._runner.do(job, should_stop)
-        except MemberLost as lost:
+        except WorkerLost as lost:
             raise WorkerError(f"was lost with its worker: {lost}") from lost
         self._member = job.done_by
         return result

@@ -14,7 +14,7 @@ import threading
 import time
 
 from .protocol import ASK, PUT
-from .request_handler import Desk
+from .request_handler import RequestHandler
 
 READY = b"r"
 SILENCE_S = 120.0
@@ -29,7 +29,7 @@ def main(descriptor: int, name: str) -> None:
     import tvm.rpc
     import tvm_ffi
 
-    desk = Desk(name)
+    desk = RequestHandler(name)
     for function_name, function in ((ASK, desk.ask), (PUT, desk.put)):
         tvm_ffi.register_global_func(function_name, function, override=True)
     descriptors = _next_connection(control)
@@ -52,7 +52,7 @@ def _next_connection(control: socket.socket) -> list[int]:
         return []
 
 
-def _end_with_parent(control: socket.socket, desk: Desk) -> None:
+def _end_with_parent(control: socket.socket, desk: RequestHandler) -> None:
     """Wait until the parent closes its end, or the run has been silent for too long."""
     control.settimeout(_LOOK_S)
     while time.monotonic() - desk.heard < SILENCE_S:
@@ -69,7 +69,7 @@ def _end_with_parent(control: socket.socket, desk: Desk) -> None:
 _ending = threading.Lock()
 
 
-def _end(desk: Desk) -> None:
+def _end(desk: RequestHandler) -> None:
     """Once, from whichever thread comes first."""
     with _ending:
         desk.close()

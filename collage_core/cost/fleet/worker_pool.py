@@ -1,6 +1,6 @@
-"""`Crew`: the workers that a run holds, a thread for each, and the work that waits for one of them.
+"""`WorkerPool`: the workers that a run holds, a thread for each, and the work that waits for one of them.
 
-Work is a function of a `Member`. Where a worker is lost over it, another one gets it, at most `MOST_TRIES` times; what it
+Work is a function of a `RemoteWorker`. Where a worker is lost over it, another one gets it, at most `MOST_TRIES` times; what it
 comes to stands in the job's future. Lines for the user go to `tell`, from any thread.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import Cancelled
-from .remote_worker import JobStopped, Member, MemberLost
+from .remote_worker import JobStopped, RemoteWorker, WorkerLost
 from .tracker import Address
 
 MOST_TRIES = 3
@@ -36,34 +36,34 @@ class Job:
         is_stopped: Nobody waits for it any more.
     """
 
-    work: Callable[[Member, Stop], Any]
+    work: Callable[[RemoteWorker, Stop], Any]
     is_elsewhere: Callable[[Any], bool] = lambda answer: False
-    only: Member | None = None
+    only: RemoteWorker | None = None
     future: Future[Any] = field(default_factory=Future)
     lost: int = 0
     avoid: set[Address] = field(default_factory=set)
     is_stopped: bool = False
-    done_by: Member | None = None
+    done_by: RemoteWorker | None = None
 
 
-class Crew:
+class WorkerPool:
     """Does jobs; all of it may be called from several threads."""
 
-    def __init__(self, tell: Callable[[str], None], on_lost: Callable[[Member, MemberLost], None]):
+    def __init__(self, tell: Callable[[str], None], on_lost: Callable[[RemoteWorker, WorkerLost], None]):
         self._tell = tell
         self._on_lost = on_lost
         self._condition = threading.Condition()
-        self._members: dict[Member, threading.Thread] = {}
+        self._members: dict[RemoteWorker, threading.Thread] = {}
         self._jobs: deque[Job] = deque()
         self._is_closed = False
 
     @property
-    def members(self) -> list[Member]:
+    def members(self) -> list[RemoteWorker]:
         """The workers that are there."""
         with self._condition:
             return list(self._members)
 
-    def join(self, member: Member) -> None:
+    def join(self, member: RemoteWorker) -> None:
         """Take in a worker that is open."""
         thread = threading.Thread(target=self._serve, args=(member,), name=f"fleet-{member.name}", daemon=True)
         with self._condition:
@@ -74,7 +74,7 @@ class Crew:
             thread.start()  # Under the lock: who closes the crew waits for all threads, which must have begun.
 
     def submit(self, job: Job) -> Future[Any]:
-        """Have `job` done. Its future raises `MemberLost`, or what the work raised."""
+        """Have `job` done. Its future raises `WorkerLost`, or what the work raised."""
         with self._condition:
             self._jobs.append(job)
             self._condition.notify_all()
@@ -97,7 +97,7 @@ class Crew:
         for thread in threads:
             thread.join()
 
-    def _serve(self, member: Member) -> None:
+    def _serve(self, member: RemoteWorker) -> None:
         """A worker's thread: one job after another until the worker or the crew ends."""
         try:
             while not self._is_closed:
@@ -106,7 +106,7 @@ class Crew:
                     self._do(member, job)
                 elif not self._is_closed:
                     member.ping()
-        except MemberLost as lost:
+        except WorkerLost as lost:
             self._let_go(member, lost)
         except Cancelled:
             pass  # the run is over
@@ -116,7 +116,7 @@ class Crew:
                 self._members.pop(member, None)
                 self._condition.notify_all()
 
-    def _next(self, member: Member) -> Job | None:
+    def _next(self, member: RemoteWorker) -> Job | None:
         """The first job that this worker may do, or None after a while without one."""
         with self._condition:
             self._condition.wait_for(lambda: self._is_closed or self._first_for(member) is not None, PING_S)
@@ -126,10 +126,10 @@ class Crew:
             self._jobs.remove(job)
             return job
 
-    def _first_for(self, member: Member) -> Job | None:
+    def _first_for(self, member: RemoteWorker) -> Job | None:
         return next((job for job in self._jobs if self._may_do(member, job)), None)
 
-    def _may_do(self, member: Member, job: Job) -> bool:
+    def _may_do(self, member: RemoteWorker, job: Job) -> bool:
         if job.only is not None and job.only in self._members:
             return member is job.only
         return member.address not in job.avoid or not self._others_for(job)
@@ -138,10 +138,10 @@ class Crew:
         """Whether there is a worker that did not have the job yet."""
         return any(member.address not in job.avoid for member in self._members)
 
-    def _do(self, member: Member, job: Job) -> None:
+    def _do(self, member: RemoteWorker, job: Job) -> None:
         try:
             answer = job.work(member, lambda: self._is_closed or job.is_stopped)
-        except MemberLost as lost:
+        except WorkerLost as lost:
             self._again(member, job, lost)
             raise
         except JobStopped:
@@ -167,7 +167,7 @@ class Crew:
             self._condition.notify_all()
             return True
 
-    def _again(self, member: Member, job: Job, lost: MemberLost) -> None:
+    def _again(self, member: RemoteWorker, job: Job, lost: WorkerLost) -> None:
         """Over to another worker, unless too many were lost over it."""
         job.lost += 1
         job.avoid.add(member.address)
@@ -179,7 +179,7 @@ class Crew:
                 return
         job.future.set_exception(lost)
 
-    def _let_go(self, member: Member, lost: MemberLost) -> None:
+    def _let_go(self, member: RemoteWorker, lost: WorkerLost) -> None:
         with self._condition:
             self._members.pop(member, None)
             left = len(self._members)

@@ -1,4 +1,4 @@
-"""`Station`: what `collage worker` runs: it registers with the tracker, and hands each session to a process of its own.
+"""`WorkerServer`: what `collage worker` runs: it registers with the tracker, and hands each session to a process of its own.
 
 What enters are connections; what leaves are lines for the person at the terminal. One session at a time. The tracker may
 come and go: it is looked for again with a growing pause, and told anew who is here. TVM is not imported here.
@@ -32,7 +32,7 @@ _LONGEST_KEY = 4096
 _INT = struct.Struct("<i")
 
 
-class Station:
+class WorkerServer:
     """Listens at `host` (an address of this machine) and `port` (0 for any that is free).
 
     Args:

@@ -22,7 +22,7 @@ from statistics import median
 from typing import TypeVar
 
 from .core_latency_peer import ANSWER, BYTES, COUNT, QUESTION, READY
-from .noise_filter import APART
+from .noise_filter import HIGH_LATENCY
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ _MOST_LOST = 3
 """So often without an answer, and nobody is asked any more: on a machine that is so busy an echo tells nothing."""
 
 
-class Echo:
+class CoreLatencyProbe:
     """This thread and a partner on another core; the partner starts with the first question."""
 
     def __init__(self) -> None:
@@ -67,14 +67,14 @@ class Echo:
             self._partner = None
 
 
-def while_near(
-    one_round: Callable[[], T], fewest: int, most: int, listen: Callable[[], float], nearest_s: float = math.inf
+def rounds_at_low_latency(
+    one_round: Callable[[], T], fewest: int, most: int, listen: Callable[[], float], lowest_core_latency_s: float = math.inf
 ) -> tuple[list[T], float]:
     """What rounds gave while the cores lay near each other: `fewest`, or as many as there were in `most` rounds.
 
     Args:
         listen: Seconds of an echo, now; 0 where nothing tells.
-        nearest_s: Of an echo while they lay as near as they can, where that is known.
+        lowest_core_latency_s: Of an echo while they lay as near as they can, where that is known.
 
     Returns:
         The rounds, and 0; where the cores never lay near, the rounds in which they lay least far, and how many times as long as
@@ -87,14 +87,14 @@ def while_near(
         before_s, made = after_s, one_round()
         after_s = listen()
         rounds.append((max(before_s, after_s), made))
-        nearest_s = min([nearest_s, *(echo_s for echo_s, _ in rounds if echo_s)])
-        near = _within(rounds, nearest_s)
-    least_s = min(echo_s for echo_s, _ in rounds)
-    return (near, 0.0) if near else (_within(rounds, least_s), least_s / nearest_s)
+        lowest_core_latency_s = min([lowest_core_latency_s, *(core_latency_s for core_latency_s, _ in rounds if core_latency_s)])
+        near = _within(rounds, lowest_core_latency_s)
+    least_s = min(core_latency_s for core_latency_s, _ in rounds)
+    return (near, 0.0) if near else (_within(rounds, least_s), least_s / lowest_core_latency_s)
 
 
-def _within(rounds: Sequence[tuple[float, T]], nearest_s: float) -> list[T]:
-    return [made for echo_s, made in rounds if echo_s <= (1 + APART) * nearest_s]
+def _within(rounds: Sequence[tuple[float, T]], lowest_core_latency_s: float) -> list[T]:
+    return [made for core_latency_s, made in rounds if core_latency_s <= (1 + HIGH_LATENCY) * lowest_core_latency_s]
 
 
 def _two_cores() -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...events import Emit, Note, ignore
 from ..database.database import CostDatabase
-from .trial_backend import Place
+from .trial_backend import TrialBackend
 
 TIMEOUT_S = 60.0
 """Of a call; less where building may not take so long."""
@@ -30,7 +30,7 @@ class Meter:
 
     threads: int
     database: CostDatabase
-    place: Place
+    place: TrialBackend
     emit: Emit = ignore
     should_stop: Callable[[], bool] | None = None
 

@@ -30,7 +30,7 @@ Waits = Callable[[], list[int]]
 
 SLOWER = 0.15
 """By what share a sample may be slowed down before it counts as disturbed."""
-APART = 0.25
+HIGH_LATENCY = 0.25
 """By what share an echo may be slower. As long as the cores stay where they are, it differs by less (docs/measuring.md)."""
 REMEMBERED_S = 60.0
 _FASTEST = 5
@@ -47,13 +47,13 @@ class Sample:
         seconds: Of one run.
         reference_s: Of the reference, before or after it: the slower of the two.
         waited: Share of the sample's time, below 1, that a thread of ours waited for a core.
-        echo_s: Of an echo between two cores, before or after it: the slower of the two; 0 where none was asked for.
+        core_latency_s: Of an echo between two cores, before or after it: the slower of the two; 0 where none was asked for.
     """
 
     seconds: float
     reference_s: float
     waited: float = 0.0
-    echo_s: float = 0.0
+    core_latency_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class Speed:
     """What the signs take on the undisturbed machine, in seconds; infinite where that is not known."""
 
     reference_s: float = math.inf
-    echo_s: float = math.inf
+    core_latency_s: float = math.inf
 
     def best(self, other: Speed) -> Speed:
         """The faster of both, each sign for itself."""
-        return Speed(min(self.reference_s, other.reference_s), min(self.echo_s, other.echo_s))
+        return Speed(min(self.reference_s, other.reference_s), min(self.core_latency_s, other.core_latency_s))
 
 
 UNKNOWN = Speed()
@@ -102,7 +102,7 @@ def own_speed(samples: Sequence[Sample]) -> Speed:
 
     So three undisturbed samples tell the machine's own speed, however long it is disturbed after them.
     """
-    echoes = [sample.echo_s for sample in samples if sample.echo_s]
+    echoes = [sample.core_latency_s for sample in samples if sample.core_latency_s]
     return Speed(_of_fastest([sample.reference_s for sample in samples]), _of_fastest(echoes) if echoes else math.inf)
 
 
@@ -134,9 +134,9 @@ class OwnSpeed:
 
 def slowdown(sample: Sample, own: Speed) -> float:
     """How many times as long as on the undisturbed machine the sample took, by the worst of the three signs."""
-    apart = sample.echo_s / own.echo_s
+    apart = sample.core_latency_s / own.core_latency_s
     reference = sample.reference_s / own.reference_s if own.reference_s else 1.0
-    return max(reference, 1 / (1 - sample.waited), apart if apart > 1 + APART else 1.0)
+    return max(reference, 1 / (1 - sample.waited), apart if apart > 1 + HIGH_LATENCY else 1.0)
 
 
 def reference_speed(clock: Clock) -> float:

@@ -1,6 +1,6 @@
-"""Further sittings for costs that a plan rests on: rounds over all of them, apart in time, until each is sure enough.
+"""Further repetitions for costs that a plan rests on: rounds over all of them, apart in time, until each is sure enough.
 
-What enters are trials, and what the database has of them; what leaves are records with more sittings, each kept at once.
+What enters are trials, and what the database has of them; what leaves are records with more repetitions, each kept at once.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 from ...errors import Cancelled
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record
-from .repetitions import is_sure, sitting_count, with_sitting
+from .repetitions import is_sure, repetition_count, with_repetition
 from .trial import TrialTask
-from .trial_backend import Place
+from .trial_backend import TrialBackend
 
 APART_S = 0.3
 """From the begin of a round to that of the next at least: a virtual machine changes its speed for about so long."""
@@ -24,22 +24,22 @@ _TICK_S = 0.05
 C = TypeVar("C")
 
 
-class Again(Generic[C]):
+class RepetitionRounds(Generic[C]):
     """The rounds of one request.
 
     Args:
         place: Where trials run.
-        database: Gets each sitting as it is over.
-        task_of: The trial of a computation, which is told the number of the sitting, or a record that says why there is none.
-        percentile: Of a sitting's samples.
+        database: Gets each repetition as it is over.
+        task_of: The trial of a computation, which is told the number of the repetition, or a record that says why there is none.
+        percentile: Of a repetition's samples.
         whole_s: As `is_sure` takes it.
         should_stop: Asked often.
-        left_s: No further sitting begins after so many seconds.
+        left_s: No further repetition begins after so many seconds.
     """
 
     def __init__(
         self,
-        place: Place,
+        place: TrialBackend,
         database: CostDatabase,
         task_of: Callable[[C, int], TrialTask | Record],
         percentile: float,
@@ -83,7 +83,7 @@ class Again(Generic[C]):
     def one_round(
         self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float = math.inf
     ) -> Iterator[tuple[CostKey, Record]]:
-        """One sitting for each, and the record with it; none where it cannot be tried here and now, or the time is over."""
+        """One repetition for each, and the record with it; none where it cannot be tried here and now, or the time is over."""
         keys: dict[int, CostKey] = {}
 
         def tasks() -> Iterable[TrialTask]:
@@ -92,7 +92,7 @@ class Again(Generic[C]):
                     raise Cancelled
                 if time.monotonic() >= deadline:
                     return
-                task = self._task_of(computation, sitting_count(records[key]) + 1)
+                task = self._task_of(computation, repetition_count(records[key]) + 1)
                 if isinstance(task, TrialTask):
                     keys[id(task)] = key
                     yield task
@@ -100,7 +100,7 @@ class Again(Generic[C]):
         for task, record in self._place.run_all(tasks()):
             key = keys.pop(id(task))
             if record.is_lasting:
-                with_it = with_sitting(records[key], record)
+                with_it = with_repetition(records[key], record)
                 self._database.put(key, with_it)
                 yield key, with_it
 

@@ -1,7 +1,7 @@
-"""What several sittings say of one cost.
+"""What several repetitions say of one cost.
 
 A machine is not the same from one second to the next: samples taken in a row are alike, and say nothing of that. So a cost
-on which a plan rests is timed in several sittings, apart in time, and by how much these differ tells by how much it may be
+on which a plan rests is timed in several repetitions, apart in time, and by how much these differ tells by how much it may be
 off. What enters are records; what leaves are figures and records.
 """
 
@@ -18,47 +18,47 @@ import numpy as np
 
 from ..cost import Cost
 from ..database.records import Record
-from .noise_filter import APART, SLOWER, Sample, own_speed, slowdown
+from .noise_filter import HIGH_LATENCY, SLOWER, Sample, own_speed, slowdown
 from .timing import NORMAL_95, confidence_interval
 
 K = TypeVar("K")
 
 FEWEST = 7
-"""With so many sittings, the interval follows from them alone."""
+"""With so many repetitions, the interval follows from them alone."""
 MOST = 11
 MOST_TRIED = 2 * MOST
 """Some do not count, since the machine was slowed down all the time."""
 SURE = 0.02
-"""No further sitting where the interval is within this share of the cost, either way."""
+"""No further repetition where the interval is within this share of the cost, either way."""
 OF_THE_WHOLE = 0.25
 """A part of a plan need not be known better than if it took this share of the plan."""
 BETWEEN = 0.1
-"""Standard deviation of one sitting among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
+"""Standard deviation of one repetition among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
 _ALIKE = 2.58
-"""For 99 %, were sittings independent; those some tenths of a second apart are not, and so it is about 95 % (`make bench-costs`)."""
+"""For 99 %, were repetitions independent; those some tenths of a second apart are not, and so it is about 95 % (`make bench-costs`)."""
 
 
-def sitting_values(record: Record, percentile: float) -> list[float]:
-    """The percentile of the samples of each sitting that counts, in seconds."""
-    parts = np.split(np.asarray(record.samples), np.cumsum(_sittings(record))[:-1])
+def repetition_values(record: Record, percentile: float) -> list[float]:
+    """The percentile of the samples of each repetition that counts, in seconds."""
+    parts = np.split(np.asarray(record.samples), np.cumsum(_repetitions(record))[:-1])
     return [float(np.percentile(part, percentile)) for part in parts if part.size]
 
 
-def sitting_count(record: Record) -> int:
-    """How many sittings there were, with those that do not count."""
-    return len(_sittings(record))
+def repetition_count(record: Record) -> int:
+    """How many repetitions there were, with those that do not count."""
+    return len(_repetitions(record))
 
 
 def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float) -> float:
     """By how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
 
-    From the order of the sittings where there are enough, so no distribution is assumed; else from that of the samples,
-    together with what is known of sittings in general.
+    From the order of the repetitions where there are enough, so no distribution is assumed; else from that of the samples,
+    together with what is known of repetitions in general.
 
     Args:
-        values: Of each sitting (`sitting_values`), in seconds.
-        samples: Of all sittings, in seconds.
-        percentile: Of a sitting's samples, which `values` are.
+        values: Of each repetition (`repetition_values`), in seconds.
+        samples: Of all repetitions, in seconds.
+        percentile: Of a repetition's samples, which `values` are.
     """
     cost_s = median(values)
     if len(values) >= FEWEST:
@@ -76,7 +76,7 @@ def cost_of(record: Record, percentile: float, source: str) -> Cost:
     if record.stage or not record.samples:
         return replace(Cost.invalid(record.stage or "run", record.reason), error=record.error)
     low, high = np.percentile(record.samples, (25, 75))
-    values = sitting_values(record, percentile)
+    values = repetition_values(record, percentile)
     seconds = median(values)
     return Cost(
         seconds,
@@ -85,19 +85,19 @@ def cost_of(record: Record, percentile: float, source: str) -> Cost:
         len(record.samples),
         stopped_early=record.stopped_early,
         error=record.error,
-        interval_s=max(half_interval_s(values, record.samples, percentile), seconds * record.unsteady / (1 + record.unsteady)),
+        interval_s=max(half_interval_s(values, record.samples, percentile), seconds * record.slowed_by / (1 + record.slowed_by)),
     )
 
 
 def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
-    """Whether a further sitting would tell nothing that matters.
+    """Whether a further repetition would tell nothing that matters.
 
     Args:
         whole_s: What the plan takes: a part need not be known better than the whole is. None where that is not known.
     """
-    if record.stage or record.stopped_early or sitting_count(record) >= MOST_TRIED:
+    if record.stage or record.stopped_early or repetition_count(record) >= MOST_TRIED:
         return True
-    values = sitting_values(record, percentile)
+    values = repetition_values(record, percentile)
     if len(values) >= MOST:
         return True
     enough_s = max(median(values), (whole_s or 0.0) * OF_THE_WHOLE)
@@ -112,48 +112,54 @@ def slowed_down(records: Mapping[K, Record]) -> dict[K, Record]:
     by_worker: dict[str, dict[K, Sample]] = defaultdict(dict)
     for key, record in records.items():
         if record.samples and record.reference_s:
-            by_worker[record.worker][key] = Sample(median(record.samples), record.reference_s, echo_s=record.echo_s or 0.0)
+            by_worker[record.worker][key] = Sample(median(record.samples), record.reference_s, core_latency_s=record.core_latency_s or 0.0)
     made = {}
     for trials in by_worker.values():
         own = own_speed(list(trials.values()))
         for key, trial in trials.items():
             share = slowdown(trial, own) - 1
             if share > SLOWER and not records[key].stopped_early:
-                made[key] = replace(records[key], unsteady=share)
+                made[key] = replace(records[key], slowed_by=share)
     return made
 
 
-def with_sitting(older: Record, newer: Record) -> Record:
-    """`older` with the samples of one sitting more.
+def with_repetition(older: Record, newer: Record) -> Record:
+    """`older` with the samples of one repetition more.
 
     One that failed takes its place: a kernel must work each time. One during which the machine was slowed down all the time
     counts only where there is no other, and so does one while the cores lay apart: it stays as one without samples.
     """
     if newer.stage:
         return newer
-    before = _sittings(older)
-    if (older.unsteady and not newer.unsteady) or _are_apart(older, newer):
-        return replace(newer, sittings=(*(0 for _ in before), len(newer.samples)))
-    if (newer.unsteady and not older.unsteady) or _are_apart(newer, older):
-        return replace(older, sittings=(*before, 0))
+    before = _repetitions(older)
+    if (older.slowed_by and not newer.slowed_by) or _has_higher_latency(older, newer):
+        return replace(newer, repetitions=(*(0 for _ in before), len(newer.samples)))
+    if (newer.slowed_by and not older.slowed_by) or _has_higher_latency(newer, older):
+        return replace(older, repetitions=(*before, 0))
     return replace(
         newer,
         samples=(*older.samples, *newer.samples),
-        sittings=(*before, len(newer.samples)),
+        repetitions=(*before, len(newer.samples)),
         error=max((error for error in (older.error, newer.error) if error is not None), default=None),
-        unsteady=max(older.unsteady, newer.unsteady),
+        slowed_by=max(older.slowed_by, newer.slowed_by),
         seconds_spent=older.seconds_spent,
-        echo_s=min((echo_s for echo_s in (older.echo_s, newer.echo_s) if echo_s is not None), default=None),
+        core_latency_s=min(
+            (core_latency_s for core_latency_s in (older.core_latency_s, newer.core_latency_s) if core_latency_s is not None), default=None
+        ),
     )
 
 
-def _sittings(record: Record) -> tuple[int, ...]:
-    return record.sittings or ((len(record.samples),) if record.samples else ())
+def _repetitions(record: Record) -> tuple[int, ...]:
+    return record.repetitions or ((len(record.samples),) if record.samples else ())
 
 
-def _are_apart(one: Record, other: Record) -> bool:
+def _has_higher_latency(one: Record, other: Record) -> bool:
     """Whether two cores lay apart in `one`, as `other` shows."""
-    return one.echo_s is not None and other.echo_s is not None and one.echo_s > (1 + APART) * other.echo_s
+    return (
+        one.core_latency_s is not None
+        and other.core_latency_s is not None
+        and one.core_latency_s > (1 + HIGH_LATENCY) * other.core_latency_s
+    )
 
 
 def _wider_half(values: Sequence[float], percentile: float, middle: float, deviations: float = NORMAL_95) -> float:

@@ -31,9 +31,9 @@ from .noise_filter import (
     waiting,
 )
 
-ECHO_EVERY_S = 0.01
+PROBE_EVERY_S = 0.01
 """From one echo to the next at least: it takes a fifth of a millisecond, and the core that the kernel's other threads are on."""
-ECHO_SHARE = 0.05
+PROBE_SHARE = 0.05
 """Of the time, at most: where others use the cores, an echo waits for its turn on both."""
 FAR = 4.0
 """What takes so many times the budget exceeds it, however disturbed the machine: none was seen to slow a kernel down by more than 2.4."""
@@ -72,14 +72,14 @@ class Samples:
         seconds: Of one run each, in the order of measuring.
         stopped_early: They exceeded the budget.
         reference_s: Of the reference meanwhile.
-        unsteady: By what share the machine was slowed down, where too few samples were undisturbed and all were kept.
+        slowed_by: By what share the machine was slowed down, where too few samples were undisturbed and all were kept.
         own: The machine's speed while it was undisturbed most.
     """
 
     seconds: tuple[float, ...]
     stopped_early: bool = False
     reference_s: float = 0.0
-    unsteady: float = 0.0
+    slowed_by: float = 0.0
     own: Speed = UNKNOWN
 
 
@@ -159,7 +159,7 @@ class _Session:
         self._echo_s = 0.0
         self._next_echo = 0.0
         self._nearest = UNKNOWN
-        self._unheard = 0
+        self._unprobed = 0
         self._batch = 1
         self._begin = 0.0
         self._reference_s = 0.0
@@ -184,7 +184,7 @@ class _Session:
     def start(self, batch: int) -> None:
         """From now on samples count, each of `batch` runs."""
         self._samples = []
-        self._unheard = 0
+        self._unprobed = 0
         self._batch = batch
         self._begin = self._clock()
 
@@ -194,14 +194,14 @@ class _Session:
             self._between()
         sample = self._timed()
         before, self._reference_s = self._reference_s, reference_speed(self._clock)
-        self._samples.append(replace(sample, reference_s=max(before, self._reference_s), echo_s=self._echo_s))
+        self._samples.append(replace(sample, reference_s=max(before, self._reference_s), core_latency_s=self._echo_s))
         if self._clock() >= self._next_echo:
             self._listen()
         limits = self._limits
         self._judge()
         if len(self._samples) >= limits.most and len(self._calm) < limits.fewest:
             self._samples = least_disturbed(self._samples, max(limits.fewest, limits.most // 2))
-            self._unheard = len(self._samples)
+            self._unprobed = len(self._samples)
 
     def is_confirmed(self) -> bool:
         """Whether the newest samples are what they seem, as the echo after them says; or there is no time for others."""
@@ -232,22 +232,22 @@ class _Session:
 
     def result(self, *, stopped_early: bool = False) -> Samples:
         """What is left when disturbed samples are thrown away: no fewer than half of the fewest that were wanted, else all."""
-        believed, unsteady = kept(self._samples, (self._limits.fewest + 1) // 2, self._known.best(self._nearest))
+        believed, slowed_by = kept(self._samples, (self._limits.fewest + 1) // 2, self._known.best(self._nearest))
         reference_s = median(sample.reference_s for sample in believed)
         seconds = tuple(sample.seconds for sample in believed)
-        return Samples(seconds, stopped_early, reference_s, unsteady, own_speed(self._samples).best(self._nearest))
+        return Samples(seconds, stopped_early, reference_s, slowed_by, own_speed(self._samples).best(self._nearest))
 
     def _listen(self) -> None:
         """Samples since the last echo get the slower of that and a new one."""
-        if self._echo is None or self._unheard == len(self._samples):
+        if self._echo is None or self._unprobed == len(self._samples):
             return
         before, begin = self._echo_s, self._clock()
         self._echo_s = self._echo()
-        self._next_echo = self._clock() + max(ECHO_EVERY_S, (self._clock() - begin) / ECHO_SHARE)
-        self._nearest = self._nearest.best(Speed(echo_s=self._echo_s or math.inf))
+        self._next_echo = self._clock() + max(PROBE_EVERY_S, (self._clock() - begin) / PROBE_SHARE)
+        self._nearest = self._nearest.best(Speed(core_latency_s=self._echo_s or math.inf))
         slower = max(before, self._echo_s)
-        self._samples[self._unheard :] = [replace(sample, echo_s=slower) for sample in self._samples[self._unheard :]]
-        self._unheard = len(self._samples)
+        self._samples[self._unprobed :] = [replace(sample, core_latency_s=slower) for sample in self._samples[self._unprobed :]]
+        self._unprobed = len(self._samples)
 
     def _fastest(self) -> float:
         return min(sample.seconds * (1 - sample.waited) for sample in self._samples)

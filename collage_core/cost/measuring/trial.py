@@ -91,7 +91,7 @@ class TrialTask:
 
 
 class TrialRunner:
-    """Runs trials, one at a time, each in the warm worker of its target; `swept_bytes` as in `trial_worker.sample`."""
+    """Runs trials, one at a time, each in the warm worker of its target; `flushed_bytes` as in `trial_worker.sample`."""
 
     def __init__(
         self,
@@ -100,11 +100,11 @@ class TrialRunner:
         accuracy: float,
         limits: TrialLimits,
         should_stop: Callable[[], bool] | None = None,
-        swept_bytes: int = 0,
+        flushed_bytes: int = 0,
         known: Speed = UNKNOWN,
     ):
         self._get_toolchain = get_toolchain
-        self._swept_bytes = swept_bytes
+        self._flushed_bytes = flushed_bytes
         self._threads = threads
         self._accuracy = accuracy
         self.limits = limits
@@ -176,7 +176,7 @@ class TrialRunner:
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        how = limits.timing, task.budget_s, task.enough_s, self._swept_bytes, self._own_speed.known()
+        how = limits.timing, task.budget_s, task.enough_s, self._flushed_bytes, self._own_speed.known()
         timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *how)
         self._own_speed.learn(timed.samples.own)
         return self._refusal(timed.check) or Record(
@@ -184,8 +184,8 @@ class TrialRunner:
             error=max(first.error, timed.check.error),
             stopped_early=timed.samples.stopped_early,
             reference_s=timed.samples.reference_s,
-            unsteady=timed.samples.unsteady,
-            echo_s=timed.samples.own.echo_s if math.isfinite(timed.samples.own.echo_s) else None,
+            slowed_by=timed.samples.slowed_by,
+            core_latency_s=timed.samples.own.core_latency_s if math.isfinite(timed.samples.own.core_latency_s) else None,
         )
 
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:

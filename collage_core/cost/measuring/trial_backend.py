@@ -1,4 +1,4 @@
-"""`Place`: where trials run: in worker processes here (`Here`), or on the machines of a fleet (`fleet.FleetRunner`)."""
+"""`TrialBackend`: where trials run: in worker processes here (`LocalBackend`), or on the machines of a fleet (`fleet.FleetRunner`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN_CACHE = 1 << 20
 _LARGEST_CACHE = 1 << 26
 
 
-def swept_bytes(graph: DataflowGraph) -> int:
+def flushed_bytes(graph: DataflowGraph) -> int:
     """What a model moves between two runs of one of its parts, as a power of two: its weights and activations.
 
     0 where all of it stays in a core's own cache, and no more than what empties the largest.
@@ -34,7 +34,7 @@ class Caller(Protocol):
     def close(self) -> None: ...
 
 
-class Place(Protocol):
+class TrialBackend(Protocol):
     """Runs trials, and says what machine that is."""
 
     limits: TrialLimits
@@ -61,7 +61,7 @@ class Place(Protocol):
         ...
 
 
-class Here:
+class LocalBackend:
     """This machine."""
 
     def __init__(self, runner: TrialRunner, get_toolchain: GetToolchain):

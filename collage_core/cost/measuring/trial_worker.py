@@ -20,7 +20,7 @@ from ...model.accuracy import is_float, output_errors, worst_element
 from ...model.base import SubModel
 from ...toolchains.base import Kernel, Toolchain, ToolchainError
 from ...toolchains.buffers import aligned_empty, numpy_dtype
-from .core_latency import Echo
+from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .timing import Samples, TimingLimits, time_runs
 
@@ -103,7 +103,7 @@ class _Trial:
 
 
 class _Packages:
-    """What was built of late, so that a further sitting need not build again."""
+    """What was built of late, so that a further repetition need not build again."""
 
     def __init__(self) -> None:
         self._packages: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
@@ -125,7 +125,7 @@ class _Packages:
 
 _trial: _Trial | None = None
 _packages = _Packages()
-_echo = Echo()
+_echo = CoreLatencyProbe()
 
 
 def warm_up(get_toolchain: GetToolchain, target: str) -> None:
@@ -159,7 +159,7 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
     return trial.run_checked()
 
 
-def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, swept_bytes: int, known: Speed) -> Timed:
+def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, flushed_bytes: int, known: Speed) -> Timed:
     """Time the kernel that was checked, check what it computed meanwhile, and let go of it.
 
     Checked is what the last timed run left, and one run more: a kernel that is right in every other run, or that took what
@@ -167,11 +167,11 @@ def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None,
 
     Args:
         budget_s, enough_s, known: As `time_runs` takes them.
-        swept_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
+        flushed_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
             0 where the whole model stays in the cache: then runs follow each other.
     """
     trial = _current()
-    between = _rest_of_the_model(trial, swept_bytes) if swept_bytes else None
+    between = _rest_of_the_model(trial, flushed_bytes) if flushed_bytes else None
     echo = _echo.seconds if trial.threads > 1 else None
     samples = time_runs(trial.kernel.run, limits, budget_s, between=between, enough_s=enough_s, known=known, echo=echo)
     found = trial.check(samples.seconds[-1])
@@ -181,13 +181,13 @@ def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None,
     return Timed(samples, found)
 
 
-def _rest_of_the_model(trial: _Trial, swept_bytes: int) -> Callable[[], None]:
+def _rest_of_the_model(trial: _Trial, flushed_bytes: int) -> Callable[[], None]:
     """Leaves the caches as the kernel meets them in the model: its weights gone cold, its inputs just written."""
-    swept = np.ones(swept_bytes // 8)
+    flushed = np.ones(flushed_bytes // 8)
     lines = [array.reshape(-1).view(np.uint8)[::_CACHE_LINE] for array in trial.inputs]
 
     def between() -> None:
-        swept.sum()
+        flushed.sum()
         for line in lines:
             line.max(initial=0)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from ..decomposition.separators import find_cuts
+from ..decomposition.separators import find_separators
 from ..decomposition.subproblem import Entry, TooManyWays
-from ..decomposition.subproblem_search import PartSearch, Step
+from ..decomposition.subproblem_search import Step, SubproblemSearch
 from ..problem import SearchProblem
 from ..result import cycle, plan_total
 from ..searcher import SearchResult, SearchRun, never
@@ -19,7 +19,7 @@ from ..searchers.best_first import Walk, walk_whole
 from ..searchers.cover import Cover
 
 
-class Through(Protocol):
+class ForcedCandidateSearch(Protocol):
     """Knows the best plan through each candidate."""
 
     def chosen_with(self, index: int) -> tuple[int, ...] | None:
@@ -63,11 +63,11 @@ class BestWith:
         total = plan_total(self.problem, chosen)
         return SearchResult("astar", chosen, total, True, total, 0, 0, 0.0)
 
-    def _made(self) -> Through:
+    def _made(self) -> ForcedCandidateSearch:
         used = {self.problem.candidates[index].target for index in self.usable}
         if not any(set(pair) <= used for pair in self.problem.exclusive):
-            cuts = find_cuts(self.problem, self.usable)
-            search = PartSearch(self.problem, self.usable, cuts, self._run)
+            cuts = find_separators(self.problem, self.usable)
+            search = SubproblemSearch(self.problem, self.usable, cuts, self._run)
             try:
                 if len(cuts.positions) > 2 and search.solve() is not None:
                     return _ByParts(search)
@@ -110,7 +110,7 @@ class _Rest(NamedTuple):
 class _ByParts:
     """Part by part: only the part that holds the candidate is searched again."""
 
-    def __init__(self, search: PartSearch):
+    def __init__(self, search: SubproblemSearch):
         self._search = search
         self._rest: dict[tuple[int, Entry], _Rest | None] = {(len(search.cuts.positions) - 1, ()): _Rest(0, None)}
         for cut in range(len(search.cuts.positions) - 2, -1, -1):

@@ -20,7 +20,7 @@ MOST_ALIVE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class Separators:
     """The cuts of a problem, and the candidates between them.
 
     Attributes:
@@ -34,7 +34,7 @@ class Cuts:
     past: list[list[int]]
 
 
-def find_cuts(problem: SearchProblem, usable: Sequence[int]) -> Cuts:
+def find_separators(problem: SearchProblem, usable: Sequence[int]) -> Separators:
     """The cuts that all of `usable` respect."""
     spanned, alive = _Spans(problem.nodes), _Spans(problem.nodes)
     for tensor in problem.tensors:
@@ -83,7 +83,7 @@ def _ends_at(problem: SearchProblem, index: int, free: Sequence[bool]) -> bool:
     return free[inside.base] and free[inside.last() + 1]
 
 
-def _sorted(problem: SearchProblem, usable: Sequence[int], positions: list[int]) -> Cuts:
+def _sorted(problem: SearchProblem, usable: Sequence[int], positions: list[int]) -> Separators:
     part_of = [0] * problem.nodes
     for part, (begin, end) in enumerate(pairwise(positions)):
         part_of[begin:end] = [part] * (end - begin)
@@ -93,7 +93,7 @@ def _sorted(problem: SearchProblem, usable: Sequence[int], positions: list[int])
         inside = problem.candidates[index].inside
         part = part_of[inside.base]
         (within if inside.last() < positions[part + 1] else past)[part].append(index)
-    return Cuts(positions, within, past)
+    return Separators(positions, within, past)
 
 
 class _Spans:

@@ -13,11 +13,11 @@ from math import prod
 
 from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..problem import FlowTensor, SearchCandidate, SearchProblem
 from ..searchers.best_first import Walk
 from ..searchers.cover import Cover
-from ..searchers.transition_classes import HandOver
+from ..searchers.transition_classes import TransitionClasses
 from ..weights import Weights
 
 LEAVE = "(leave)"
@@ -51,7 +51,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Subproblem:
     """A part, told from where it begins; equal ones are equal parts.
 
     Attributes:
@@ -79,23 +79,23 @@ class Whole:
     problem: SearchProblem
     targets: list[str]
     weights: Weights
-    hand_over: HandOver
+    hand_over: TransitionClasses
 
 
-def spread(hand_over: HandOver, tensor: int) -> int:
+def spread(hand_over: TransitionClasses, tensor: int) -> int:
     """The most that one reader pays more for a tensor of one maker than of another."""
     readers = set(hand_over.reader_class)
     paid = [[hand_over.between(tensor, maker, reader) for maker in range(hand_over.makers)] for reader in readers]
     return max(max(row) - min(row) for row in paid)
 
 
-class TensorsByPart:
+class TensorsBySubproblem:
     """Which tensors enter, leave and pass each part, in an order that equal parts share."""
 
     def __init__(self, problem: SearchProblem, positions: Sequence[int]):
         self.problem = problem
         self.positions = positions
-        self.frame = frame_of(problem)
+        self.frame = boundaries_of(problem)
         parts = len(positions) - 1
         self.alive: list[list[int]] = [[] for _ in positions]
         self.entering: list[list[int]] = [[] for _ in range(parts)]
@@ -109,8 +109,8 @@ class TensorsByPart:
         for place, tensor in enumerate(problem.tensors):
             self._sort_in(place, tensor)
         self._number: dict[int, int] = {}
-        self._numbers: dict[Part, int] = {}
-        self.distinct: list[Part] = []
+        self._numbers: dict[Subproblem, int] = {}
+        self.distinct: list[Subproblem] = []
         """Every part that was asked for, equal ones once."""
 
     def _sort_in(self, place: int, tensor: FlowTensor) -> None:
@@ -139,7 +139,7 @@ class TensorsByPart:
             self._number[part] = self._numbers[described]
         return self._number[part]
 
-    def _describe(self, part: int, within: Sequence[int], targets: Sequence[str]) -> Part:
+    def _describe(self, part: int, within: Sequence[int], targets: Sequence[str]) -> Subproblem:
         begin, end = self.positions[part], self.positions[part + 1]
         tensors = self.problem.tensors
 
@@ -152,7 +152,7 @@ class TensorsByPart:
         for index in within:
             candidate = self.problem.candidates[index]
             candidates.append((candidate.inside.base - begin, candidate.inside.rel, ranks[candidate.target], candidate.cost))
-        return Part(
+        return Subproblem(
             end - begin,
             tuple((tensors[t].bytes, makers[tensors[t].maker], inside(tensors[t].readers)) for t in self.entering[part]),
             tuple((tensors[t].bytes, inside(tensors[t].readers)) for t in self._from_host[part]),
@@ -166,10 +166,10 @@ class TensorsByPart:
         return tensor.maker - begin, tensor.bytes, near, len(tensor.readers) - len(near), tensor.is_output
 
 
-class ReadyPart:
+class ReadySubproblem:
     """A part as a problem of its own: nodes for whoever made what enters, its own, and one for all that is behind it."""
 
-    def __init__(self, part: Part, whole: Whole):
+    def __init__(self, part: Subproblem, whole: Whole):
         self.part = part
         self.whole = whole
         self.before = 1 + max((maker for _, maker, _ in part.entering), default=-1)
@@ -178,7 +178,7 @@ class ReadyPart:
         self._covers: dict[Entry, list[tuple[dict[int, int], Cover]]] = {}
         # The nodes that stand for others count as partitions: so much too many.
         self._too_much = (self.before + 1) * whole.weights.of(self.problem.candidates[-1])
-        hand_over = HandOver(self.problem, whole.targets, whole.weights.total_shift)
+        hand_over = TransitionClasses(self.problem, whole.targets, whole.weights.total_shift)
         self._most_gained = sum(behind * spread(hand_over, place) for place, (_, _, _, behind, _) in self._leaving())
 
     def ways(self, entry: Entry, walk_to_end: WalkToEnd, held: int | None = None) -> list[Way]:

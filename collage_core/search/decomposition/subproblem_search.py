@@ -16,10 +16,10 @@ from ..problem import SearchProblem
 from ..searcher import SearchRun
 from ..searchers.best_first import Walk
 from ..searchers.cover import Cover
-from ..searchers.transition_classes import HandOver
+from ..searchers.transition_classes import TransitionClasses
 from ..weights import Weights
-from .separators import Cuts
-from .subproblem import LEAVE, Entry, ReadyPart, TensorsByPart, Way, Whole, spread
+from .separators import Separators
+from .subproblem import LEAVE, Entry, ReadySubproblem, TensorsBySubproblem, Way, Whole, spread
 
 
 @dataclass(slots=True)
@@ -58,27 +58,27 @@ class Step:
     chosen: tuple[int, ...]
 
 
-class PartSearch:
+class SubproblemSearch:
     """A problem solved from cut to cut.
 
     Args:
         cuts: At least one that lies inside.
     """
 
-    def __init__(self, problem: SearchProblem, usable: Sequence[int], cuts: Cuts, run: SearchRun):
+    def __init__(self, problem: SearchProblem, usable: Sequence[int], cuts: Separators, run: SearchRun):
         self.problem = problem
         self.cuts = cuts
         self.run = run
         self.tally = Tally()
         self.targets = [*dict.fromkeys(problem.candidates[index].target for index in usable), LEAVE]
         self.weights = Weights(problem, usable)
-        self.hand_over = HandOver(problem, self.targets, self.weights.total_shift)
+        self.hand_over = TransitionClasses(problem, self.targets, self.weights.total_shift)
         self.reached: list[dict[Entry, _Reached]] = [{} for _ in cuts.positions]
         self._whole = Whole(problem, self.targets, self.weights, self.hand_over)
-        self._tensors = TensorsByPart(problem, cuts.positions)
+        self._tensors = TensorsBySubproblem(problem, cuts.positions)
         self._cut_at = {position: cut for cut, position in enumerate(cuts.positions)}
         self._solved: dict[tuple[int, Entry, int | None], list[Way]] = {}
-        self._ready: dict[int, ReadyPart] = {}
+        self._ready: dict[int, ReadySubproblem] = {}
 
     def solve(self) -> tuple[int, ...] | None:
         """Indices of the candidates of a best plan; None when there is none, or when it was stopped."""
@@ -197,7 +197,7 @@ class PartSearch:
         key = (number, entry, held)
         if key not in self._solved:
             if number not in self._ready:
-                self._ready[number] = ReadyPart(self._tensors.distinct[number], self._whole)
+                self._ready[number] = ReadySubproblem(self._tensors.distinct[number], self._whole)
                 self.tally.parts += 1
             self._solved[key] = self._ready[number].ways(entry, self._walk_to_end, held)
         return self._solved[key]

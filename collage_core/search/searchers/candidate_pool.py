@@ -1,4 +1,4 @@
-"""`Pool`: the usable candidates, ready for the searchers that put whole plans together and compare them.
+"""`CandidatePool`: the usable candidates, ready for the searchers that put whole plans together and compare them.
 
 What enters is a problem and the candidates that may be used; what leaves are well-formed plans, and what each is worth.
 Used by `evolutionary` and `random`; the exact searchers do without.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...graph.dataflow_graph import HOST
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..constraints.exclusion import rivals_of
 from ..problem import HOST_NAME, SearchProblem
 
@@ -26,7 +26,7 @@ REPAIRS = 12
 
 @dataclass(frozen=True)
 class _Flow:
-    """A tensor with what `Pool.value` asks of it."""
+    """A tensor with what `CandidatePool.value` asks of it."""
 
     place: int
     maker: int
@@ -35,7 +35,7 @@ class _Flow:
     bytes: int
 
 
-class Pool:
+class CandidatePool:
     """The candidates `usable` of a problem.
 
     Attributes:
@@ -45,7 +45,7 @@ class Pool:
 
     def __init__(self, problem: SearchProblem, usable: Sequence[int]):
         self.problem = problem
-        self._frame = frame_of(problem)
+        self._frame = boundaries_of(problem)
         targets = list(dict.fromkeys(problem.candidates[index].target for index in usable))
         self._rivals = rivals_of(problem, targets)
         self._priority = {target: problem.priority(target) for target in targets}

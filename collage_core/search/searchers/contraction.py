@@ -7,7 +7,7 @@ What is not placed yet counts as partitions of one node. Only a partition of sev
 from __future__ import annotations
 
 from ...graph.index_set import IndexSet
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..problem import SearchProblem
 
 
@@ -15,7 +15,7 @@ class Contraction:
     """The nodes of a problem, some of them joined to partitions, without a cycle between these."""
 
     def __init__(self, problem: SearchProblem):
-        self._frame = frame_of(problem)
+        self._frame = boundaries_of(problem)
         self._unit: dict[int, IndexSet] = {}
         self._loose: list[tuple[int, int]] = []
         self._ranks: list[int] = []

@@ -8,7 +8,7 @@ Seeds: RFC 62 (0.81), "Phase 3". A state is what is covered so far, and whatever
 * how much of each forbidden combination was taken (combinations of candidates that make a cycle between partitions).
 
 Every step covers the first node that is not covered yet, so each plan is met once and states form no cycle. Steps weigh
-what `Prices` leaves of a candidate's cost; a plan's weight is the sum of its steps and `bound`.
+what `DualPrices` leaves of a candidate's cost; a plan's weight is the sum of its steps and `bound`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..problem import SearchProblem
 from ..weights import Weights
-from .dual_prices import Placing, Prices
-from .transition_classes import HandOver
+from .dual_prices import DualPrices, Placing
+from .transition_classes import TransitionClasses
 
 Live = tuple[tuple[int, int | tuple[tuple[int, int], ...]], ...]
 """(tensor, its maker's class) where it is made, (tensor, ((reader's class, how many of its nodes), …)) where it is not yet."""
@@ -85,14 +85,14 @@ class Cover:
         targets: Sequence[str] | None = None,
     ):
         self.problem = problem
-        self.frame = frame_of(problem)
+        self.frame = boundaries_of(problem)
         self.weights = weights or Weights(problem, usable)
         self._forbidden = [sorted(members) for members in forbidden]
         self._usable = usable
         self._targets = list(targets or dict.fromkeys(problem.candidates[index].target for index in usable))
-        self._hand_over = HandOver(problem, self._targets, self.weights.total_shift)
+        self._hand_over = TransitionClasses(problem, self._targets, self.weights.total_shift)
         self._placings = self._place_all()
-        self._prices = Prices(self.frame, self._hand_over, self._placings, is_guided=is_guided)
+        self._prices = DualPrices(self.frame, self._hand_over, self._placings, is_guided=is_guided)
         self.bound = self._prices.bound
         self._tells_makers = self._hand_over.makers > 1
         self._dearer: dict[tuple[int, int, int, int], int] = {}

@@ -1,4 +1,4 @@
-"""`Prices`: what each reading of each tensor is worth, such that no candidate earns more than it costs.
+"""`DualPrices`: what each reading of each tensor is worth, such that no candidate earns more than it costs.
 
 Give every reading of a tensor a price that depends on who made it. Summed over the partitions of any plan,
 
@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..boundaries import Boundary, Frame
-from .transition_classes import HandOver
+from ..boundaries import Boundaries, Boundary
+from .transition_classes import TransitionClasses
 
 
 class Placing(NamedTuple):
@@ -31,7 +31,7 @@ class Placing(NamedTuple):
     boundary: Boundary
 
 
-class Prices:
+class DualPrices:
     """Prices of readings, and what each candidate's cost is reduced to.
 
     Args:
@@ -43,7 +43,7 @@ class Prices:
         bound: Weight that no plan is below; None where there is no plan.
     """
 
-    def __init__(self, frame: Frame, hand_over: HandOver, placings: Sequence[Placing], *, is_guided: bool = True):
+    def __init__(self, frame: Boundaries, hand_over: TransitionClasses, placings: Sequence[Placing], *, is_guided: bool = True):
         self._frame = frame
         self._hand_over = hand_over
         self._price: list[list[int | None]] = [[None] * hand_over.makers for _ in range(frame.nodes)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
-from .candidate_pool import Pool, Value
+from .candidate_pool import CandidatePool, Value
 from .greedy import greedy
 from .op_dp import op_dp
 
@@ -70,7 +70,7 @@ class _Brood:
         self._usable = usable
         self._run = run
         self._how = how
-        self._pool = Pool(problem, usable)
+        self._pool = CandidatePool(problem, usable)
         self._draw = random.Random(run.seed)
         self._living: list[tuple[Value, tuple[int, ...]]] = []
         self._improved_at = 0

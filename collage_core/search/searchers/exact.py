@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from ..decomposition.separators import find_cuts
+from ..decomposition.separators import find_separators
 from ..decomposition.subproblem import TooManyWays
-from ..decomposition.subproblem_search import PartSearch
+from ..decomposition.subproblem_search import SubproblemSearch
 from ..problem import SearchProblem
 from ..result import cycle, plan_total
 from ..searcher import QUIET, SearchResult, SearchRun
@@ -38,10 +38,10 @@ def _by_parts(problem: SearchProblem, usable: Sequence[int], run: SearchRun) -> 
     if run.reporter.traces or any(set(pair) <= used for pair in problem.exclusive):
         return None
     began = time.perf_counter()
-    cuts = find_cuts(problem, usable)
+    cuts = find_separators(problem, usable)
     if len(cuts.positions) < 3:
         return None
-    search = PartSearch(problem, usable, cuts, run)
+    search = SubproblemSearch(problem, usable, cuts, run)
     try:
         found = search.solve()
     except TooManyWays:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...graph.dataflow_graph import HOST
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..constraints.exclusion import rivals_of
 from ..problem import HOST_NAME, SearchProblem
 
@@ -86,7 +86,7 @@ class CoverProgram:
 
     def _add_host(self) -> None:
         """What is taken from the host and given to it depends on the candidate alone."""
-        frame, tensors = frame_of(self.problem), self.problem.tensors
+        frame, tensors = boundaries_of(self.problem), self.problem.tensors
         for column, index in enumerate(self.usable):
             boundary = frame.boundary(self.problem.candidates[index].inside)
             target = self._target(column)

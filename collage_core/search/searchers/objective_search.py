@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from ...errors import CollageError
 from ...graph.dataflow_graph import HOST
 from ..alternatives.k_best import k_best, plans_in_order
-from ..boundaries import frame_of
+from ..boundaries import boundaries_of
 from ..constraints.constraints import Constraint, allowed_indices
 from ..objectives import TIME, Objective, is_moved, measures
 from ..problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
@@ -263,7 +263,7 @@ def _until(plans: Iterator[SearchResult], most: int) -> Iterator[SearchResult | 
 
 def _least_memory(problem: SearchProblem, usable: Sequence[int]) -> int:
     """No plan holds less at its peak: its inputs at the start, its outputs at the end, and around every node a partition's own."""
-    frame, tensors = frame_of(problem), problem.tensors
+    frame, tensors = boundaries_of(problem), problem.tensors
     at_start = sum(tensor.bytes for tensor in tensors if tensor.maker == HOST)
     at_end = sum(tensor.bytes for tensor in tensors if tensor.is_output)
     around: list[int | None] = [None] * problem.nodes

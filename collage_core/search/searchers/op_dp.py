@@ -20,7 +20,7 @@ from ..problem import SearchProblem
 from ..result import cycle, plan_total
 from ..searcher import QUIET, SearchResult, SearchRun
 from ..weights import Weights
-from .candidate_pool import Pool, Value
+from .candidate_pool import CandidatePool, Value
 
 WIDTH = 8
 """Sets of covered later nodes that are kept for one node."""
@@ -53,7 +53,7 @@ def op_dp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET)
     Targets that exclude each other are tried set by set.
     """
     began = time.perf_counter()
-    pool, weights = Pool(problem, usable), Weights(problem, usable)
+    pool, weights = CandidatePool(problem, usable), Weights(problem, usable)
     best: tuple[int, ...] = ()
     least: Value | None = None
     passes: list[_Pass] = []
@@ -105,7 +105,7 @@ def _without_cycle(problem: SearchProblem, usable: Sequence[int], weights: Weigh
     passed = _pass(problem, usable, weights)
     if not passed.chosen or cycle(problem, passed.chosen) is None:
         return passed
-    mended = Pool(problem, usable).complete(passed.chosen, lambda fitting: fitting[0])
+    mended = CandidatePool(problem, usable).complete(passed.chosen, lambda fitting: fitting[0])
     return replace(passed, chosen=mended or (), is_first=False)
 
 

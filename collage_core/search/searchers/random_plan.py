@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
-from .candidate_pool import Pool, Value
+from .candidate_pool import CandidatePool, Value
 
 PLANS = 1000
 """Plans that are drawn."""
@@ -21,7 +21,7 @@ PLANS = 1000
 def random_plans(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
     """The best of `PLANS` random plans over the candidates `usable`; ``chosen`` is empty when none of them is a plan."""
     began = time.perf_counter()
-    pool, draw = Pool(problem, usable), random.Random(run.seed)
+    pool, draw = CandidatePool(problem, usable), random.Random(run.seed)
     best: tuple[int, ...] = ()
     least: Value | None = None
     tried, stopped = 0, False

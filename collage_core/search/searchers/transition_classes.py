@@ -1,4 +1,4 @@
-"""`HandOver`: what it weighs to hand a tensor over, with targets told apart only as far as that differs.
+"""`TransitionClasses`: what it weighs to hand a tensor over, with targets told apart only as far as that differs.
 
 Two targets are one class of makers when every reader pays the same for what they make, and one class of readers when they
 pay every maker the same. With free transitions there is one class, and states need not know who made what.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..problem import FREE, HOST_NAME, SearchProblem
 
 
-class HandOver:
+class TransitionClasses:
     """Transition weights between the targets of a problem.
 
     Args:

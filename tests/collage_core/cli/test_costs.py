@@ -22,7 +22,7 @@ from collage_core.cli.main import main
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.json_lines import read_lines, write_lines
-from collage_core.cost.database.maintenance import Merged, Selection, hand_overs, merge, records
+from collage_core.cost.database.maintenance import Merged, Selection, merge, records, selected_transitions
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.errors import CollageError
 from tests.helpers.cost_records import FAILED, KEY, PAIR, RECORD, SCHEMA_1
@@ -66,7 +66,7 @@ def costs(home: Path, capsys: pytest.CaptureFixture[str]) -> Costs:
 
 def all_of(path: Path) -> tuple[list[tuple[CostKey, Record]], list[tuple[TransitionKey, MeasuredTransition]]]:
     with CostDatabase(path, read_only=True) as database:
-        return records(database, Selection()), hand_overs(database, Selection())
+        return records(database, Selection()), selected_transitions(database, Selection())
 
 
 @pytest.mark.parametrize("name", ["costs.jsonl", "costs.jsonl.gz"])
@@ -169,7 +169,7 @@ def test_show_of_a_computation(costs: Costs, path: Path) -> None:
     assert "c0ffee  tvm 0.27, 1 threads, float32, a CPU, 2 cores: 0.00105 s, median of 2" in text
     assert "c0ffee  tvm 0.27, 2 threads, float32, a CPU, 2 cores: build: crashed with SIGSEGV while building" in text
     document = json.loads(costs("show", "--db", path, "--computation", "c0f", "--toolchain", "openvino", "--json"))
-    assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples), "sittings": []}]
+    assert document["costs"] == [{**asdict(ELSEWHERE), **asdict(RECORD), "samples": list(RECORD.samples), "repetitions": []}]
     assert json.loads(costs("show", "--db", path, "--computation", "c_", "--json"))["costs"] == []
 
 
@@ -291,7 +291,7 @@ BAD_FILES = {
     "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
-    "other schema": (b'{"format": "collage-costs", "version": 4}\n', "line 1: version is 4, this collage-explorer reads 1 to 3"),
+    "other schema": (b'{"format": "collage-costs", "version": 5}\n', "line 1: version is 5, this collage-explorer reads 1 to 4"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
     "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
 }

@@ -18,7 +18,7 @@ from collage_core.cost.measuring.difference_rounds import LONGEST_S, calm_rounds
 from collage_core.cost.measuring.noise_filter import OwnSpeed, Speed
 from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit
 from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
-from collage_core.cost.measuring.trial_backend import Caller, Here
+from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
@@ -132,7 +132,7 @@ class Impatient:
         self._caller.close()
 
 
-class ImpatientHere(Here):
+class ImpatientHere(LocalBackend):
     def caller(self) -> Caller:
         return Impatient(super().caller())
 

@@ -10,8 +10,8 @@ import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.certainty import by_priority_within_noise, noise_s, stability, together_s, total_interval_s
-from collage_core.pipeline.planning import How, Planned, make_problem, search_first
+from collage_core.pipeline.certainty import break_ties_by_priority, noise_s, stability, together_s, total_interval_s
+from collage_core.pipeline.planning import Planned, SearchSettings, make_problem, search_first
 from collage_core.pipeline.record import CostedCandidate
 from collage_core.rules.candidate import make_candidate
 from collage_core.search.searcher import SearchResult
@@ -34,7 +34,7 @@ def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("
     costed = [CostedCandidate(make_candidate(CHAIN, target, IndexSet((node,)), "test"), cost) for (target, node), cost in costs.items()]
     toolchains: Any = {target: Plain() for target in targets}
     problem = make_problem(CHAIN, costed, {}, toolchains)
-    result = search_first(problem, (), How(), lambda event: None)
+    result = search_first(problem, (), SearchSettings(), lambda event: None)
     return Planned(result, result, problem, costed)
 
 
@@ -49,19 +49,19 @@ CLOSE = {("first", node): measured(1.0, 0.1) for node in range(3)} | {("second",
 def test_what_is_far_ahead_stays_and_what_is_close_is_a_toss_up() -> None:
     sure = planned(SURE)
     assert chosen(sure, sure.final) == ["first", "second", "first"]
-    assert set(stability(sure, (), How()).values()) == {1.0}
+    assert set(stability(sure, (), SearchSettings()).values()) == {1.0}
     close = planned(CLOSE)
-    shares = stability(close, (), How())
+    shares = stability(close, (), SearchSettings())
     by_target = {plan.target: shares[plan.id] for plan in (close.problem.candidates[index] for index in close.final.chosen)}
     assert by_target["first"] == 1.0, "nobody else takes the ends"
     assert 0.3 < by_target["second"] < 0.8
-    assert stability(close, (), How()) == shares, "the same seed draws the same"
+    assert stability(close, (), SearchSettings()) == shares, "the same seed draws the same"
 
 
 def test_nothing_is_said_of_costs_that_do_not_say_how_sure_they_are() -> None:
     mock = planned({("first", node): Cost(1.0, "mock") for node in range(3)})
-    assert stability(mock, (), How()) == {}
-    assert by_priority_within_noise(mock, (), How(), None) is mock
+    assert stability(mock, (), SearchSettings()) == {}
+    assert break_ties_by_priority(mock, (), SearchSettings(), None) is mock
 
 
 def test_what_is_one_measurement_is_off_by_one_amount() -> None:
@@ -83,20 +83,20 @@ def test_priority_decides_what_measuring_cannot() -> None:
     close = planned(CLOSE)
     assert chosen(close, close.final) == ["first", "second", "first"]
     assert noise_s(close) > 0.01
-    preferred = by_priority_within_noise(close, (), How(), None)
+    preferred = break_ties_by_priority(close, (), SearchSettings(), None)
     assert chosen(close, preferred.final) == ["first", "first", "first"]
     assert not preferred.final.optimal
     assert preferred.final.lower_bound == close.final.total
     sure = planned(SURE)
-    assert by_priority_within_noise(sure, (), How(), None).final == sure.final
+    assert break_ties_by_priority(sure, (), SearchSettings(), None).final == sure.final
 
 
 def test_priority_never_lifts_the_total_above_a_baseline() -> None:
     close = planned(CLOSE)
-    assert by_priority_within_noise(close, (), How(), 2.99).final == close.final
-    assert chosen(close, by_priority_within_noise(close, (), How(), 3.0).final) == ["first", "first", "first"]
+    assert break_ties_by_priority(close, (), SearchSettings(), 2.99).final == close.final
+    assert chosen(close, break_ties_by_priority(close, (), SearchSettings(), 3.0).final) == ["first", "first", "first"]
 
 
 def test_priority_does_not_take_what_nobody_else_can() -> None:
     alone = planned({("first", 0): measured(1.0, 0.5), ("second", 1): measured(1.0, 0.5), ("first", 2): measured(1.0, 0.5)})
-    assert by_priority_within_noise(alone, (), How(), None).final == alone.final
+    assert break_ties_by_priority(alone, (), SearchSettings(), None).final == alone.final

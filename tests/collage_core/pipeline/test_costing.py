@@ -36,7 +36,7 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     assert len(costed) > 1
     assert [event.done for event in costed] == list(range(1, len(costed) + 1))
     assert all(event.done <= event.total for event in costed)
-    building = [event for event in told if isinstance(event, CandidateBuilding) and event.sitting == 1]
+    building = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition == 1]
     assert [event.done for event in building] == sorted(event.done for event in building)
     assert all(event.done < event.total for event in building)
     totals = [event.total for event in building]
@@ -44,8 +44,8 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
 
 
 def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
-    again = [event for event in told if isinstance(event, CandidateBuilding) and event.sitting > 1]
-    assert {event.sitting for event in again} >= {2, 3, 4, 5}
+    again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
+    assert {event.repetition for event in again} >= {2, 3, 4, 5}
     assert all(event.done == event.total for event in again)
 
 
@@ -82,7 +82,7 @@ class Unlucky:
                 self.told[sort] = Cost(TRUTH[sort], "measured", 0.0, 35, interval_s=0.01)
                 yield candidate, self.told[sort], False
 
-    def nearest_s(self) -> float:
+    def lowest_core_latency_s(self) -> float:
         return math.inf
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:

@@ -82,7 +82,7 @@ def test_where_nothing_is_known(chain: Path) -> None:
     """Two targets of 7 distinct computations: a quarter of 14 is 3.5, so 4; and four kernels, two each, for two hand-overs."""
     document = told(chain)
     assert document["targets"] == [row("numpy", 0, 7), row("slow", 0, 7)]
-    assert document["hand_overs"] == {"pairs": 2, "to_measure": 2}
+    assert document["transitions"] == {"pairs": 2, "to_measure": 2}
     assert figures(document) == (14 + 4, 4 + 4, 14 * TRIAL_S + 2 * HAND_OVER_S, 4 * TRIAL_S + 2 * HAND_OVER_S)
     assert document["basis"] == (
         "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a hand-over: 1 s, assumed; "
@@ -98,7 +98,7 @@ def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Pa
     database.put_transition(TransitionKey("numpy", "slow", "1", "1", 1, machine_id()), MeasuredTransition())
     document = told(chain)
     assert document["targets"] == [row("numpy", 1, 6), row("slow", 0, 7)]
-    assert document["hand_overs"] == {"pairs": 2, "to_measure": 1}
+    assert document["transitions"] == {"pairs": 2, "to_measure": 1}
     most_s = 6 * 4.0 + 7 * TRIAL_S
     assert figures(document) == pytest.approx((13 + 4, 3 + 4, most_s + HAND_OVER_S, most_s * 3 / 13 + HAND_OVER_S))
     assert document["basis"].startswith("numpy: 4 s a trial, the mean of 2 on this machine; slow: 1 s a trial, assumed; ")
@@ -112,7 +112,7 @@ def test_what_was_too_wrong_or_surely_too_slow_is_known(tmp_path: Path, chain: P
 
 def test_all_of_it_where_all_is_asked_for(chain: Path) -> None:
     document = told(chain, "numpy", measure_all=True)
-    assert document["hand_overs"] == {"pairs": 0, "to_measure": 0}
+    assert document["transitions"] == {"pairs": 0, "to_measure": 0}
     assert figures(document) == (7, 7, 7 * TRIAL_S, 7 * TRIAL_S)
     assert "heuristic" not in document["basis"]
 
@@ -140,7 +140,7 @@ def test_a_described_one_is_known_from_the_start(tmp_path: Path, chain: Path) ->
         row("numpy", 0, 7),
         {"name": "hook", "candidates": 3, "unique": 2, "deferred": 0, "known": 2, "to_measure": 0},
     ]
-    assert document["hand_overs"] == {"pairs": 0, "to_measure": 0}
+    assert document["transitions"] == {"pairs": 0, "to_measure": 0}
     assert figures(document) == (7, 2, 7 * TRIAL_S, 2 * TRIAL_S)
 
 
@@ -175,5 +175,5 @@ def test_a_database_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "nowhere" / "costs.sqlite3"))
     (tmp_path / "nowhere").write_text("")
     known = experience({"numpy": "1"}, 1, machine_id())
-    assert (known.trials, known.hand_overs) == ({}, frozenset())
+    assert (known.trials, known.transitions) == ({}, frozenset())
     assert "nowhere" in known.trouble

@@ -14,13 +14,13 @@ from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.planning import (
-    How,
     Planned,
+    SearchSettings,
     alone,
-    by_priority,
     greedy_plan,
     known_total_s,
     make_problem,
+    priority_note,
     regret_seconds,
     search_first,
 )
@@ -56,8 +56,8 @@ def problem_of(costs: dict[tuple[str, int], float | None], conflicts: dict[str, 
     return Planned(nothing, nothing, problem, costed)
 
 
-def searched(planned: Planned, how: How | None = None) -> Planned:
-    planned.final = search_first(planned.problem, (), how or How(), lambda event: None)
+def searched(planned: Planned, how: SearchSettings | None = None) -> Planned:
+    planned.final = search_first(planned.problem, (), how or SearchSettings(), lambda event: None)
     return planned
 
 
@@ -82,16 +82,16 @@ def test_a_conflict_with_a_toolchain_that_is_not_asked_for_means_nothing() -> No
 def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_said() -> None:
     planned = searched(problem_of({("a", 0): 1.0, ("b", 0): 2.0, ("b", 1): None, ("a", 1): None, ("a", 2): 1.0, ("b", 2): 0.5}))
     assert targets_of(planned.problem, planned.final) == ["a", "a", "b"]
-    assert by_priority(planned) == "the costs of 1 of 3 partitions are not known (relu): there the order a, b decided"
-    assert by_priority(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
+    assert priority_note(planned) == "the costs of 1 of 3 partitions are not known (relu): there the order a, b decided"
+    assert priority_note(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
 
 
 def test_a_target_alone_must_cover_each_node_once() -> None:
     overlapping = [CostedCandidate(make_candidate(CHAIN, "a", IndexSet(nodes), "test"), Cost(1.0, "mock")) for nodes in ((0, 1), (1, 2))]
     problem = make_problem(CHAIN, overlapping, {}, {})
-    assert alone(problem, "a", How()) is None
+    assert alone(problem, "a", SearchSettings()) is None
     assert greedy_plan(problem) is None
-    assert alone(problem_of({("a", 0): 1.0, ("a", 1): 1.0}).problem, "a", How()) is None
+    assert alone(problem_of({("a", 0): 1.0, ("a", 1): 1.0}).problem, "a", SearchSettings()) is None
 
 
 def test_a_total_is_known_where_each_cost_in_it_is() -> None:
@@ -105,8 +105,8 @@ def test_regrets_come_with_the_plan_only_where_it_is_known_to_be_the_fastest() -
     costs: dict[tuple[str, int], float | None] = {("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0, ("b", 1): 4.0}
     regrets = regret_seconds(searched(problem_of(costs)), ())
     assert sorted(value for value in regrets.values() if value is not None) == [0.0, 0.0, 0.0, 3.0]
-    assert regret_seconds(searched(problem_of(costs), How("greedy")), ()) == {}
-    assert regret_seconds(searched(problem_of(costs), How(objective=parse_objective("partitions,time"))), ()) == {}
+    assert regret_seconds(searched(problem_of(costs), SearchSettings("greedy")), ()) == {}
+    assert regret_seconds(searched(problem_of(costs), SearchSettings(objective=parse_objective("partitions,time"))), ()) == {}
 
 
 MOCK = {

@@ -196,10 +196,10 @@ class Killing:
             return connection.execute("SELECT stage, reason FROM measurements").fetchall()
         return []
 
-    def sittings(self) -> int:
+    def repetitions(self) -> int:
         """How many there were of what sat most often."""
         with closing(sqlite3.connect(f"file:{self.home / 'costs.sqlite3'}?mode=ro", uri=True)) as connection:
-            return max(len(json.loads(sittings)) for (sittings,) in connection.execute("SELECT sittings FROM measurements"))
+            return max(len(json.loads(repetitions)) for (repetitions,) in connection.execute("SELECT repetitions FROM measurements"))
 
     def trials(self) -> Counter[str]:
         """How often the trial of each computation was begun, in all runs that could be stopped."""
@@ -233,8 +233,8 @@ def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(kill
 def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     assert killing.killed("search", "die") == 4
     assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
-    known = killing.killed("sitting:3", "die")
-    assert killing.sittings() == 3, "two more than the first, each kept as it was over"
+    known = killing.killed("repetition:3", "die")
+    assert killing.repetitions() == 3, "two more than the first, each kept as it was over"
     assert known > 4
     for moment, how in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):
         assert killing.killed(moment, how) >= known
@@ -244,10 +244,10 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     again = killing.trials()
     assert sum(again.values()) == known + 1
     assert max(again.values()) == 2
-    assert killing.sittings() >= 5, "each sitting was kept as it was over"
+    assert killing.repetitions() >= 5, "each repetition was kept as it was over"
     found = killing.again()
     (target,) = found["targets"]
-    assert target["measured"] == killing.known() - known, "what is known is not measured, whatever the sittings have changed"
+    assert target["measured"] == killing.known() - known, "what is known is not measured, whatever the repetitions have changed"
     assert 4 < target["cache_hits"] <= known
     assert_right(found)
     assert killing.left_behind() == []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.sub_graph import SubGraph
-from collage_core.rules.base import Found, RuleContext, RuleOptions
+from collage_core.rules.base import RuleContext, RuleMatch, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive, Union
@@ -23,13 +23,13 @@ EVERY = OpPredicate()
 NOT_RELU = OpPredicate(ops=("Pad", "Conv", "Add", "MaxPool", "Reshape", "MatMul"))
 
 
-def find(rule: Segments, on: DataflowGraph, log: RejectionLog | None = None) -> list[Found]:
+def find(rule: Segments, on: DataflowGraph, log: RejectionLog | None = None) -> list[RuleMatch]:
     items = list(rule.find(RuleContext(on, "t", log or RejectionLog())))
     assert len({item.inside for item in items}) == len(items), "each set once"
     return items
 
 
-def sets(items: list[Found], *, deferred: bool) -> list[tuple[int, ...]]:
+def sets(items: list[RuleMatch], *, deferred: bool) -> list[tuple[int, ...]]:
     return [tuple(item.inside) for item in items if item.deferred == deferred]
 
 
@@ -89,7 +89,7 @@ class _Named(OpPredicate):
     def find(self, context: RuleContext):  # type: ignore[no-untyped-def]
         for node in context.graph.nodes:
             if node.name in self.names:  # type: ignore[attr-defined]
-                yield Found(IndexSet((node.index,)), self.name)
+                yield RuleMatch(IndexSet((node.index,)), self.name)
 
 
 def has_cycle(on: DataflowGraph, label: list[int]) -> bool:

@@ -62,20 +62,22 @@ def test_environment_names_another(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_fastest_echo_of_late(path: Path) -> None:
-    def keep(number: int, echo_s: float | None, minutes_ago: int, machine: str = KEY.machine) -> None:
+    def keep(number: int, core_latency_s: float | None, minutes_ago: int, machine: str = KEY.machine) -> None:
         created = (datetime.now(UTC) - timedelta(minutes=minutes_ago)).isoformat(timespec="seconds")
-        database.put(replace(KEY, computation=f"c{number}", machine=machine), replace(RECORD, echo_s=echo_s, created=created))
+        database.put(
+            replace(KEY, computation=f"c{number}", machine=machine), replace(RECORD, core_latency_s=core_latency_s, created=created)
+        )
 
     with CostDatabase(path) as database:
         keep(0, None, 5)
-        assert database.fastest_echo_s(KEY.machine, timedelta(hours=1)) is None
+        assert database.lowest_core_latency_s(KEY.machine, timedelta(hours=1)) is None
         keep(1, 600e-9, 5)
         keep(2, 300e-9, 50)
         keep(3, 200e-9, 70)
         keep(4, 100e-9, 5, "another CPU, 2 cores")
         keep(5, 1e-12, 5)
-        assert database.fastest_echo_s(KEY.machine, timedelta(hours=1)) == 300e-9
-        assert database.fastest_echo_s(KEY.machine, timedelta(minutes=10)) == 600e-9
+        assert database.lowest_core_latency_s(KEY.machine, timedelta(hours=1)) == 300e-9
+        assert database.lowest_core_latency_s(KEY.machine, timedelta(minutes=10)) == 600e-9
 
 
 def test_every_field_comes_back(path: Path) -> None:
@@ -282,7 +284,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(path: Path) -> None:
         connection.execute("UPDATE meta SET value = '7' WHERE key = 'schema'")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 4\)") as caught:
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 5\)") as caught:
         CostDatabase(path)
     assert caught.value.hint == "update collage-explorer, or name another with COLLAGE_COSTS"
     assert path.read_bytes() == before

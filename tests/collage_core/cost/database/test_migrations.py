@@ -11,6 +11,7 @@ import pytest
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
+from collage_core.cost.database.schema import RENAMED
 from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KEY, RECORD, SCHEMA_1, deaths_while_brought_forward
 
 
@@ -30,7 +31,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
     found = database.of_computations([*(f"{number:032x}" for number in range(12)), "e" * 32, "f" * 32])
     assert len(found) == COSTS_OF_SCHEMA_1
     machine, tvm = "Intel(R) Xeon(R) Processor, 2 cores", "0.27.0.post1+collage.3"
-    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB swept")
+    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB flushed")
     assert dict(found)[key] == Record((1 / 3e3, 1.1e-3, 1e-3), error=3e-7, reference_s=1e-5 / 3, created="2026-01-01T12:00:00+00:00")
     failed = dict(found)[CostKey("f" * 32, "tvm", tvm, 1, machine, "float32")]
     assert (failed.stage, failed.crashed, failed.limit_s) == ("build", True, 2.5)
@@ -46,7 +47,7 @@ def test_first_schema_is_brought_forward(path: Path) -> None:
             check_costs_of_schema_1(database)
             database.put(replace(KEY, weights="d1ce"), replace(RECORD, worker="shed-3"))
     connection = sqlite3.connect(path)
-    assert connection.execute("SELECT value FROM meta").fetchall() == [("4",)]
+    assert connection.execute("SELECT value FROM meta").fetchall() == [("5",)]
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     connection.close()
     assert tables == [("measurements",), ("meta",), ("transitions",)]
@@ -56,25 +57,39 @@ def test_the_second_schema_is_brought_forward(path: Path) -> None:
     with CostDatabase(path) as database:
         database.put(KEY, RECORD)
     connection = sqlite3.connect(path)
-    columns = "ALTER TABLE measurements DROP COLUMN sittings; ALTER TABLE measurements DROP COLUMN echo_s;"
+    columns = "ALTER TABLE measurements DROP COLUMN repetitions; ALTER TABLE measurements DROP COLUMN core_latency_s;"
     connection.executescript(f"{columns} UPDATE meta SET value = '2' WHERE key = 'schema'")
     connection.close()
     with CostDatabase(path) as database:
-        assert database.get([KEY])[KEY].sittings == ()
-        database.put(KEY, replace(RECORD, sittings=(1,) * len(RECORD.samples)))
-        assert database.get([KEY])[KEY].sittings == (1,) * len(RECORD.samples)
+        assert database.get([KEY])[KEY].repetitions == ()
+        database.put(KEY, replace(RECORD, repetitions=(1,) * len(RECORD.samples)))
+        assert database.get([KEY])[KEY].repetitions == (1,) * len(RECORD.samples)
 
 
 def test_the_third_schema_is_brought_forward(path: Path) -> None:
     with CostDatabase(path) as database:
         database.put(KEY, RECORD)
     connection = sqlite3.connect(path)
-    connection.executescript("ALTER TABLE measurements DROP COLUMN echo_s; UPDATE meta SET value = '3' WHERE key = 'schema'")
+    connection.executescript("ALTER TABLE measurements DROP COLUMN core_latency_s; UPDATE meta SET value = '3' WHERE key = 'schema'")
     connection.close()
     with CostDatabase(path) as database:
-        assert database.get([KEY])[KEY].echo_s is None
-        database.put(KEY, replace(RECORD, echo_s=270e-9))
-        assert database.get([KEY])[KEY].echo_s == 270e-9
+        assert database.get([KEY])[KEY].core_latency_s is None
+        database.put(KEY, replace(RECORD, core_latency_s=270e-9))
+        assert database.get([KEY])[KEY].core_latency_s == 270e-9
+
+
+def test_the_fourth_schema_called_three_columns_otherwise(path: Path) -> None:
+    key = replace(KEY, options="float32, 64 MiB flushed")
+    record = replace(RECORD, repetitions=(1,) * len(RECORD.samples), core_latency_s=270e-9, slowed_by=0.5)
+    with CostDatabase(path) as database:
+        database.put(key, record)
+    connection = sqlite3.connect(path)
+    for name, before in RENAMED.items():
+        connection.execute(f"ALTER TABLE measurements RENAME COLUMN {name} TO {before}")
+    connection.executescript("UPDATE measurements SET options = 'float32, 64 MiB swept'; UPDATE meta SET value = '4' WHERE key = 'schema'")
+    connection.close()
+    with CostDatabase(path) as database:
+        assert database.get([key])[key] == record
 
 
 def test_the_very_first_files_had_no_notes(path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.location import DatabaseTrouble
-from collage_core.cost.database.maintenance import Merged, Selection, groups, hand_overs, merge, records, remove
+from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, transitions
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
@@ -122,7 +122,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
     put_many(postgres_url, "a", 1)
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE meta SET value = '7'")
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 4\)"):
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 5\)"):
         open_database(postgres_url)
     assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "7")]
 
@@ -143,7 +143,7 @@ def of_schema_1(url: str) -> None:
 
 def check_costs_of_schema_1(database: CostDatabase) -> None:
     machine, tvm = "Intel(R) Xeon(R) Processor, 2 cores", "0.27.0.post1+collage.3"
-    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB swept")
+    key = CostKey("0" * 32, "tvm", tvm, 1, machine, "float32, 64 MiB flushed")
     expected = Record((1 / 3e3, 1.1e-3, 1e-3), error=3e-7, reference_s=1e-5 / 3, created="2026-01-01T12:00:00+00:00")
     assert database.get([key]) == {key: expected}
     pair = TransitionKey("tvm", "onnxruntime", tvm, "1.31.0", 1, machine)
@@ -153,7 +153,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
 
 def test_first_schema_is_brought_forward(postgres_url: str) -> None:
     of_schema_1(postgres_url)
-    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 4\)") as caught:
+    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 5\)") as caught:
         CostDatabase(postgres_url, read_only=True)
     assert "`collage costs import` does" in caught.value.hint
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_killed_writers_lose_nothing_that_was_told(postgres_url: str) -> None:
 
 def test_several_make_its_tables_at_once(postgres_url: str) -> None:
     all_at_once(8, lambda number: CostDatabase(postgres_url).close())
-    assert rows_of(postgres_url, "SELECT value FROM meta") == [("4",)]
+    assert rows_of(postgres_url, "SELECT value FROM meta") == [("5",)]
 
 
 def test_those_who_write_the_same_never_wait_for_each_other_in_turn(postgres_url: str) -> None:
@@ -205,7 +205,7 @@ def test_merge_select_and_remove(postgres_url: str) -> None:
             ("a shed", 1, {"build": 1}),
         ]
         assert records(database, Selection(computation="c0f", machine="*shed*")) == [(elsewhere, FAILED)]
-        assert hand_overs(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
+        assert transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
         assert remove(database, Selection(before="2026-02-01")) == (1, 1)
         assert records(database, Selection()) == [(KEY, newer)]
 

@@ -81,9 +81,9 @@ class Bench:
         self.tried: list[tuple[str, str, int, int]] = []
 
     def estimator(self, limits: TrialLimits = PATIENT, accuracy: float = 1e-3, **options: Any) -> MeasureEstimator:
-        def on_trial(candidate: CandidatePartition, done: int, total: int, sitting: int) -> None:
-            assert sitting <= 2
-            if sitting == 1:  # A busy machine may be shown to have been slow: then there is another.
+        def on_trial(candidate: CandidatePartition, done: int, total: int, repetition: int) -> None:
+            assert repetition <= 2
+            if repetition == 1:  # A busy machine may be shown to have been slow: then there is another.
                 self.tried.append((candidate.target, candidate.sub_graph.label, done, total))
 
         inputs, database = self.model.seeded_inputs(), CostDatabase(self.database)
@@ -141,7 +141,7 @@ def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is
 
     def replaced(tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
         for task, record in run_all(tasks):
-            yield task, replace(record, reference_s=left.pop(0), echo_s=None, unsteady=0.0)
+            yield task, replace(record, reference_s=left.pop(0), core_latency_s=None, slowed_by=0.0)
 
     estimator._place.run_all = replaced  # type: ignore[method-assign]
     told = [tuple(c.inside) for c, _, _ in estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))]
@@ -151,7 +151,7 @@ def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is
     assert not left
     with CostDatabase(bench.database) as database:
         record = database.get([key])[key]
-        assert (record.unsteady, record.sittings[:1]) == (0.0, (0,) if trials == 3 else ())
+        assert (record.slowed_by, record.repetitions[:1]) == (0.0, (0,) if trials == 3 else ())
 
 
 def test_host_partitions_cost_nothing(bench: Bench) -> None:

@@ -58,7 +58,7 @@ def test_database_gives_what_it_has_and_nothing_else(path: Path) -> None:
     host, conv, add, other = costs(estimator, candidate(HOST_TARGET, CONV), candidate("a", CONV), candidate("a", ADD), candidate("b", CONV))
     assert host == Cost(0.0, "host")
     assert replace(conv, interval_s=None) == Cost(2.0, "recorded", spread_s=0.5, samples=3, error=1e-7)
-    assert (conv.interval_s or 0.0) > 1.0, "three samples of one sitting"
+    assert (conv.interval_s or 0.0) > 1.0, "three samples of one repetition"
     assert add == Cost.invalid("import", "no Add")
     assert other == Cost.unknown(f"the cost database {str(path)!r} has no cost of it")
     estimator.close()

@@ -33,7 +33,7 @@ from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _told
 from collage_core.errors import CollageError
 from collage_core.toolchains.base import Availability, ToolchainError
 
-WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, unsteady=0.01, seconds_spent=0.5)
+WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5)
 FAILED = Record(stage="build", reason="no converter", limit_s=3.0, crashed=True)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from collage_core.cost.fleet.worker_pool import Crew
+from collage_core.cost.fleet.worker_pool import WorkerPool
 
 
 class Idle:
@@ -23,7 +23,7 @@ class Idle:
 
 
 def test_closing_while_a_worker_joins_waits_for_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    crew, idle = Crew(lambda text: None, lambda member, lost: None), Idle()
+    crew, idle = WorkerPool(lambda text: None, lambda member, lost: None), Idle()
     failed: list[BaseException] = []
 
     def close() -> None:

@@ -11,24 +11,24 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from collage_core.cost.measuring.core_latency import Echo, while_near
+from collage_core.cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
 
 MOST_S = 1e-3
 """Far more than an echo takes anywhere, and far less than a turn of another process."""
 
 
 def test_rounds_count_while_the_cores_lie_as_near_as_ever() -> None:
-    def rounds(*echoes_s: float, nearest_s: float = math.inf) -> tuple[list[int], float]:
+    def rounds(*echoes_s: float, lowest_core_latency_s: float = math.inf) -> tuple[list[int], float]:
         heard, done = iter(echoes_s), iter(range(100))
-        return while_near(lambda: next(done), 3, 6, lambda: next(heard), nearest_s)
+        return rounds_at_low_latency(lambda: next(done), 3, 6, lambda: next(heard), lowest_core_latency_s)
 
     assert rounds(1.0, 1.1, 1.0, 1.2) == ([0, 1, 2], 0.0)
     assert rounds(2.2, 1.0, 1.1, 1.0, 2.2, 1.0, 1.0) == ([1, 2, 5], 0.0), "the echo before a round and that after it"
     assert rounds(2.2, 2.2, 2.3, 2.2) == ([0, 1, 2], 0.0), "they never lay nearer, as far as one knows"
-    assert rounds(2.2, 2.2, 2.3, 2.2, 1.0, 1.1, 1.2, nearest_s=1.0) == ([4, 5], 0.0)
-    assert rounds(2.2, 2.2, 2.3, 2.2, 4.0, 4.1, 2.2, nearest_s=1.0) == ([0, 1, 2], 2.2), "the least far"
+    assert rounds(2.2, 2.2, 2.3, 2.2, 1.0, 1.1, 1.2, lowest_core_latency_s=1.0) == ([4, 5], 0.0)
+    assert rounds(2.2, 2.2, 2.3, 2.2, 4.0, 4.1, 2.2, lowest_core_latency_s=1.0) == ([0, 1, 2], 2.2), "the least far"
     assert rounds(1.0, 1.0, 2.2, 2.2, 2.2, 2.2, 2.2) == ([0], 0.0)
-    assert rounds(0.0, 0.0, 0.0, 0.0) == rounds(0.0, 0.0, 0.0, 0.0, nearest_s=1.0) == ([0, 1, 2], 0.0), "nothing tells"
+    assert rounds(0.0, 0.0, 0.0, 0.0) == rounds(0.0, 0.0, 0.0, 0.0, lowest_core_latency_s=1.0) == ([0, 1, 2], 0.0), "nothing tells"
 
 
 needs_two = pytest.mark.skipif(
@@ -45,10 +45,10 @@ time.sleep(600)
 
 
 @pytest.fixture
-def echo(monkeypatch: pytest.MonkeyPatch) -> Iterator[Echo]:
+def echo(monkeypatch: pytest.MonkeyPatch) -> Iterator[CoreLatencyProbe]:
     """It asks on, however many echoes a busy machine loses."""
     monkeypatch.setattr("collage_core.cost.measuring.core_latency._MOST_LOST", 1000)
-    made = Echo()
+    made = CoreLatencyProbe()
     yield made
     made.close()
 
@@ -57,20 +57,20 @@ def partners() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "echo_partner" in " ".join(child.cmdline())]
 
 
-def heard(echo: Echo) -> float:
+def heard(echo: CoreLatencyProbe) -> float:
     """The first that is one: on a busy machine the partner may have to wait for its core."""
     return next((seconds for seconds in (echo.seconds() for _ in range(500)) if 0 < seconds < MOST_S), 0.0)
 
 
 @needs_two
-def test_an_echo_comes_back_and_the_thread_stays_where_it_was(echo: Echo) -> None:
+def test_an_echo_comes_back_and_the_thread_stays_where_it_was(echo: CoreLatencyProbe) -> None:
     before = os.sched_getaffinity(0)
     assert heard(echo)
     assert os.sched_getaffinity(0) == before
 
 
 @needs_two
-def test_one_partner_answers_all_and_ends_with_the_echo(echo: Echo) -> None:
+def test_one_partner_answers_all_and_ends_with_the_echo(echo: CoreLatencyProbe) -> None:
     known = set(partners())
     heard(echo)
     (partner,) = set(partners()) - known
@@ -83,7 +83,7 @@ def test_one_partner_answers_all_and_ends_with_the_echo(echo: Echo) -> None:
 
 
 @needs_two
-def test_a_partner_that_was_killed_is_started_again(echo: Echo) -> None:
+def test_a_partner_that_was_killed_is_started_again(echo: CoreLatencyProbe) -> None:
     known = set(partners())
     heard(echo)
     (partner,) = set(partners()) - known
@@ -94,7 +94,7 @@ def test_a_partner_that_was_killed_is_started_again(echo: Echo) -> None:
 
 @needs_two
 def test_a_partner_that_never_answers_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    echo = Echo()
+    echo = CoreLatencyProbe()
     monkeypatch.setattr("collage_core.cost.measuring.core_latency._PEER", os.devnull)
     assert [echo.seconds() for _ in range(5)] == [0.0] * 5
     monkeypatch.undo()
@@ -102,7 +102,7 @@ def test_a_partner_that_never_answers_is_not_asked_for_ever(monkeypatch: pytest.
 
 
 @needs_two
-def test_with_one_core_there_is_none(echo: Echo) -> None:
+def test_with_one_core_there_is_none(echo: CoreLatencyProbe) -> None:
     before = os.sched_getaffinity(0)
     known = set(partners())
     try:

@@ -58,36 +58,36 @@ def test_burst_in_the_middle_is_thrown_away_with_the_samples_at_its_edges() -> N
 
 def test_slow_drift_is_kept_only_as_far_as_it_may_go() -> None:
     samples = series(np.linspace(1.0, 1.3, 31).tolist())
-    believed, unsteady = kept(samples, 5)
+    believed, slowed_by = kept(samples, 5)
     assert believed == samples[: len(believed)]
     assert len(believed) == 18
-    assert unsteady == 0
+    assert slowed_by == 0
 
 
 @pytest.mark.parametrize("slow", [2, 3, 10])
 def test_machine_that_is_slow_half_of_the_time_is_measured_in_the_other_half(slow: float) -> None:
     samples = series([1.0, 1.0, slow, slow] * 10)
-    believed, unsteady = kept(samples, 5)
+    believed, slowed_by = kept(samples, 5)
     assert median_s(believed) == TRUTH_S
     assert len(believed) == 10
-    assert unsteady == 0
+    assert slowed_by == 0
     assert median_s(samples) == pytest.approx(slow * TRUTH_S)
 
 
 def test_three_undisturbed_samples_tell_the_own_speed_however_long_it_is_disturbed_after_them() -> None:
     samples = series([1.0] * 4 + [1.5] * 300)
     assert undisturbed(samples) == samples[:3]
-    believed, unsteady = kept(samples, 5)
+    believed, slowed_by = kept(samples, 5)
     assert believed == samples
-    assert unsteady == pytest.approx(0.5)
+    assert slowed_by == pytest.approx(0.5)
     assert kept(samples, 3) == (samples[:3], 0.0)
 
 
 def test_steady_slowing_down_is_told_where_little_of_it_is_alike() -> None:
     samples = series(np.linspace(1, 3, 9).tolist())
-    believed, unsteady = kept(samples, 5)
+    believed, slowed_by = kept(samples, 5)
     assert believed == samples
-    assert unsteady > 0.3
+    assert slowed_by > 0.3
 
 
 def test_sample_that_lost_the_core_is_thrown_away_though_the_reference_did_not_notice() -> None:
@@ -97,10 +97,10 @@ def test_sample_that_lost_the_core_is_thrown_away_though_the_reference_did_not_n
 
 
 def test_sample_whose_cores_lay_apart_is_thrown_away_though_each_was_as_fast_as_ever() -> None:
-    near, noisy, apart = (Sample(TRUTH_S, REFERENCE_S, echo_s=echo_s) for echo_s in (270e-9, 310e-9, 610e-9))
+    near, noisy, apart = (Sample(TRUTH_S, REFERENCE_S, core_latency_s=core_latency_s) for core_latency_s in (270e-9, 310e-9, 610e-9))
     assert kept([near, apart, noisy, apart, near], 3) == ([near, noisy, near], 0.0)
     assert kept([apart] * 5, 3) == ([apart] * 5, 0.0), "they never lay nearer"
-    assert kept([apart] * 5, 3, Speed(echo_s=270e-9)) == ([apart] * 5, pytest.approx(610 / 270 - 1))
+    assert kept([apart] * 5, 3, Speed(core_latency_s=270e-9)) == ([apart] * 5, pytest.approx(610 / 270 - 1))
 
 
 def test_clock_that_cannot_tell_the_reference_disturbs_nothing() -> None:
@@ -116,11 +116,11 @@ def test_least_disturbed_come_in_their_order() -> None:
 @given(st.lists(st.floats(1, 20), min_size=2, max_size=60), st.integers(1, 10), st.sampled_from([Speed(REFERENCE_S), UNKNOWN]))
 def test_what_is_believed_is_never_further_from_the_truth_than_all_is(slowdowns: list[float], fewest: int, known: Speed) -> None:
     samples = series(slowdowns)
-    believed, unsteady = kept(samples, fewest, known)
+    believed, slowed_by = kept(samples, fewest, known)
     assert TRUTH_S <= median_s(believed) <= median_s(samples)
     assert len(believed) >= min(fewest, len(samples))
-    assert unsteady >= 0
-    if unsteady == 0 and known != UNKNOWN and len(believed) < len(samples):
+    assert slowed_by >= 0
+    if slowed_by == 0 and known != UNKNOWN and len(believed) < len(samples):
         assert median_s(believed) <= 1.15 * TRUTH_S * (1 + 1e-9)
 
 
@@ -171,14 +171,14 @@ def test_reference_is_kept_with_a_steady_kernel(monkeypatch: pytest.MonkeyPatch)
     timed = Machine(lambda now: 1.0).timed(TimingLimits(), monkeypatch)
     assert timed.reference_s == pytest.approx(REFERENCE_S)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
 
 
 def test_burst_prolongs_the_timing_until_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(lambda now: 1.7 if 0.015 < now < 1.0 else 1.0)
     timed = machine.timed(TimingLimits(), monkeypatch)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
     assert 1.0 < machine.now < 1.1
 
 
@@ -186,7 +186,7 @@ def test_few_samples_from_before_a_burst_that_does_not_end_are_believed(monkeypa
     machine = Machine(lambda now: 1.7 if now > 0.014 else 1.0)
     timed = machine.timed(TimingLimits(longest_s=1.0), monkeypatch)
     assert timed.seconds == pytest.approx([TRUTH_S] * 3)
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
     assert machine.now == pytest.approx(1.0, abs=0.05)
 
 
@@ -194,7 +194,7 @@ def test_machine_that_is_never_the_same_is_told(monkeypatch: pytest.MonkeyPatch)
     machine = Machine(lambda now: 1 + 3 * now, kernel_s=0.1)
     timed = machine.timed(TimingLimits(longest_s=2.0), monkeypatch)
     assert 3 < len(timed.seconds) < 10
-    assert timed.unsteady > 0.5
+    assert timed.slowed_by > 0.5
     assert timed.reference_s > REFERENCE_S
     assert machine.now > 2.0
 
@@ -205,7 +205,7 @@ def test_no_more_samples_are_held_than_the_most_however_long_it_is_disturbed(mon
     timed = machine.timed(limits, monkeypatch)
     assert machine.runs > 10 * limits.most
     assert limits.fewest < len(timed.seconds) < limits.most
-    assert timed.unsteady == pytest.approx(1.0)
+    assert timed.slowed_by == pytest.approx(1.0)
 
 
 def test_machine_that_was_faster_before_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_machine_that_was_faster_before_is_waited_for(monkeypatch: pytest.Monkey
     machine.now = 1.5
     timed = machine.timed(TimingLimits(), monkeypatch, known)
     assert timed.seconds == pytest.approx([TRUTH_S] * 5)
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
     assert machine.now > 2.0
     machine.now = 1.5
     assert machine.timed(TimingLimits(), monkeypatch).seconds == pytest.approx([1.5 * TRUTH_S] * 5)
@@ -225,7 +225,7 @@ def test_machine_that_stays_slower_than_it_was_is_told(monkeypatch: pytest.Monke
     known = machine.timed(TimingLimits(), monkeypatch).own
     machine.now = 1.5
     timed = machine.timed(TimingLimits(), monkeypatch, known)
-    assert timed.unsteady == pytest.approx(0.5)
+    assert timed.slowed_by == pytest.approx(0.5)
     assert machine.now == pytest.approx(1.5 + TimingLimits().longest_s, abs=0.05)
     assert timed.own.reference_s == pytest.approx(1.5 * REFERENCE_S)
 
@@ -260,15 +260,15 @@ def test_cores_that_lie_apart_are_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     machine = Machine(lambda now: 1.0)
     machine.echo = lambda: 610e-9 if 1.0 < machine.now < 2.0 else 270e-9
     known = machine.timed(TimingLimits(), monkeypatch).own
-    assert known.echo_s == 270e-9
+    assert known.core_latency_s == 270e-9
     machine.now = 1.5
     timed = machine.timed(TimingLimits(), monkeypatch, known)
     assert len(timed.seconds) >= 5
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
     assert 2.0 < machine.now < 2.1
     machine.now = 1.5
     timed = machine.timed(TimingLimits(longest_s=0.2), monkeypatch, known)
-    assert timed.unsteady == pytest.approx(610 / 270 - 1)
+    assert timed.slowed_by == pytest.approx(610 / 270 - 1)
 
 
 def test_an_echo_that_takes_long_is_asked_for_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ def test_samples_after_which_the_cores_lay_apart_are_not_enough(monkeypatch: pyt
     machine.echo = lambda: 610e-9 if 0.012 < machine.now < 0.5 else 270e-9
     timed = machine.timed(TimingLimits(), monkeypatch)
     assert len(timed.seconds) >= 5
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
     assert machine.now > 0.5
 
 
@@ -299,7 +299,7 @@ def test_long_kernel_is_believed_with_half_of_the_fewest(monkeypatch: pytest.Mon
     machine = Machine(lambda now: 2.0 if 2.5 < now < 3.5 else 1.0, kernel_s=1.0)
     timed = machine.timed(TimingLimits(longest_s=6.0), monkeypatch)
     assert timed.seconds == pytest.approx([1.0] * 3)
-    assert timed.unsteady == 0
+    assert timed.slowed_by == 0
 
 
 def test_runs_that_waited_for_a_core_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

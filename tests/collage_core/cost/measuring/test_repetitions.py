@@ -1,4 +1,4 @@
-"""What several sittings say of one cost, and the rounds in which they are held."""
+"""What several repetitions say of one cost, and the rounds in which they are held."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.record_validation import flaw
 from collage_core.cost.database.records import CostKey, Record
 from collage_core.cost.measuring import repetition_rounds
-from collage_core.cost.measuring.repetition_rounds import Again
+from collage_core.cost.measuring.repetition_rounds import RepetitionRounds
 from collage_core.cost.measuring.repetitions import (
     BETWEEN,
     FEWEST,
@@ -25,13 +25,13 @@ from collage_core.cost.measuring.repetitions import (
     cost_of,
     half_interval_s,
     is_sure,
-    sitting_count,
-    sitting_values,
+    repetition_count,
+    repetition_values,
     slowed_down,
-    with_sitting,
+    with_repetition,
 )
 from collage_core.cost.measuring.trial import TrialTask
-from collage_core.cost.measuring.trial_backend import Place
+from collage_core.cost.measuring.trial_backend import TrialBackend
 from collage_core.errors import Cancelled
 from collage_core.model.base import SubModel
 
@@ -40,25 +40,25 @@ CALM = Record(samples=(1.0, 1.0, 1.1))
 
 
 def sat(*values: float) -> Record:
-    """One sitting of three samples for each value."""
+    """One repetition of three samples for each value."""
     record = Record(samples=(values[0],) * 3)
     for value in values[1:]:
-        record = with_sitting(record, Record(samples=(value,) * 3))
+        record = with_repetition(record, Record(samples=(value,) * 3))
     return record
 
 
 def half_s(record: Record) -> float:
-    return half_interval_s(sitting_values(record, 50.0), record.samples, 50.0)
+    return half_interval_s(repetition_values(record, 50.0), record.samples, 50.0)
 
 
 def test_each_sitting_counts_as_much_however_many_samples_it_has() -> None:
-    record = with_sitting(with_sitting(Record(samples=(5.0,) * 100), Record(samples=(1.0,))), Record(samples=(1.0, 2.0, 3.0)))
-    assert record.sittings == (100, 1, 3)
-    assert sitting_count(record) == 3
-    assert sitting_values(record, 50.0) == [5.0, 1.0, 2.0]
+    record = with_repetition(with_repetition(Record(samples=(5.0,) * 100), Record(samples=(1.0,))), Record(samples=(1.0, 2.0, 3.0)))
+    assert record.repetitions == (100, 1, 3)
+    assert repetition_count(record) == 3
+    assert repetition_values(record, 50.0) == [5.0, 1.0, 2.0]
     assert cost_of(record, 50.0, "measured").seconds == 2.0
     assert cost_of(record, 50.0, "measured").samples == 104
-    assert sitting_values(record, 100.0) == [5.0, 1.0, 3.0]
+    assert repetition_values(record, 100.0) == [5.0, 1.0, 3.0]
 
 
 def test_one_sitting_is_off_by_what_sittings_in_general_differ() -> None:
@@ -76,7 +76,7 @@ def test_enough_sittings_speak_for_themselves() -> None:
 
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    """Sittings of a machine that is now and then much slower; the truth is their median."""
+    """Repetitions of a machine that is now and then much slower; the truth is their median."""
     draw = random.Random(7)
 
     def value() -> float:
@@ -96,7 +96,7 @@ def test_it_does_so_where_the_interval_itself_says_when_to_stop(deviation: float
     for _ in range(1000):
         record = sat(draw.gauss(1.0, deviation))
         while not is_sure(record, 50.0, None):
-            record = with_sitting(record, Record(samples=(draw.gauss(1.0, deviation),) * 3))
+            record = with_repetition(record, Record(samples=(draw.gauss(1.0, deviation),) * 3))
         held += abs(cost_of(record, 50.0, "measured").seconds - 1.0) <= half_s(record)  # type: ignore[operator]
     assert held >= 940
 
@@ -114,57 +114,57 @@ def test_sure_is_what_matters_no_more() -> None:
 
 def test_a_sitting_that_fails_takes_the_place_of_all() -> None:
     failed = Record(stage="numerics", reason="it errs by 3", error=3.0)
-    assert with_sitting(CALM, failed) is failed
+    assert with_repetition(CALM, failed) is failed
 
 
 def test_sittings_while_the_cores_lay_apart_do_not_count() -> None:
-    near, apart = Record(samples=(1.0,), echo_s=270e-9), Record(samples=(2.0,), echo_s=610e-9)
-    assert with_sitting(near, apart) == replace(near, sittings=(1, 0))
-    assert with_sitting(with_sitting(apart, apart), near) == replace(near, sittings=(0, 0, 1))
-    both = with_sitting(near, replace(near, echo_s=300e-9))
-    assert (both.sittings, both.echo_s) == ((1, 1), 270e-9)
-    assert with_sitting(apart, replace(apart, echo_s=None)).sittings == (1, 1), "where nothing tells, both count"
+    near, apart = Record(samples=(1.0,), core_latency_s=270e-9), Record(samples=(2.0,), core_latency_s=610e-9)
+    assert with_repetition(near, apart) == replace(near, repetitions=(1, 0))
+    assert with_repetition(with_repetition(apart, apart), near) == replace(near, repetitions=(0, 0, 1))
+    both = with_repetition(near, replace(near, core_latency_s=300e-9))
+    assert (both.repetitions, both.core_latency_s) == ((1, 1), 270e-9)
+    assert with_repetition(apart, replace(apart, core_latency_s=None)).repetitions == (1, 1), "where nothing tells, both count"
 
 
 def test_the_worst_error_is_kept() -> None:
-    assert with_sitting(replace(CALM, error=1e-3), replace(CALM, error=1e-6)).error == 1e-3
-    assert with_sitting(replace(CALM, error=None), replace(CALM, error=1e-6)).error == 1e-6
+    assert with_repetition(replace(CALM, error=1e-3), replace(CALM, error=1e-6)).error == 1e-3
+    assert with_repetition(replace(CALM, error=None), replace(CALM, error=1e-6)).error == 1e-6
 
 
 def test_a_disturbed_sitting_counts_only_without_another() -> None:
-    slow = Record(samples=(9.0,), unsteady=0.5)
-    assert with_sitting(CALM, slow) == replace(CALM, sittings=(3, 0))
-    assert with_sitting(slow, CALM) == replace(CALM, sittings=(0, 3))
-    assert with_sitting(slow, slow).sittings == (1, 1)
+    slow = Record(samples=(9.0,), slowed_by=0.5)
+    assert with_repetition(CALM, slow) == replace(CALM, repetitions=(3, 0))
+    assert with_repetition(slow, CALM) == replace(CALM, repetitions=(0, 3))
+    assert with_repetition(slow, slow).repetitions == (1, 1)
 
 
 def test_what_was_slowed_down_all_the_time_may_be_too_high_by_as_much() -> None:
-    cost = cost_of(Record(samples=(3.0,) * 200, unsteady=0.5), 50.0, "measured")
+    cost = cost_of(Record(samples=(3.0,) * 200, slowed_by=0.5), 50.0, "measured")
     assert cost.seconds == 3.0
     assert cost.interval_s == pytest.approx(1.0)
 
 
 def test_a_trial_is_slowed_down_where_others_of_its_machine_show_it() -> None:
     known = {
-        "calm": Record(samples=(1.0,), reference_s=25e-6, echo_s=260e-9),
-        "slow": Record(samples=(2.0,), reference_s=30e-6, echo_s=260e-9),
-        "apart": Record(samples=(2.0,), reference_s=25e-6, echo_s=390e-9),
-        "as good": Record(samples=(1.0,), reference_s=28e-6, echo_s=320e-9),
+        "calm": Record(samples=(1.0,), reference_s=25e-6, core_latency_s=260e-9),
+        "slow": Record(samples=(2.0,), reference_s=30e-6, core_latency_s=260e-9),
+        "apart": Record(samples=(2.0,), reference_s=25e-6, core_latency_s=390e-9),
+        "as good": Record(samples=(1.0,), reference_s=28e-6, core_latency_s=320e-9),
         "lost": Record(samples=(9.0,), reference_s=30e-6, stopped_early=True),
         "elsewhere": Record(samples=(1.0,), reference_s=60e-6, worker="another"),
         "failed": Record(stage="build", reason="no"),
     }
     found = slowed_down(known)
     assert list(found) == ["slow", "apart"]
-    assert found["slow"] == replace(known["slow"], unsteady=pytest.approx(0.2))
-    assert all(with_sitting(record, known["calm"]).samples == (1.0,) for record in found.values())
+    assert found["slow"] == replace(known["slow"], slowed_by=pytest.approx(0.2))
+    assert all(with_repetition(record, known["calm"]).samples == (1.0,) for record in found.values())
     assert slowed_down({"slow": known["slow"]}) == {}, "nobody knows better"
 
 
 def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
-    record = with_sitting(with_sitting(sat(1.0, 2.0), Record(samples=(9.0,), unsteady=0.5)), Record(samples=(3.0,) * 3))
-    assert sitting_count(record) == 4
-    assert sitting_values(record, 50.0) == [1.0, 2.0, 3.0]
+    record = with_repetition(with_repetition(sat(1.0, 2.0), Record(samples=(9.0,), slowed_by=0.5)), Record(samples=(3.0,) * 3))
+    assert repetition_count(record) == 4
+    assert repetition_values(record, 50.0) == [1.0, 2.0, 3.0]
     assert flaw(replace(record, created="2026-01-31T12:00:00+00:00")) == ""
 
 
@@ -197,8 +197,8 @@ def rounds(
 ) -> dict[CostKey, Record]:
     task = TrialTask("tvm", SubModel(b"", (), ()), (), (), None)
     assert isinstance(place, Played)
-    held: Place = place  # type: ignore[assignment]
-    asked = Again[str](held, database, lambda name, sitting: replace(task), 50.0, None, should_stop, left_s)  # type: ignore[arg-type]
+    held: TrialBackend = place  # type: ignore[assignment]
+    asked = RepetitionRounds[str](held, database, lambda name, repetition: replace(task), 50.0, None, should_stop, left_s)  # type: ignore[arg-type]
     return dict(asked.rounds(dict.fromkeys(known, "a computation"), known))
 
 
@@ -206,8 +206,8 @@ def test_rounds_go_on_until_each_is_sure(database: CostDatabase) -> None:
     shaky = [Record(samples=(value,)) for value in (1.0, 1.5) * MOST]
     place = Played(*(record for pair in zip([CALM] * (FEWEST - 1), shaky, strict=False) for record in pair), *shaky)
     found = rounds(place, database, {KEY: CALM, OTHER: CALM})
-    assert sitting_count(found[KEY]) == FEWEST
-    assert sitting_count(found[OTHER]) == MOST
+    assert repetition_count(found[KEY]) == FEWEST
+    assert repetition_count(found[OTHER]) == MOST
     assert database.get([KEY, OTHER])[OTHER].samples == found[OTHER].samples
 
 
@@ -218,7 +218,7 @@ def test_what_is_sure_is_not_tried(database: CostDatabase) -> None:
 
 
 def test_what_cannot_be_tried_keeps_what_was_known(database: CostDatabase) -> None:
-    assert rounds(Played(CALM, None), database, {KEY: CALM}) == {KEY: with_sitting(CALM, CALM)}
+    assert rounds(Played(CALM, None), database, {KEY: CALM}) == {KEY: with_repetition(CALM, CALM)}
 
 
 def test_a_failure_ends_it_and_is_kept(database: CostDatabase) -> None:
@@ -228,21 +228,21 @@ def test_a_failure_ends_it_and_is_kept(database: CostDatabase) -> None:
 
 
 def test_a_machine_that_is_never_calm_ends_it_too(database: CostDatabase) -> None:
-    place = Played(*[Record(samples=(9.0,), unsteady=0.5)] * MOST_TRIED)
+    place = Played(*[Record(samples=(9.0,), slowed_by=0.5)] * MOST_TRIED)
     found = rounds(place, database, {KEY: CALM})
     assert found[KEY].samples == CALM.samples
-    assert sitting_count(found[KEY]) == MOST_TRIED
+    assert repetition_count(found[KEY]) == MOST_TRIED
     assert rounds(place, database, found) == {}, "a run that is started again need not try it again"
 
 
 def test_the_time_ends_it_with_what_was_measured(database: CostDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter((0.0, 0.0, 0.1, 0.2, 0.9, 1.2))
     monkeypatch.setattr(repetition_rounds.time, "monotonic", lambda: next(now, 2.0))
-    assert rounds(Played(CALM, CALM), database, {KEY: CALM, OTHER: CALM}, left_s=1.0) == {KEY: with_sitting(CALM, CALM), OTHER: CALM}
+    assert rounds(Played(CALM, CALM), database, {KEY: CALM, OTHER: CALM}, left_s=1.0) == {KEY: with_repetition(CALM, CALM), OTHER: CALM}
 
 
 def test_what_was_measured_before_it_is_stopped_is_kept(database: CostDatabase) -> None:
     place = Played(CALM, CALM, CALM)
     with pytest.raises(Cancelled):
         rounds(place, database, {KEY: CALM}, should_stop=lambda: place.rounds > 2)
-    assert sitting_count(database.get([KEY])[KEY]) == 3
+    assert repetition_count(database.get([KEY])[KEY]) == 3

@@ -45,7 +45,7 @@ class Machine:
         self, limits: TimingLimits = LIMITS, budget_s: float | None = None, enough_s: float | None = None
     ) -> tuple[tuple[float, ...], bool]:
         timed = time_runs(self.run, limits, budget_s, self.clock, enough_s=enough_s, watch=nobody_waits)
-        assert timed.unsteady == 0
+        assert timed.slowed_by == 0
         return timed.seconds, timed.stopped_early
 
 

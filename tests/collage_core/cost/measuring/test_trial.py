@@ -47,7 +47,7 @@ def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, t
     assert record.reference_s is not None
     assert 0 < record.reference_s < 0.1
     assert record.seconds_spent > sum(record.samples)
-    assert record.unsteady >= 0
+    assert record.slowed_by >= 0
 
 
 def test_cost_that_need_not_be_known_better_takes_fewer_samples(runner: TrialRunner, task: TrialTask) -> None:

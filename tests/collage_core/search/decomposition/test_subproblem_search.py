@@ -13,8 +13,8 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.search.alternatives.forced_candidate import BestWith
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.decomposition import separators
-from collage_core.search.decomposition.separators import find_cuts
-from collage_core.search.decomposition.subproblem_search import PartSearch
+from collage_core.search.decomposition.separators import find_separators
+from collage_core.search.decomposition.subproblem_search import SubproblemSearch
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchRun
 from collage_core.search.searchers.exact import astar, dijkstra
@@ -78,9 +78,9 @@ def test_equal_parts_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", 4)
     problem = repeated(12)
     usable = allowed_indices(problem, ())
-    found = find_cuts(problem, usable)
+    found = find_separators(problem, usable)
     assert found.positions == list(range(0, 49, 4))
-    search = PartSearch(problem, usable, found, SearchRun())
+    search = SubproblemSearch(problem, usable, found, SearchRun())
     assert search.solve() == dijkstra(problem, usable).chosen
     assert search.tally.parts == 3, "the first, which the host enters; the last, which the host leaves; all between"
 
@@ -90,7 +90,7 @@ def test_cuts_are_where_nothing_is_held_or_read_across() -> None:
     sets = ((0,), (1,), (2,), (3,), (0, 2), (0, 1, 2, 3))
     candidates = tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets)
     problem = SearchProblem(4, (*tensors, FlowTensor("t3", 3, (), True, 1)), candidates)
-    everything = find_cuts(problem, range(6)).positions
+    everything = find_separators(problem, range(6)).positions
     assert everything == [0, 4], "cuts nearer than LEAST_NODES are left out"
 
 
@@ -108,7 +108,7 @@ def test_where_cuts_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, 
     monkeypatch.setattr(separators, "LEAST_NODES", 1)
     tensors = tuple(FlowTensor("", node, (node + 1,) if node < 3 else (), node == 3, 1) for node in range(4))
     problem = SearchProblem(4, tensors, tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets))
-    assert find_cuts(problem, range(len(sets))).positions == positions
+    assert find_separators(problem, range(len(sets))).positions == positions
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -18,7 +18,7 @@ from collage_core.search.result import plan_total
 from collage_core.search.searcher import QUIET, SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers import op_dp as op_dp_module
 from collage_core.search.searchers import random_plan
-from collage_core.search.searchers.candidate_pool import Pool
+from collage_core.search.searchers.candidate_pool import CandidatePool
 from collage_core.search.searchers.contraction import Contraction
 from collage_core.search.searchers.evolutionary import Evolution, evolutionary, evolve
 from collage_core.search.searchers.exact import astar
@@ -349,7 +349,7 @@ def test_every_better_plan_is_told_and_the_end_once(searcher: Callable[..., Sear
 @given(tiny_problems(), st.data())
 def test_a_pool_values_plans_as_the_definition_does(problem: SearchProblem, data: st.DataObject) -> None:
     plans = allowed_plans(problem)
-    pool = Pool(problem, allowed_indices(problem, ()))
+    pool = CandidatePool(problem, allowed_indices(problem, ()))
     for plan in plans[:10]:
         assert pool.value(plan) == worth(problem, plan)
         assert pool.complete(data.draw(st.permutations(plan)), lambda fitting: fitting[0]) == plan, "a plan is complete as it is"
