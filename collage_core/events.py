@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
+STEPS = ("largest first", "settle", "search", "merge", "repeat", "decide")
+"""The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,13 @@ class PhaseEnded(Event):
 
     phase: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before."""
+
+    step: str
 
 
 @dataclass(frozen=True, slots=True)

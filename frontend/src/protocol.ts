@@ -538,13 +538,13 @@ export interface PhaseTime {
   seconds: number | null;
 }
 
-/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `sitting` as in `CandidateBuilding`. */
+/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`. */
 export interface Doing {
   target: string;
   label: string;
   spans: number[];
   since_s: number;
-  sitting: number;
+  repetition: number;
 }
 
 /** Where a search stands, as `SearchProgress` tells it. */
@@ -647,6 +647,7 @@ export interface VerifyInfo {
  *     done: Distinct computations whose cost is known, of `total`.
  *     now_s: What the run's clock shows when this is sent, or what it showed at the last event.
  *     phases: Those that have begun, in the order in which they did.
+ *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
  *     doing: While costs are measured.
  *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
  *     search: While a search goes on.
@@ -675,6 +676,7 @@ export interface RunSnapshot {
   base: string | null;
   machine: string;
   phase: string | null;
+  step: string | null;
   done: number;
   total: number;
   counts: TargetCounts[];
@@ -1119,6 +1121,12 @@ export interface PhaseEnded {
   seconds: number;
 }
 
+/** Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before. */
+export interface StepStarted {
+  type: "StepStarted";
+  step: string;
+}
+
 /** Phase 2 is done with one target: candidates, how many distinct computations they are, and what was rejected. */
 export interface CandidatesFound {
   type: "CandidatesFound";
@@ -1134,7 +1142,7 @@ export interface CandidatesFound {
  * Attributes:
  *     spans: Its nodes, as the first and the last one of each run without gaps, one after another.
  *     left_s: About how long costing takes still; None while nothing tells that.
- *     sitting: After the first one it is timed once more, since a plan rests on it.
+ *     repetition: After the first one it is timed once more, since a plan rests on it.
  */
 export interface CandidateBuilding {
   type: "CandidateBuilding";
@@ -1145,7 +1153,7 @@ export interface CandidateBuilding {
   done: number;
   total: number;
   left_s: number | null;
-  sitting: number;
+  repetition: number;
 }
 
 /**
@@ -1255,6 +1263,7 @@ export interface RunStateChanged {
 export type RunEvent =
   | PhaseStarted
   | PhaseEnded
+  | StepStarted
   | CandidatesFound
   | CandidateBuilding
   | CandidateCosted

@@ -9,7 +9,7 @@ const NOTES_KEPT = 200;
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
 /** What a run that does nothing has to say of what it does. */
-const AT_REST = { phase: null, doing: null, ends_s: null, search: null, considered: null } as const;
+const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null } as const;
 
 /** Whether nothing is going on any more. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
@@ -46,13 +46,15 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
   switch (event.type) {
     case "PhaseStarted":
       return { ...AT_REST, phase: event.phase, phases: timed(run, { phase: event.phase, started_s: run.now_s, seconds: null }) };
+    case "StepStarted":
+      return { step: event.step, doing: null };
     case "PhaseEnded":
       return phaseEnded(run, event.phase, event.seconds);
     case "CandidatesFound":
       return { counts: counted(run, event.target, () => ({ found: event.candidates, unique: event.unique, rejected: event.rejected })) };
     case "CandidateBuilding": {
-      const { target, label, spans, sitting } = event;
-      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, sitting } };
+      const { target, label, spans, repetition } = event;
+      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, repetition } };
     }
     case "CandidateCosted":
       return { ...progress(run, event), counts: counted(run, event.target, (counts) => costed(run, event, counts)) };

@@ -172,6 +172,7 @@ class RunSnapshot:
         done: Distinct computations whose cost is known, of `total`.
         now_s: What the run's clock shows when this is sent, or what it showed at the last event.
         phases: Those that have begun, in the order in which they did.
+        step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
         doing: While costs are measured.
         ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
         search: While a search goes on.
@@ -200,6 +201,7 @@ class RunSnapshot:
     base: str | None
     machine: str
     phase: str | None = None
+    step: str | None = None
     done: int = 0
     total: int = 0
     counts: list[TargetCounts] = field(default_factory=list)

@@ -13,19 +13,19 @@ from collage_core.cost.cost import Cost
 from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.planning import (
+from collage_core.pipeline.plan_documents import priority_note
+from collage_core.pipeline.record import CostedCandidate
+from collage_core.pipeline.run import partition
+from collage_core.pipeline.search_and_merge import (
     Planned,
     SearchSettings,
     alone,
     greedy_plan,
     known_total_s,
     make_problem,
-    priority_note,
     regret_seconds,
     search_first,
 )
-from collage_core.pipeline.record import CostedCandidate
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import make_candidate
 from collage_core.search.objectives import parse_objective
 from collage_core.search.problem import SearchProblem
