@@ -114,7 +114,12 @@ class PlanConsidered(Event):
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress(Event):
-    """Where the search stands: `covered` nodes come before the first one that its newest state leaves open. May be thinned."""
+    """Where the search stands, and its newest state. May be thinned.
+
+    Attributes:
+        covered: So many nodes come before the first one that the newest state leaves open.
+        placed: That state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+    """
 
     states: int
     transitions: int
@@ -123,6 +128,7 @@ class SearchProgress(Event):
     nodes: int
     lower_bound_s: float
     best_s: float | None
+    placed: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ whoever the caller names.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +16,7 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..errors import InfeasibleError
-from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress
+from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
 from ..graph.dataflow_graph import DataflowGraph
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
@@ -22,11 +24,14 @@ from ..search.constraints.constraints import Constraint, parse_constraints
 from ..search.merge import neighbours_as_one
 from ..search.objectives import Objective, parse_objective
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
-from ..search.searcher import SearchReporter, SearchResult, SearchRun, never
+from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, never, nothing
 from ..search.searchers.objective_search import solve_for
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
 from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
+
+PAUSE_S = 0.025
+"""From one event of a search's progress to the next at least: more than a page can draw."""
 
 MOST_REGRET_EDGES = 20_000
 """Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
@@ -82,15 +87,24 @@ SearchOver = Callable[[list[CostedCandidate]], Planned]
 
 
 class _Teller(SearchReporter):
-    """Passes the search's news on as events."""
+    """Passes the search's news on as events, its newest state among them, at most every `PAUSE_S`."""
 
-    def __init__(self, emit: Emit, nodes: int):
+    def __init__(self, emit: Emit, problem: SearchProblem, clock: Callable[[], float] = time.monotonic):
         self._emit = emit
-        self._nodes = nodes
+        self._problem = problem
+        self._clock = clock
+        self._next_s = -math.inf
 
-    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        best_s = None if best is None else best / FEMTOSECONDS
-        self._emit(SearchProgress(states, transitions, frontier, covered, self._nodes, lower_bound / FEMTOSECONDS, best_s))
+    def progress(
+        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+    ) -> None:
+        if self._emit is ignore or self._clock() < self._next_s:
+            return
+        candidates = [self._problem.candidates[index] for index in newest()]
+        placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in candidates)
+        best_s, bound_s = None if best is None else best / FEMTOSECONDS, lower_bound / FEMTOSECONDS
+        self._emit(SearchProgress(states, transitions, frontier, covered, self._problem.nodes, bound_s, best_s, placed))
+        self._next_s = self._clock() + PAUSE_S
 
 
 class PlanSearch:
@@ -166,9 +180,7 @@ def search_first(problem: SearchProblem, constraints: Sequence[Constraint], sett
 
 def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes as events."""
-    return solve_for(
-        problem, settings.objective, constraints, settings.search, SearchRun(_Teller(emit, problem.nodes), settings.should_stop)
-    )
+    return solve_for(problem, settings.objective, constraints, settings.search, SearchRun(_Teller(emit, problem), settings.should_stop))
 
 
 def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:

@@ -19,7 +19,7 @@ test("what it does this moment", () => {
   expect(doingWords(runSnapshot({ phase: "search", step: "search" }))).not.toContain("(");
   const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
   expect(doingWords(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
-  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500 };
+  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [] };
   expect(doingWords(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states taken, 310 of 500 nodes covered by the newest");
 });
 

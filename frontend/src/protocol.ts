@@ -547,12 +547,19 @@ export interface Doing {
   repetition: number;
 }
 
-/** Where a search stands, as `SearchProgress` tells it. */
+/** A partition of a search's newest state; `spans` as in `CostedRow`. */
+export interface PlacedPart {
+  target: string;
+  spans: number[];
+}
+
+/** Where a search stands, and its newest state, as `SearchProgress` tells it. */
 export interface SearchStand {
   states: number;
   frontier: number;
   covered: number;
   nodes: number;
+  placed: PlacedPart[];
 }
 
 /**
@@ -1193,7 +1200,13 @@ export interface PlanConsidered {
   partitions: [string, number[], boolean][];
 }
 
-/** Where the search stands: `covered` nodes come before the first one that its newest state leaves open. May be thinned. */
+/**
+ * Where the search stands, and its newest state. May be thinned.
+ *
+ * Attributes:
+ *     covered: So many nodes come before the first one that the newest state leaves open.
+ *     placed: That state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+ */
 export interface SearchProgress {
   type: "SearchProgress";
   states: number;
@@ -1203,6 +1216,7 @@ export interface SearchProgress {
   nodes: number;
   lower_bound_s: number;
   best_s: number | null;
+  placed: [string, number[]][];
 }
 
 /** A better plan: its total and its partitions as (target, nodes). A decision: never dropped. */

@@ -65,7 +65,8 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       };
     case "SearchProgress": {
       const { states, frontier, covered, nodes } = event;
-      return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes } };
+      const placed = event.placed.map(([target, spans]) => ({ target, spans }));
+      return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes, placed } };
     }
     case "PlanImproved":
       return { best_s: event.total_s, plan: { total_s: event.total_s, partitions: event.partitions.map(uncosted), transitions: [], total_interval_s: null } };

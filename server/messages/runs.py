@@ -56,13 +56,22 @@ class Doing:
 
 
 @dataclass(frozen=True)
+class PlacedPart:
+    """A partition of a search's newest state; `spans` as in `CostedRow`."""
+
+    target: str
+    spans: list[int]
+
+
+@dataclass(frozen=True)
 class SearchStand:
-    """Where a search stands, as `SearchProgress` tells it."""
+    """Where a search stands, and its newest state, as `SearchProgress` tells it."""
 
     states: int
     frontier: int
     covered: int
     nodes: int
+    placed: list[PlacedPart] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

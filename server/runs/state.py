@@ -20,6 +20,7 @@ from ..messages.runs import (
     ConvergencePoint,
     Doing,
     PhaseTime,
+    PlacedPart,
     PlanInfo,
     PlanPartition,
     PlanTransition,
@@ -151,7 +152,8 @@ def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[
 
 def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
-    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"])
+    placed = [PlacedPart(target, list(spans)) for target, spans in event.get("placed", ())]
+    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"], placed)
     return {"lower_bound_s": event["lower_bound_s"], "best_s": best_s, "search": stand}
 
 
