@@ -3,7 +3,7 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["static/**", "node_modules/**", ".venv/**", "build/**", "dist/**", "out/**", "frontend/src/protocol.ts"] },
+  { ignores: ["static/**", "node_modules/**", ".venv/**", "build/**", "dist/**", "out/**", "frontend/src/data/protocol.ts"] },
   {
     files: ["frontend/**/*.{ts,tsx}", "vite.config.ts"],
     extends: [tseslint.configs.recommendedTypeChecked, tseslint.configs.stylistic],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from collage_server import protocol, typescript
 
-WRITTEN = Path(__file__).parents[2] / "frontend" / "src" / "protocol.ts"
+WRITTEN = Path(__file__).parents[2] / "frontend" / "src" / "data" / "protocol.ts"
 
 
 def test_types_are_fresh() -> None:

@@ -3,20 +3,22 @@
 // `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
-import { config } from "../config";
-import { formatNodes, parseNodes } from "../spans";
-import { begin } from "../idle";
-import { api, asApiError } from "../api";
-import { isPlaying, lookAt, step } from "../replay_player";
-import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/groups";
-import { compare, givenAgainst, planRef } from "./compare";
-import { adoptRun, isDeciding } from "./decisions";
-import { fold, groupBy } from "./folding";
-import { closeModel, model, modelState, openSource } from "./model";
-import { clearRun, partitions, run, showRun } from "./run";
-import { coverageOf, OVERLAYS, overlay, select, selection, selectionOf, type Overlay, type Selection } from "./selection";
-import { loadModels, loadToolchains } from "./catalogue";
-import { openView } from "./view";
+import { begin } from "../base/idle";
+import { api, asApiError } from "../data/api";
+import { config } from "../data/config";
+import { formatNodes, parseNodes } from "../data/spans";
+import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/boxes/groups";
+import { coverageOf, overlay, type Overlay, OVERLAYS } from "./display";
+import { openView } from "./graph/view";
+import { loadModels, loadToolchains } from "./model/catalogue";
+import { fold, groupBy } from "./model/folding";
+import { model, modelState } from "./model/model";
+import { closeModel, openSource } from "./model/open";
+import { compare, givenAgainst, planRef } from "./plan/compare";
+import { adoptRun, isDeciding } from "./plan/decisions";
+import { isPlaying, lookAt, step } from "./replay/player";
+import { clearRun, partitions, run, showRun } from "./run/run";
+import { select, selection, selectionOf, type Selection } from "./selection/selection";
 
 export interface Place {
   sample: string | null;
