@@ -7,9 +7,9 @@ import { openSelectionMenu } from "../state/menu/decide_menu";
 import { menu, pattern } from "../state/menu/menu";
 import { groupByNext, toggleAll } from "../state/model/folding";
 import { model } from "../state/model/model";
-import { cut, pin, veto } from "../state/plan/actions";
-import { discard, keep, step, trial } from "../state/plan/decisions";
+import { cut, discard, keep, pin, step, veto } from "../state/plan/decisions";
 import { playOrPause, stepBy } from "../state/replay/player";
+import { whatIf } from "../state/run/run";
 import { runNow } from "../state/run/start";
 import { toggleSelected, walk } from "../state/selection/navigation";
 import { clearSelection, selection } from "../state/selection/selection";
@@ -75,7 +75,7 @@ function findAgain(): void {
 
 /** Out of the selection, then out of what is tried. */
 function escape(): void {
-  if (selection.peek().kind === "none" && trial.peek()) discard();
+  if (selection.peek().kind === "none" && whatIf.peek()) discard();
   else clearSelection();
 }
 

@@ -1,16 +1,19 @@
-// Draws the graph on a canvas: hulls, pads of single nodes, edges, boxes, badges, outlines, from back to front. Only what is in view is touched.
+// Draws the graph on a canvas, from back to front: the partitions' hulls (here), pads, edges, boxes, badges and outlines (a file each).
+// Only what is in view is touched.
 
 import { type Size, touches } from "../../base/geometry";
 import { seen } from "../scene/camera";
+import { type Hull, HULL_PAD } from "../scene/hulls";
+import { drawBadges } from "./badges";
 import { drawBoxes, drawOutlines } from "./boxes";
-import type { Brush } from "./brush";
-import { detailAt } from "./detail";
-import { drawEdgeLabels, drawEdges } from "./edges";
+import { type Brush, outline } from "./brush";
+import { type Detail, detailAt } from "./detail";
+import { course, drawEdgeLabels, drawEdges } from "./edges";
 import type { Frame, Renderer } from "./frame";
 import { drawFrames, drawGroupMarks, drawGroupPads, drawTabs } from "./groups";
-import { drawBadges, drawHulls } from "./hulls";
 import { drawPads } from "./pads";
 import type { Pen } from "./pen";
+import { hatch, tinter } from "./tints";
 
 export class CanvasRenderer implements Renderer {
   private readonly context: CanvasRenderingContext2D;
@@ -90,4 +93,83 @@ export function drawFrame(context: Brush, frame: Frame, size: Size, ratio: numbe
   drawTabs(pen, detail);
   drawOutlines(pen);
   drawBadges(pen, hulls, detail);
+}
+
+const RADIUS = 8;
+
+const paths = new WeakMap<Hull, Path2D>();
+
+const BLOCK_SCALE = 0.045;
+
+/** Draw the hulls: tints from near, solid from afar; one whose nodes the overlay does not paint alike is an outline alone. */
+export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
+  const { frame, context } = pen;
+  const tint = tinter(frame.theme, detail);
+  for (const hull of hulls) {
+    const { node } = frame.paint(hull);
+    const isSelected = hull.partition.id === frame.selectedPartition;
+    const fill = node ? tint(node) : frame.theme.background;
+    if (frame.camera.k < BLOCK_SCALE && !isSelected && node) {
+      context.fillStyle = fill;
+      for (const rect of hull.rects) context.fillRect(rect.x, rect.y, rect.width, rect.height);
+      continue;
+    }
+    const border = isSelected ? frame.theme.select : (node?.fill ?? frame.theme.edge);
+    const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
+    const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
+    fillHull(context, hull, fill, border, line, dash);
+    if (node?.isHatched) {
+      context.fillStyle = hatch(context, frame.theme, frame.camera.k);
+      context.fill(pathOf(hull));
+    }
+  }
+}
+
+/** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
+function fillHull(context: Brush, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
+  const path = pathOf(hull);
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  if (hull.isOnePiece) {
+    context.fillStyle = fill;
+    context.fill(path);
+    context.strokeStyle = border;
+    context.lineWidth = line;
+    context.setLineDash(dash);
+    context.stroke(path);
+    context.setLineDash([]);
+    return;
+  }
+  const ways = waysOf(hull);
+  for (const [colour, extra] of [[border, line], [fill, 0]] as const) {
+    context.strokeStyle = colour;
+    context.fillStyle = colour;
+    context.lineWidth = HULL_PAD * 2 + 2 * extra;
+    context.stroke(ways);
+    if (extra > 0) {
+      context.lineWidth = 2 * extra;
+      context.stroke(path);
+    }
+    context.fill(path);
+  }
+}
+
+function pathOf(hull: Hull): Path2D {
+  let path = paths.get(hull);
+  if (!path) {
+    path = outline((pen) => hull.rects.forEach(({ x, y, width, height }) => pen.roundRect(x, y, width, height, RADIUS)));
+    paths.set(hull, path);
+  }
+  return path;
+}
+
+const ways = new WeakMap<Hull, Path2D>();
+
+function waysOf(hull: Hull): Path2D {
+  let path = ways.get(hull);
+  if (!path) {
+    path = outline((pen) => hull.courses.forEach((points) => course(pen, points, 0)));
+    ways.set(hull, path);
+  }
+  return path;
 }

@@ -8,9 +8,8 @@ import { cutBetween, everyNode, keepTogether, pinExactly, pinNodes, vetoNodes, t
 import type { NodeJson } from "../../data/protocol";
 import type { Edge } from "../../graph/boxes/build";
 import { groupFor, toggleWords } from "../model/folding";
-import { model, type OpenedModel } from "../model/model";
-import { cutsOf, namesOf } from "../plan/actions";
-import { decide } from "../plan/decisions";
+import { model, namesOf, type OpenedModel } from "../model/model";
+import { cutsOf, decide } from "../plan/decisions";
 import { deciders } from "../run/run";
 import { selectNodes, toggleGroup } from "../selection/navigation";
 import { selectedPartition } from "../selection/selected";

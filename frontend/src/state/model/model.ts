@@ -33,3 +33,8 @@ export type ModelState =
 
 export const modelState = signal<ModelState>({ kind: "empty" });
 export const model = computed(() => (modelState.value.kind === "ready" ? modelState.value.model : null));
+
+/** The names of nodes of the open model. */
+export function namesOf(nodes: readonly number[]): string[] {
+  return nodes.flatMap((node) => model.peek()?.graph.nodes[node]?.name ?? []);
+}

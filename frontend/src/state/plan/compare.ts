@@ -8,7 +8,7 @@ import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../../data/pro
 import { hasEnded } from "../../data/run/reducer";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";
-import { keptRun, run, tried } from "../run/run";
+import { keptRun, run, whatIf } from "../run/run";
 import { plannedRuns } from "../run/runs";
 import { runBefore } from "./decisions";
 
@@ -30,10 +30,10 @@ const chosenAgainst = signal<string | null>(null);
 
 export const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
 
-/** With what it is compared: what was chosen, else what is kept while another plan is tried, the plan before, the best single target. */
+/** With what it is compared: what was chosen, else what is kept while a what-if is shown, the plan before, the best single target. */
 export const againstRef = computed(() => {
   if (chosenAgainst.value !== null) return chosenAgainst.value;
-  if (tried.value && run.value) return run.value.id;
+  if (whatIf.value && run.value) return run.value.id;
   return runBefore.value?.plan ? runBefore.value.id : (bestAlone(run.value) ?? "");
 });
 
@@ -100,7 +100,7 @@ function watchSide(ref: string, into: Target): void {
   }
   const own = ref === "" ? current : ref === current.id ? keptRun.value : null;
   if (own) {
-    const name = own === keptRun.value ? (tried.value ? "the kept plan" : "this plan") : "what if";
+    const name = own === keptRun.value ? (whatIf.value ? "the kept plan" : "this plan") : "what if";
     into.value = own.plan ? { kind: "ready", side: sideOf(own, name) } : { kind: "none" };
     return;
   }

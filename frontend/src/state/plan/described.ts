@@ -3,6 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
+import { requestOf } from "../../data/plan/terms";
 import type { ApiError, Description, DescriptionCheck } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { TEMPLATE } from "../../data/toolchains/description";
@@ -11,7 +12,7 @@ import { loadToolchains, switchOn } from "../model/catalogue";
 import { model } from "../model/model";
 import { ended, isActive, run } from "../run/run";
 import { compare } from "./compare";
-import { pushRun, requestOf, terms } from "./decisions";
+import { goOnFrom, terms } from "./decisions";
 import { tryOut } from "./try_out";
 
 export const text = signal(TEMPLATE);
@@ -141,7 +142,7 @@ export function keep(): void {
   if (!found) return;
   batch(() => {
     forget();
-    pushRun(found.after);
+    goOnFrom(found.after, terms.peek());
   });
 }
 

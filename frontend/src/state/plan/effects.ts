@@ -2,11 +2,12 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
+import { requestOf } from "../../data/plan/terms";
 import type { Effects } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { panelTab } from "../display";
 import { keptRun } from "../run/run";
-import { isDeciding, requestOf, termCount, terms } from "./decisions";
+import { isDeciding, termCount, terms } from "./decisions";
 
 /** The effects of the present terms; null while they are not known. */
 export const effects = signal<Effects | null>(null);

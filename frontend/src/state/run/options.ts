@@ -3,10 +3,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
 import { api } from "../../data/api";
+import { parseAccuracy } from "../../data/plan/terms";
 import type { OptionProblem, RunOptions } from "../../data/protocol";
 import { ALL, DEFAULTS, fieldOf, formOf, isDefault, NOTHING_SAID, readForm, withoutDashes, type Form, type TargetTexts } from "../../data/run/options_form";
 import { chosenTargets } from "../model/catalogue";
-import { accuracyText, parseAccuracy } from "./run";
+import { accuracyText } from "./run";
 
 export const form = signal<Form>(DEFAULTS);
 const refused = signal<readonly OptionProblem[]>([]);

@@ -5,8 +5,8 @@ import { difference, duration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
-import { adoptCosts, trial } from "../plan/decisions";
-import { ended, run, runError } from "./run";
+import { goOnFrom } from "../plan/decisions";
+import { ended, run, runError, whatIf } from "./run";
 
 export interface Remeasuring {
   /** The run that does it; null until the server has answered. */
@@ -26,7 +26,7 @@ export const remeasured = computed(() => (last.value.run === run.value?.id ? las
 export const cannotMeasure = computed((): string | null => {
   const current = run.value;
   if (!current?.plan || !hasEnded(current)) return "there is no finished run";
-  if (trial.value) return "a plan is being tried: keep or discard it first";
+  if (whatIf.value) return "a plan is being tried: keep or discard it first";
   return current.recorded ? `the costs are from ${current.machine || "another machine"}: run it here first` : null;
 });
 
@@ -62,7 +62,7 @@ function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
     const before = row.cost.seconds === null ? row.cost.source : duration(row.cost.seconds);
     const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best total changes by ${total}.`;
     last.value = { run: result.id, text };
-    if (run.peek()?.id === base.id) adoptCosts(result);
+    if (run.peek()?.id === base.id) goOnFrom(result);
   }
 }
 

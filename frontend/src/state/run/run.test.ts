@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import { idle, pending } from "../../base/idle";
 import type { RunSnapshot } from "../../data/protocol";
-import { ended, parseAccuracy } from "./run";
+import { ended } from "./run";
 
 const followed = vi.hoisted(() => ({ changed: (run: unknown): void => void run }));
 vi.mock("./stream", () => ({
@@ -11,15 +11,6 @@ vi.mock("./stream", () => ({
     return () => undefined;
   },
 }));
-
-test.each([
-  ["", null],
-  ["1e-3", 1e-3],
-  [" 0.02 ", 0.02],
-  ["2", undefined],
-  ["-1", undefined],
-  ["tight", undefined],
-])("the accuracy %j is read as %s", (text, value) => expect(parseAccuracy(text)).toBe(value));
 
 test("the page is not idle while it waits for the end of a search that goes on", async () => {
   const running = runSnapshot({ id: "again", state: "running" });

@@ -3,18 +3,18 @@
 import { batch, computed, signal } from "@preact/signals";
 import { during } from "../../base/idle";
 import { api, asApiError } from "../../data/api";
-import type { ApiError, PlanPartition, RunOptions, RunSnapshot, WhatIf } from "../../data/protocol";
+import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { chosenTargets } from "../model/catalogue";
 import { follow } from "./stream";
 
 /** The run that was opened or started, as the server keeps it; null where there is none. */
 export const keptRun = signal<RunSnapshot | null>(null);
-/** A plan on its costs that is looked at and not kept (yet): what if. */
-export const tried = signal<WhatIf | null>(null);
-/** The run that is shown: with the plan that is tried in place of its own, of which nothing is built or verified. */
+/** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
+export const whatIf = signal<WhatIf | null>(null);
+/** The run that is shown: the kept run, or the kept run with the plan of the what-if, of which nothing is built or verified. */
 export const run = computed((): RunSnapshot | null => {
-  const [kept, answer] = [keptRun.value, tried.value];
+  const [kept, answer] = [keptRun.value, whatIf.value];
   if (!kept || !answer?.plan) return kept;
   const { plan, optimal } = answer;
   return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, artifact: false };
@@ -54,7 +54,7 @@ export function showRun(snapshot: RunSnapshot): void {
   unfollow = undefined;
   batch(() => {
     keptRun.value = snapshot;
-    tried.value = null;
+    whatIf.value = null;
     runError.value = null;
   });
   if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
@@ -65,36 +65,9 @@ export function clearRun(): void {
   unfollow = undefined;
   batch(() => {
     keptRun.value = null;
-    tried.value = null;
+    whatIf.value = null;
     runError.value = null;
   });
-}
-
-/** The accuracy as a number; null for the default; undefined where the text is no such number. */
-export function parseAccuracy(text: string): number | null | undefined {
-  if (text.trim() === "") return null;
-  const value = Number(text);
-  return Number.isFinite(value) && value > 0 && value < 1 ? value : undefined;
-}
-
-/** Start a run of the model on the chosen targets with these options, and the accuracy as it was typed; measured costs are found again by the server. */
-export async function startRun(model: string, constraints: Record<string, unknown>[], options: RunOptions): Promise<RunSnapshot | null> {
-  const accuracy = parseAccuracy(accuracyText.value);
-  if (accuracy === undefined) {
-    runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.value} is not a number between 0 and 1`, hint: "write it like 1e-3" };
-    return null;
-  }
-  isStarting.value = true;
-  try {
-    const snapshot = await api.startRun({ ...options, model, targets: chosenTargets.value, constraints, accuracy });
-    showRun(snapshot);
-    return snapshot;
-  } catch (error) {
-    runError.value = asApiError(error);
-    return null;
-  } finally {
-    isStarting.value = false;
-  }
 }
 
 /** Stop the shown run; what it measured is kept. */

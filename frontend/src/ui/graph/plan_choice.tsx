@@ -5,13 +5,13 @@ import { duration } from "../../base/format";
 import type { RunSnapshot, RunSummary } from "../../data/protocol";
 import { againstRef, BASELINE, baselineName, compare, givenAgainst, planRef, runName } from "../../state/plan/compare";
 import { runBefore } from "../../state/plan/decisions";
-import { run, tried } from "../../state/run/run";
+import { run, whatIf } from "../../state/run/run";
 import { plannedRuns } from "../../state/run/runs";
 
 export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element {
   const current = run.value;
   const ref = side === "plan" ? planRef.value : againstRef.value;
-  const chosen = ref === current?.id && !tried.value ? "" : ref;
+  const chosen = ref === current?.id && !whatIf.value ? "" : ref;
   const choose = (ref: string): void => (side === "plan" ? compare(ref, givenAgainst.value ?? againstRef.value) : compare(planRef.value, ref));
   const near = nearPlans();
   const others = plannedRuns.value.filter((one) => one.id !== current?.id && !near.some((plan) => plan.ref === one.id));
@@ -30,10 +30,10 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
   );
 }
 
-/** The shown plan, the kept one where another is tried, and the one before. */
+/** The shown plan, the kept one where a what-if is shown, and the one before. */
 function nearPlans(): { ref: string; name: string }[] {
   const before = runBefore.value?.plan ? [{ ref: runBefore.value.id, name: "the plan before" }] : [];
-  const kept = tried.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];
+  const kept = whatIf.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];
   return [{ ref: "", name: kept.length > 0 ? "what if" : "this plan" }, ...kept, ...before];
 }
 

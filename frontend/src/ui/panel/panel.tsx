@@ -4,8 +4,8 @@ import type { JSX } from "preact";
 import { difference, plural } from "../../base/format";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
-import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, step, termCount, trial } from "../../state/plan/decisions";
-import { runError } from "../../state/run/run";
+import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, step, termCount } from "../../state/plan/decisions";
+import { runError, whatIf } from "../../state/run/run";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
 import { Tabs } from "../widgets/tabs";
@@ -46,16 +46,16 @@ function DecisionBar(): JSX.Element | null {
   const change = lastChange.value;
   if (!change && !canUndo.value && !canRedo.value && !isDeciding.value) return null;
   return (
-    <div class={trial.value ? "decision trying" : "decision"} aria-live="polite">
+    <div class={whatIf.value ? "decision trying" : "decision"} aria-live="polite">
       {isDeciding.value && <span>Searching again…</span>}
       {!isDeciding.value && change && (
         <span class="change">
-          {trial.value && "What if: "}
+          {whatIf.value && "What if: "}
           <b>{difference(change.differenceS)}</b>, {changeWords(change.changed.size)}
           {change.changed.size > 0 && <DifferenceLink />}
         </span>
       )}
-      {trial.value && (
+      {whatIf.value && (
         <span class="pair">
           <button type="button" class="primary" disabled={isDeciding.value} title="Keep this plan (k)" onClick={() => void keep()}>
             Keep <Key>k</Key>
@@ -88,7 +88,7 @@ function DifferenceLink(): JSX.Element | null {
   return (
     <>
       {" "}
-      <button type="button" class="link" title={`Colour the graph by the difference from ${trial.value ? "the kept plan" : "the plan before"} (d)`} onClick={show}>
+      <button type="button" class="link" title={`Colour the graph by the difference from ${whatIf.value ? "the kept plan" : "the plan before"} (d)`} onClick={show}>
         show
       </button>
     </>

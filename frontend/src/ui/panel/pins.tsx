@@ -8,9 +8,9 @@ import { effectWords } from "../../data/plan/effect_text";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
-import { isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, trial, withdraw, type Refusal } from "../../state/plan/decisions";
+import { isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
 import { effects } from "../../state/plan/effects";
-import { run } from "../../state/run/run";
+import { run, whatIf } from "../../state/run/run";
 import { point, selectNodes } from "../../state/selection/navigation";
 import { Badge } from "../widgets/badge";
 import { ErrorCard } from "../widgets/error_card";
@@ -59,7 +59,7 @@ function Nothing(): JSX.Element {
 
 /** Candidates that a looser accuracy would allow, and that nobody has timed. */
 function Untimed(): JSX.Element | null {
-  const count = trial.value?.untimed ?? 0;
+  const count = whatIf.value?.untimed ?? 0;
   return count === 0 ? null : <p class="muted">{`${plural(count, "candidate")} would be accurate enough now, but nobody has timed ${count === 1 ? "it" : "them"}: run again to find out.`}</p>;
 }
 
@@ -111,7 +111,7 @@ function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
 
 /** A decision that could not hold: why, and what it collides with. */
 export function ConflictCard({ refusal: refused }: { refusal: Refusal }): JSX.Element {
-  const colliding = [...refused.tried.filter((_, place) => refused.conflict.includes(place)).map((one) => describe(one, candidateLabel)), ...refused.off.map((target) => `${target} switched off`)];
+  const colliding = [...refused.wanted.filter((_, i) => refused.conflict.includes(i)).map((one) => describe(one, candidateLabel)), ...refused.off.map((target) => `${target} switched off`)];
   return (
     <ErrorCard error={refused.error}>
       {colliding.length > 0 && (

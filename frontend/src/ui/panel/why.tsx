@@ -13,11 +13,10 @@ import { overlayWords } from "../../state/graph/aria_text";
 import { openSelectionMenu } from "../../state/menu/decide_menu";
 import { look } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
-import { cut, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/actions";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
-import { isDeciding, trial } from "../../state/plan/decisions";
+import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
 import { tryOut } from "../../state/plan/try_out";
-import { partitionOf, run } from "../../state/run/run";
+import { partitionOf, run, whatIf } from "../../state/run/run";
 import { point } from "../../state/selection/navigation";
 import { selectedPartition } from "../../state/selection/selected";
 import { focused, selection } from "../../state/selection/selection";
@@ -77,7 +76,7 @@ function Answer(): JSX.Element | null {
   const widest = Math.max(0, ...groups.flatMap((group) => group.candidates.slice(0, FEW).map((one) => one.regret_at_least_s ?? 0)));
   return (
     <>
-      {trial.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
+      {whatIf.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
       {sentence(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}

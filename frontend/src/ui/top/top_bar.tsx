@@ -3,13 +3,14 @@
 import type { JSX } from "preact";
 import { duration, count } from "../../base/format";
 import { isRecorded, shares } from "../../data/plan/summary";
+import { parseAccuracy } from "../../data/plan/terms";
 import { isHelpOpen } from "../../state/display";
 import { chosenTargets, look } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { closeModel } from "../../state/model/open";
-import { setAccuracy, trial } from "../../state/plan/decisions";
+import { setAccuracy } from "../../state/plan/decisions";
 import { exporting, exportRun } from "../../state/run/export";
-import { accuracyText, cancelRun, isActive, parseAccuracy, run } from "../../state/run/run";
+import { accuracyText, cancelRun, isActive, run, whatIf } from "../../state/run/run";
 import { runNow } from "../../state/run/start";
 import { ModelMenu } from "./model_menu";
 import { Readout } from "./readout";
@@ -77,7 +78,7 @@ function RunButtons(): JSX.Element {
 function ExportButton(): JSX.Element {
   const phase = exporting.value;
   return (
-    <button type="button" disabled={phase !== null || isActive.value || trial.value !== null} onClick={() => void exportRun()} title={trial.value ? "Keep the plan first" : "Download the plan and what runs it"}>
+    <button type="button" disabled={phase !== null || isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
       {phase === null ? "Export" : `Export: ${phase}…`}
     </button>
   );

@@ -1,10 +1,11 @@
 // The options of the next run, each with what is wrong beside it; what the shown run was given; back to the defaults.
 
 import type { JSX } from "preact";
+import { parseAccuracy } from "../../../data/plan/terms";
 import { ALL, FUSION, NOTHING_SAID, optionsInWords, SEARCHERS } from "../../../data/run/options_form";
 import { model } from "../../../state/model/model";
 import { change, changeTarget, form, formTargets, isChanged, problems, resetOptions, takeOver } from "../../../state/run/options";
-import { accuracyText, isActive, parseAccuracy, run } from "../../../state/run/run";
+import { accuracyText, isActive, run } from "../../../state/run/run";
 import { runNow } from "../../../state/run/start";
 import { Badge } from "../../widgets/badge";
 

@@ -1,93 +1,12 @@
-// Partitions on the canvas: a tinted hull with a badge (letter and cost); from afar one box of the target's colour.
+// The badges of partitions on the canvas, with the target's letter and the cost: on the hull from near, beside it from further away.
 
 import type { Rect } from "../../base/geometry";
 import { FONT } from "../layout/measure";
-import { HULL_PAD, type Hull } from "../scene/hulls";
-import { outline, type Brush } from "./brush";
+import type { Hull } from "../scene/hulls";
+import type { Brush } from "./brush";
 import { ramp, type Detail } from "./detail";
-import { course } from "./edges";
 import type { HullPaint } from "./frame";
 import type { Pen } from "./pen";
-import { hatch, tinter } from "./tints";
-
-const RADIUS = 8;
-
-const paths = new WeakMap<Hull, Path2D>();
-
-const BLOCK_SCALE = 0.045;
-
-/** Draw the hulls: tints from near, solid from afar; one whose nodes the overlay does not paint alike is an outline alone. */
-export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
-  const { frame, context } = pen;
-  const tint = tinter(frame.theme, detail);
-  for (const hull of hulls) {
-    const { node } = frame.paint(hull);
-    const isSelected = hull.partition.id === frame.selectedPartition;
-    const fill = node ? tint(node) : frame.theme.background;
-    if (frame.camera.k < BLOCK_SCALE && !isSelected && node) {
-      context.fillStyle = fill;
-      for (const rect of hull.rects) context.fillRect(rect.x, rect.y, rect.width, rect.height);
-      continue;
-    }
-    const border = isSelected ? frame.theme.select : (node?.fill ?? frame.theme.edge);
-    const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
-    const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
-    fillHull(context, hull, fill, border, line, dash);
-    if (node?.isHatched) {
-      context.fillStyle = hatch(context, frame.theme, frame.camera.k);
-      context.fill(pathOf(hull));
-    }
-  }
-}
-
-/** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
-function fillHull(context: Brush, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
-  const path = pathOf(hull);
-  context.lineJoin = "round";
-  context.lineCap = "round";
-  if (hull.isOnePiece) {
-    context.fillStyle = fill;
-    context.fill(path);
-    context.strokeStyle = border;
-    context.lineWidth = line;
-    context.setLineDash(dash);
-    context.stroke(path);
-    context.setLineDash([]);
-    return;
-  }
-  const ways = waysOf(hull);
-  for (const [colour, extra] of [[border, line], [fill, 0]] as const) {
-    context.strokeStyle = colour;
-    context.fillStyle = colour;
-    context.lineWidth = HULL_PAD * 2 + 2 * extra;
-    context.stroke(ways);
-    if (extra > 0) {
-      context.lineWidth = 2 * extra;
-      context.stroke(path);
-    }
-    context.fill(path);
-  }
-}
-
-function pathOf(hull: Hull): Path2D {
-  let path = paths.get(hull);
-  if (!path) {
-    path = outline((pen) => hull.rects.forEach(({ x, y, width, height }) => pen.roundRect(x, y, width, height, RADIUS)));
-    paths.set(hull, path);
-  }
-  return path;
-}
-
-const ways = new WeakMap<Hull, Path2D>();
-
-function waysOf(hull: Hull): Path2D {
-  let path = ways.get(hull);
-  if (!path) {
-    path = outline((pen) => hull.courses.forEach((points) => course(pen, points, 0)));
-    ways.set(hull, path);
-  }
-  return path;
-}
 
 const BADGE_HEIGHT = 15;
 
