@@ -26,7 +26,7 @@ import { App } from "./ui/app";
 import { startKeys } from "./ui/keys";
 import "./style/base.css";
 import "./style/layout.css";
-import "./style/parts.css";
+import "./style/widgets.css";
 import "./style/menu.css";
 import "./style/panels.css";
 import "./style/netron.css";

@@ -17,11 +17,11 @@ test.each([
   [-0.00041, "−0.41 ms"],
   [0, "±0 ms"],
   [1e-12, "±0 ms"],
-])("a difference of %s seconds reads %s", (seconds, text) => expect(format.difference(seconds)).toBe(text));
+])("a difference of %s seconds reads %s", (seconds, text) => expect(format.signedDuration(seconds)).toBe(text));
 
 test("a change is in one unit, that of the new value", () => {
-  expect(format.change(0.0226, 0.0203)).toBe("22.6 → 20.3 ms");
-  expect(format.change(0.0012, 84e-6)).toBe("1,200 → 84.0 µs");
+  expect(format.changeInDuration(0.0226, 0.0203)).toBe("22.6 → 20.3 ms");
+  expect(format.changeInDuration(0.0012, 84e-6)).toBe("1,200 → 84.0 µs");
 });
 
 test("by how much a cost may be off is a share of it, and nothing where that is not known", () => {

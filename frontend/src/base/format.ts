@@ -18,18 +18,18 @@ export function elapsed(seconds: number): string {
 }
 
 /** A difference of seconds, with its sign: "+0.41 ms", "−84 µs", "±0 ms". */
-export function difference(seconds: number): string {
+export function signedDuration(seconds: number): string {
   if (Math.abs(seconds) < 0.5e-9) return "±0 ms";
   return `${seconds < 0 ? MINUS : "+"}${duration(Math.abs(seconds))}`;
 }
 
 /** A difference that is known to be at least so much; a bound that proves nothing is no "±". */
 export function atLeast(seconds: number): string {
-  return `≥ ${seconds > 0 ? difference(seconds) : "0"}`;
+  return `≥ ${seconds > 0 ? signedDuration(seconds) : "0"}`;
 }
 
 /** A pair in one unit: "22.6 → 20.3 ms". */
-export function change(from: number, to: number): string {
+export function changeInDuration(from: number, to: number): string {
   const [value, unit] = scaled(to);
   return `${scaled(from, unit)[0]} → ${value} ${unit}`;
 }
@@ -90,8 +90,8 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 
 /** "97.8 MB"; powers of 1000, as file managers say it. */
 export function bytes(value: number): string {
-  const [size, place] = thousands(value, BYTE_UNITS.length);
-  return `${place === 0 ? size : significant(size)} ${BYTE_UNITS[place] ?? ""}`;
+  const [size, power] = scaledBy1000(value, BYTE_UNITS.length);
+  return `${power === 0 ? size : significant(size)} ${BYTE_UNITS[power] ?? ""}`;
 }
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
@@ -99,25 +99,25 @@ const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 /** "231 MFLOP": operations of a computation; of a second, "/s" is written behind. */
 export function operations(value: number): string {
   const units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
-  const [size, place] = thousands(value, units.length);
-  return `${Number(size.toPrecision(3))} ${units[place] ?? ""}`;
+  const [size, power] = scaledBy1000(value, units.length);
+  return `${Number(size.toPrecision(3))} ${units[power] ?? ""}`;
 }
 
 /** "200 GB/s". */
 export function perSecond(byteCount: number): string {
-  const [size, place] = thousands(byteCount, BYTE_UNITS.length);
-  return `${Number(size.toPrecision(3))} ${BYTE_UNITS[place] ?? ""}/s`;
+  const [size, power] = scaledBy1000(byteCount, BYTE_UNITS.length);
+  return `${Number(size.toPrecision(3))} ${BYTE_UNITS[power] ?? ""}/s`;
 }
 
 /** A number below 1000, and how often it was divided by that. */
-function thousands(value: number, places: number): [number, number] {
+function scaledBy1000(value: number, units: number): [number, number] {
   let size = value;
-  let place = 0;
-  while (size >= 1000 && place < places - 1) {
+  let power = 0;
+  while (size >= 1000 && power < units - 1) {
     size /= 1000;
-    place += 1;
+    power += 1;
   }
-  return [size, place];
+  return [size, power];
 }
 
 /** A relative error: "4e-7"; 0 where the outputs are equal bit for bit. */

@@ -3,8 +3,8 @@ import { atOnce, eachOf, overFrames, type LongWork } from "./long_work";
 
 function* sum(upTo: number): LongWork<number> {
   let all = 0;
-  yield* eachOf(Array.from({ length: upTo }, (_, i) => i + 1), (one, place) => {
-    expect(place).toBe(one - 1);
+  yield* eachOf(Array.from({ length: upTo }, (_, i) => i + 1), (one, index) => {
+    expect(index).toBe(one - 1);
     all += one;
   });
   return all;

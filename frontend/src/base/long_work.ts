@@ -58,11 +58,11 @@ export function atOnce<T>(work: LongWork<T>): T {
 const RUN = 64;
 
 /** The things one by one, with a pause where the work may be interrupted: pass `each` a function that does one of them. */
-export function* eachOf<T>(things: Iterable<T>, each: (thing: T, place: number) => void): LongWork<void> {
-  let place = 0;
+export function* eachOf<T>(things: Iterable<T>, each: (thing: T, index: number) => void): LongWork<void> {
+  let index = 0;
   for (const thing of things) {
-    each(thing, place);
-    place += 1;
-    if (place % RUN === 0) yield;
+    each(thing, index);
+    index += 1;
+    if (index % RUN === 0) yield;
   }
 }

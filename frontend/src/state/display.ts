@@ -11,7 +11,7 @@ export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "cov
 
 export const overlay = signal<Overlay>("target");
 /** The target whose coverage was asked for; null for the first of the run. */
-export const coverageOf = signal<string | null>(null);
+export const coverageTarget = signal<string | null>(null);
 export const panelTab = signal<PanelTab>("why");
 export const drawerTab = signal<DrawerTab>("search");
 export const isDrawerOpen = signal(true);

@@ -7,7 +7,7 @@ import { openSelectionMenu } from "../state/menu/decide_menu";
 import { menu, pattern } from "../state/menu/menu";
 import { groupByNext, toggleAll } from "../state/model/folding";
 import { model } from "../state/model/model";
-import { cut, discard, keep, pin, step, veto } from "../state/plan/decisions";
+import { cut, discard, keep, pin, stepHistory, veto } from "../state/plan/decisions";
 import { playOrPause, stepBy } from "../state/replay/player";
 import { whatIf } from "../state/run/run";
 import { runNow } from "../state/run/start";
@@ -44,8 +44,8 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut() },
   { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true },
   { keys: ["k"], shown: "k", says: "keep the plan that is tried", run: () => void keep() },
-  { keys: ["u"], shown: "u", says: "undo the last decision", run: () => step(-1) },
-  { keys: ["U"], shown: "U", says: "redo it", run: () => step(1) },
+  { keys: ["u"], shown: "u", says: "undo the last decision", run: () => stepHistory(-1) },
+  { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1) },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
   { keys: ["O"], shown: "O", says: "unfold all groups, or fold them", run: () => void toggleAll() },
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },

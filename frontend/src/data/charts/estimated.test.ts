@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { cost, invalid, row } from "../../../test/candidates";
 import type { RunEstimates } from "../protocol";
 import { estimated } from "./estimated";
-import type { Figure, Nothing } from "./figure";
+import type { Figure, NoFigure } from "./figure";
 
 const paint = (name: string): string => `colour of ${name}`;
 const HERE = "a machine, 2 cores";
@@ -11,7 +11,7 @@ function estimates(seconds: Record<string, number>): RunEstimates {
   return { run: "r1", machine: HERE, reason: "an estimate by roofline: by rates", seconds };
 }
 
-function drawn(found: Figure | Nothing): Figure {
+function drawn(found: Figure | NoFigure): Figure {
   if ("why" in found) throw new Error(found.why);
   return found;
 }

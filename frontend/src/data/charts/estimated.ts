@@ -2,7 +2,7 @@
 
 import { inUnit, percent, unitFor } from "../../base/format";
 import type { CostedRow, RunEstimates } from "../protocol";
-import { plainText, type Figure, type Nothing, type Trace } from "./figure";
+import { plainText, type Figure, type NoFigure, type Trace } from "./figure";
 import { distinct, type Distinct, type Paint } from "./figures";
 
 /** A measured cost of so many times its estimate, or the other way round, is called off. */
@@ -14,7 +14,7 @@ interface Pair extends Distinct {
 }
 
 /** Measured against estimated, one point for each measurement, on logarithmic axes. `nameOf` says what a candidate holds; `machine` is where the costs are from. */
-export function estimated(rows: readonly CostedRow[], estimates: RunEstimates, machine: string, nameOf: (row: CostedRow) => string, paint: Paint): Figure | Nothing {
+export function estimated(rows: readonly CostedRow[], estimates: RunEstimates, machine: string, nameOf: (row: CostedRow) => string, paint: Paint): Figure | NoFigure {
   const pairs = distinct(rows).flatMap(({ row, count }): Pair[] => {
     const [estimateS, measuredS] = [estimates.seconds[row.id] ?? 0, row.cost.seconds ?? 0];
     return estimateS > 0 && measuredS > 0 ? [{ row, count, estimateS, measuredS }] : [];
@@ -37,7 +37,7 @@ export function estimated(rows: readonly CostedRow[], estimates: RunEstimates, m
       line(`${FAR} times off`, [low, high / FAR, null, low * FAR, high], [low * FAR, high, null, low, high / FAR], "dot"),
     ],
     axes: { x: { title: { text: `roofline estimate, ${unit}` }, type: "log", range }, y: { title: { text: `measured, ${unit}` }, type: "log", range } },
-    summary: `${inWords(pairs, targets)} ${estimates.reason.replace("an estimate by roofline", "An estimate here")}. It is no cost.${elsewhere(estimates, machine)}`,
+    summary: `${inText(pairs, targets)} ${estimates.reason.replace("an estimate by roofline", "An estimate here")}. It is no cost.${elsewhere(estimates, machine)}`,
     header: ["target", "candidate", "estimate_s", "measured_s", "measured_by_estimate", "candidates", "chosen"],
     rows: pairs.map(({ row, count, estimateS, measuredS }) => [row.target, nameOf(row), estimateS, measuredS, measuredS / estimateS, count, row.chosen]),
   };
@@ -58,7 +58,7 @@ function points(target: string, mine: readonly Pair[], unit: ReturnType<typeof u
 }
 
 /** The median factor, of all and of each target, and how many are far off. */
-function inWords(pairs: readonly Pair[], targets: readonly string[]): string {
+function inText(pairs: readonly Pair[], targets: readonly string[]): string {
   const factors = pairs.map((one) => one.measuredS / one.estimateS);
   const byTarget = targets.map((target) => `${target} ${times(median(pairs.filter(({ row }) => row.target === target).map((one) => one.measuredS / one.estimateS)))}`);
   const off = factors.filter((factor) => factor > FAR || factor < 1 / FAR);

@@ -28,7 +28,7 @@ export interface Trace {
 }
 
 /** Nothing to draw, and why. */
-export interface Nothing {
+export interface NoFigure {
   why: string;
 }
 

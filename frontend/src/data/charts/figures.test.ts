@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { cost, invalid, row } from "../../../test/candidates";
 import { runSnapshot, runSummary } from "../../../test/runs";
 import type { VerifyInfo } from "../protocol";
-import { plainText, type Figure, type Nothing } from "./figure";
+import { plainText, type Figure, type NoFigure } from "./figure";
 import { convergence, predicted, spreads, totals } from "./figures";
 
 const paint = (name: string): string => `colour of ${name}`;
 const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {} });
 
-function drawn(found: Figure | Nothing): Figure {
+function drawn(found: Figure | NoFigure): Figure {
   if ("why" in found) throw new Error(found.why);
   return found;
 }
@@ -66,7 +66,7 @@ test("totals stack every target of every run, and mark what was measured end to 
     ["onnxruntime", [0.9, 0]],
     ["openvino", [0, 1]],
     ["tvm", [1, 0]],
-    ["handing over", [0.1, 0]],
+    ["transitions", [0.1, 0]],
     ["measured end to end", [2.5]],
   ]);
   expect(figure.traces[0]?.["y"]).toEqual(["same name", "same name (2)"]);

@@ -5,13 +5,13 @@ import { duration, inUnit, percent, unitFor } from "../../base/format";
 import { isRight } from "../plan/verification";
 import type { Baseline, ConvergencePoint, CostedRow, RunSnapshot, RunSummary } from "../protocol";
 import { kindOf } from "../tables/run_rows";
-import { plainText, type Figure, type Nothing, type Trace } from "./figure";
+import { plainText, type Figure, type NoFigure, type Trace } from "./figure";
 
 /** A colour for a target, or for a role that is no target's. */
 export type Paint = (name: string) => string;
 
 /** Best total and bound over time, each held until the next one. */
-export function convergence(points: readonly ConvergencePoint[], paint: Paint): Figure | Nothing {
+export function convergence(points: readonly ConvergencePoint[], paint: Paint): Figure | NoFigure {
   const known = points.filter((point) => point.best_s !== null || point.bound_s !== null || point.estimate_s !== null);
   const last = known[known.length - 1];
   if (!last) return { why: "No history was kept of this run: it is recorded, or it was searched before histories were." };
@@ -60,7 +60,7 @@ export function distinct(rows: readonly CostedRow[]): Distinct[] {
 }
 
 /** Cost against samples, one point for each measurement, with its spread. `nameOf` says what a candidate holds. */
-export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => string, paint: Paint): Figure | Nothing {
+export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => string, paint: Paint): Figure | NoFigure {
   const all = distinct(rows);
   if (all.length === 0) return { why: "No candidate of this run was measured." };
   const unit = unitFor(Math.max(...all.map(({ row }) => row.cost.seconds ?? 0)));
@@ -108,10 +108,10 @@ function toldApart(labels: readonly string[]): string[] {
 }
 
 const MOST_RUNS = 24;
-const MOVES = "handing over";
+const TRANSITIONS = "transitions";
 
 /** The total of each run of the model by target, newest at the top; what was measured end to end as a mark. `nameOf` calls a run something. */
-export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | Nothing {
+export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const shown = runs.filter((run) => Object.keys(run.by_target).length > 0).slice(0, MOST_RUNS);
   if (shown.length === 0) return { why: "No run of this model has a plan whose costs are all known." };
   const unit = unitFor(Math.max(...shown.map((run) => run.total_s ?? 0)));
@@ -142,11 +142,11 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
   const range = least && most && shown.length > 1 ? `: from ${duration(least.total_s ?? 0)} (${nameOf(least)}) to ${duration(most.total_s ?? 0)} (${nameOf(most)})` : "";
   return {
-    traces: [...targets.map((target) => bar(target, (run) => run.by_target[target] ?? 0, paint(target))), bar(MOVES, (run) => run.moves_s ?? 0, paint("grey")), ...(timed.length > 0 ? [marks] : [])],
+    traces: [...targets.map((target) => bar(target, (run) => run.by_target[target] ?? 0, paint(target))), bar(TRANSITIONS, (run) => run.moves_s ?? 0, paint("grey")), ...(timed.length > 0 ? [marks] : [])],
     axes: { x: { title: { text: `total, ${unit}` } }, y: { title: { text: "" }, autorange: "reversed" } },
     more: { barmode: "stack", bargap: 0.35 },
     summary: shown.length === 1 && least ? `The totals of one run of this model: ${duration(least.total_s ?? 0)}.` : `The totals of ${shown.length} runs of this model${range}.`,
-    header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "handing_over_s", "measured_s", "verified"],
+    header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "transitions_s", "measured_s", "verified"],
     rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run.verify)]),
   };
 }
@@ -158,8 +158,8 @@ interface Pair {
   kind: "this plan" | "its baselines" | "other runs";
 }
 
-/** The sum of the parts against what was measured end to end: of the shown plan, its baselines, and other runs of the model. */
-export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | Nothing {
+/** The sum of the costs against what was measured end to end: of the shown plan, its baselines, and other runs of the model. */
+export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const pair = (name: string, sumS: number | null | undefined, measuredS: number | null | undefined, kind: Pair["kind"]): Pair[] =>
     sumS && measuredS ? [{ name, sumS, measuredS, kind }] : [];
   const pairs = [
@@ -184,7 +184,7 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
         text: mine.map((one) => plainText(one.name, 24)),
         textposition: kind === "its baselines" ? "bottom right" : "top left",
         marker: { color: colour[kind], symbol: symbol[kind], size: 9 },
-        hovertemplate: `%{text}<br>sum of its parts %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra></extra>`,
+        hovertemplate: `%{text}<br>sum of its costs %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra></extra>`,
       },
     ];
   });
@@ -192,9 +192,9 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
   const worst = pairs.reduce((a, b) => (offBy(b) > offBy(a) ? b : a));
   return {
     traces: [...traces, { name: "as predicted", type: "scatter", mode: "lines", x: [0, most], y: [0, most], line: { color: paint("muted"), dash: "dot", width: 1 }, hoverinfo: "skip" }],
-    axes: { x: { title: { text: `sum of the parts, ${unit}` }, range: [0, most * 1.1] }, y: { title: { text: `measured, ${unit}` }, range: [0, most] } },
+    axes: { x: { title: { text: `sum of the costs, ${unit}` }, range: [0, most * 1.1] }, y: { title: { text: `measured, ${unit}` }, range: [0, most] } },
     summary: `${pairs.map((one) => `${one.name}: predicted ${duration(one.sumS)}, measured ${duration(one.measuredS)}`).slice(0, 6).join("; ")}. The largest error is ${percent(offBy(worst))}, of ${worst.name}.`,
-    header: ["plan", "sum_of_parts_s", "measured_s", "measured_less_sum_s"],
+    header: ["plan", "sum_of_costs_s", "measured_s", "measured_less_sum_s"],
     rows: pairs.map((one) => [one.name, one.sumS, one.measuredS, one.measuredS - one.sumS]),
   };
 }

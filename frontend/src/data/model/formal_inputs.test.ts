@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { formalInput, type Formal } from "./formal_inputs";
+import { formalInput, type FormalInputs } from "./formal_inputs";
 
-const FORMAL: Formal = {
+const FORMAL: FormalInputs = {
   Conv: { names: ["X", "W", "B"], rest: null },
   "com.microsoft.QLinearConcat": { names: ["Y_scale", "Y_zero_point"], rest: "inputs" },
   Loop: { names: ["M", "cond"], rest: null },
 };
 
 test("inputs have the names of the operator's definition, the last of them as often as it is given", () => {
-  expect([0, 1, 2].map((place) => formalInput(FORMAL, "Conv", place, "t"))).toEqual(["X", "W", "B"]);
-  expect([0, 2, 5].map((place) => formalInput(FORMAL, "com.microsoft.QLinearConcat", place, "t"))).toEqual(["Y_scale", "inputs", "inputs"]);
+  expect([0, 1, 2].map((index) => formalInput(FORMAL, "Conv", index, "t"))).toEqual(["X", "W", "B"]);
+  expect([0, 2, 5].map((index) => formalInput(FORMAL, "com.microsoft.QLinearConcat", index, "t"))).toEqual(["Y_scale", "inputs", "inputs"]);
 });
 
 test("what an inner graph reads has the tensor's own short name", () => {

@@ -3,15 +3,15 @@
 import type { FormalInputsJson } from "../protocol";
 
 /** The definitions by operator; one that nobody knows is not among them. */
-export type Formal = Record<string, FormalInputsJson>;
+export type FormalInputs = Record<string, FormalInputsJson>;
 
 /**
- * The name of input number `place` of a node. Where the definition ends, inner graphs read the tensor: it has its own short name.
+ * The name of input number `index` of a node. Where the definition ends, inner graphs read the tensor: it has its own short name.
  * Of an operator without a definition only the number is known.
  */
-export function formalInput(formal: Formal, op: string, place: number, tensor: string): string {
+export function formalInput(formal: FormalInputs, op: string, index: number, tensor: string): string {
   const known = formal[op];
-  return known ? (known.names[place] ?? known.rest ?? shortName(tensor)) : String(place);
+  return known ? (known.names[index] ?? known.rest ?? shortName(tensor)) : String(index);
 }
 
 /** The last part of a dotted or slashed name. */

@@ -53,7 +53,7 @@ test("coverage tells apart: runs it, could take it, could not, and the host's", 
   expect(paint({ overlay: "coverage", target: "tvm", nodes: null }, 0)).toBeNull();
 });
 
-test("difference paints what changed hands in the new target's colour, what is cut otherwise paler, and nothing else", () => {
+test("difference paints what changed its target in the new target's colour, what is cut otherwise paler, and nothing else", () => {
   const same = partition("openvino", [3]);
   const plan = { total_s: 1, partitions: [TVM, partition("tvm", [2]), same], transitions: [], total_interval_s: null };
   const against = { total_s: 1, partitions: [partition("openvino", [0, 1]), partition("tvm", [2]), same], transitions: [], total_interval_s: null };

@@ -63,7 +63,7 @@ export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap
     if (!partition) return paintNode(painted, node, undefined, palette);
     const mine = made.get(partition) ?? new Map<unknown, NodePaint | null>();
     made.set(partition, mine);
-    const own = ownPart(painted, node);
+    const own = paintKey(painted, node);
     const known = mine.get(own);
     if (known !== undefined) return known;
     const paint = paintNode(painted, node, partition, palette);
@@ -73,7 +73,7 @@ export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap
 }
 
 /** What a node's paint depends on besides its partition. */
-function ownPart(painted: Painted, node: number): unknown {
+function paintKey(painted: Painted, node: number): unknown {
   if (painted.overlay === "coverage") return painted.nodes?.[node]?.kind;
   return painted.overlay === "difference" && painted.difference?.moved.has(node);
 }

@@ -8,7 +8,7 @@ export type NodeCoverage = { kind: "takes" } | { kind: "cannot"; stage: string; 
 const TAKES: NodeCoverage = { kind: "takes" };
 const NOT_FOUND: NodeCoverage = { kind: "cannot", stage: "pattern", reason: "no rule made a candidate that holds it" };
 
-interface Refusal {
+interface Rejection {
   target: string;
   spans: readonly number[];
   stage: string;
@@ -18,7 +18,7 @@ interface Refusal {
 /** For each node: whether a usable candidate of `target` holds it; else the reason that was given for the fewest nodes. */
 export function coverageOf(target: string, table: RunCandidates, nodes: number): NodeCoverage[] {
   const found: NodeCoverage[] = new Array<NodeCoverage>(nodes).fill(NOT_FOUND);
-  for (const refusal of refusalsOf(target, table)) {
+  for (const refusal of rejectionsOf(target, table)) {
     const why: NodeCoverage = { kind: "cannot", stage: refusal.stage, reason: refusal.reason };
     fill(found, refusal.spans, why);
   }
@@ -27,7 +27,7 @@ export function coverageOf(target: string, table: RunCandidates, nodes: number):
 }
 
 /** What the target refused, the largest first: the smaller ones are filled in over them. */
-function refusalsOf(target: string, table: RunCandidates): Refusal[] {
+function rejectionsOf(target: string, table: RunCandidates): Rejection[] {
   const invalid = table.candidates
     .filter((row) => row.target === target && row.cost.source === "invalid")
     .map(({ spans, cost }) => ({ target, spans, stage: cost.stage, reason: cost.reason }));

@@ -12,7 +12,7 @@ describe("two plans of one model", () => {
   const other = plan(partition("tvm", [0], 1e-3), partition("tvm", [1], 2e-3), partition("tvm", [2, 3], 5e-3), partition("tvm", [4], 1e-3), partition("tvm", [5, 6], 2e-3));
   const found = differenceOf(mine, other);
 
-  test("are compared in the smallest parts that both have, what differs most first", () => {
+  test("are compared in the smallest sets of nodes that are whole partitions of both, what differs most first", () => {
     expect(found.regions.map(({ nodes, kind }) => [nodes, kind])).toEqual([
       [[2, 3], "moved"],
       [[0, 1], "recut"],
@@ -25,12 +25,12 @@ describe("two plans of one model", () => {
     expect(found.regionOf.get(1)).toBe(found.regions[1]);
   });
 
-  test("the parts' differences and the handing over add up to that of the totals", () => {
-    const move = { source: "tvm", target: "openvino", tensor: "t", bytes: 4, cost_s: 5e-4 };
-    const moving = { ...mine, total_s: mine.total_s + 5e-4, transitions: [move] };
-    const both = differenceOf(moving, other);
-    const sum = both.regions.reduce((all, region) => all + (changeOf(region) ?? 0), both.planMovesS - both.againstMovesS);
-    expect(sum).toBeCloseTo(moving.total_s - other.total_s, 12);
+  test("the differences of the regions and the transitions add up to that of the totals", () => {
+    const transition = { source: "tvm", target: "openvino", tensor: "t", bytes: 4, cost_s: 5e-4 };
+    const withTransition = { ...mine, total_s: mine.total_s + 5e-4, transitions: [transition] };
+    const both = differenceOf(withTransition, other);
+    const sum = both.regions.reduce((all, region) => all + (changeOf(region) ?? 0), both.planTransitionsS - both.againstTransitionsS);
+    expect(sum).toBeCloseTo(withTransition.total_s - other.total_s, 12);
   });
 
   test("turned about they differ the other way", () => {
@@ -47,7 +47,7 @@ describe("two plans of one model", () => {
   });
 });
 
-test("partitions that overlap in a chain are one part", () => {
+test("partitions that overlap in a chain are one region", () => {
   const mine = plan(partition("tvm", [0, 1]), partition("tvm", [2, 3]), partition("tvm", [4]));
   const other = plan(partition("tvm", [0]), partition("tvm", [1, 2]), partition("tvm", [3, 4]));
   expect(differenceOf(mine, other).regions.map(({ nodes }) => nodes)).toEqual([[0, 1, 2, 3, 4]]);

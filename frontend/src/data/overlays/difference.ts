@@ -23,9 +23,9 @@ export interface Difference {
   regionOf: ReadonlyMap<number, Region>;
   /** Nodes that have another target in the two plans. */
   moved: ReadonlySet<number>;
-  /** What handing tensors over costs in each. */
-  planMovesS: number;
-  againstMovesS: number;
+  /** The cost of all transitions, in each plan. */
+  planTransitionsS: number;
+  againstTransitionsS: number;
 }
 
 /** Compare `plan` with `against`. */
@@ -42,7 +42,7 @@ export function differenceOf(plan: PlanInfo, against: PlanInfo): Difference {
     regions.push(region);
   }
   regions.sort((a, b) => size(b) - size(a) || RANK[a.kind] - RANK[b.kind] || (a.nodes[0] ?? 0) - (b.nodes[0] ?? 0));
-  return { regions, regionOf, moved, planMovesS: movesS(plan), againstMovesS: movesS(against) };
+  return { regions, regionOf, moved, planTransitionsS: transitionsS(plan), againstTransitionsS: transitionsS(against) };
 }
 
 /** Cost in the plan less cost in the other one; null where one is not known. */
@@ -92,6 +92,6 @@ function sum(partitions: Iterable<PlanPartition>): number | null {
   return total;
 }
 
-function movesS(plan: PlanInfo): number {
+function transitionsS(plan: PlanInfo): number {
   return plan.transitions.reduce((all, one) => all + one.cost_s, 0);
 }

@@ -18,11 +18,11 @@ export function doubt(value: number, isDark: boolean): string {
 }
 
 function onRamp(stops: readonly Stop[], t: number): string {
-  const place = t * (stops.length - 1);
-  const low = Math.min(Math.floor(place), stops.length - 2);
+  const position = t * (stops.length - 1);
+  const low = Math.min(Math.floor(position), stops.length - 2);
   const [from, to] = [stops[low], stops[low + 1]];
   if (!from || !to) return "transparent";
-  const mixed = from.map((value, i) => Math.round(value + (place - low) * ((to[i] ?? value) - value)));
+  const mixed = from.map((value, i) => Math.round(value + (position - low) * ((to[i] ?? value) - value)));
   return `rgb(${mixed.join(",")})`;
 }
 

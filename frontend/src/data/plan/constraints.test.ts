@@ -1,22 +1,22 @@
 import { describe, expect, test } from "vitest";
-import { cutBetween, describe as inWords, describeGroup, everyNode, isSame, keepTogether, namesIn, pinExactly, pinNodes, regrouped, vetoCandidate, vetoNodes } from "./constraints";
+import { cutBetween, describe as inText, describeGroup, everyNode, isSame, keepTogether, namesIn, pinExactly, pinNodes, regrouped, vetoCandidate, vetoNodes } from "./constraints";
 
 describe("constraints", () => {
   test("read as words", () => {
-    expect(inWords(pinNodes(["conv1"], "tvm"))).toBe("pin conv1 to tvm");
-    expect(inWords(pinExactly(["conv1", "relu1"], "tvm"))).toBe("pin exactly conv1 + relu1 to tvm");
-    expect(inWords(vetoNodes(["a", "b", "c", "d"], "tvm"))).toBe("veto tvm for a … d (4 nodes)");
-    expect(inWords(vetoCandidate("ab12"), (id) => (id === "ab12" ? "Conv of tvm" : undefined))).toBe("veto Conv of tvm");
-    expect(inWords({ kind: "veto", op: "Softmax", target: "openvino" })).toBe("veto openvino for every Softmax");
-    expect(inWords({ kind: "veto", target: "openvino" })).toBe("veto openvino for the whole model");
-    expect(inWords({ kind: "cut", between: ["a", "b"] })).toBe("cut between a and b");
+    expect(inText(pinNodes(["conv1"], "tvm"))).toBe("pin conv1 to tvm");
+    expect(inText(pinExactly(["conv1", "relu1"], "tvm"))).toBe("pin exactly conv1 + relu1 to tvm");
+    expect(inText(vetoNodes(["a", "b", "c", "d"], "tvm"))).toBe("veto tvm for a … d (4 nodes)");
+    expect(inText(vetoCandidate("ab12"), (id) => (id === "ab12" ? "Conv of tvm" : undefined))).toBe("veto Conv of tvm");
+    expect(inText({ kind: "veto", op: "Softmax", target: "openvino" })).toBe("veto openvino for every Softmax");
+    expect(inText({ kind: "veto", target: "openvino" })).toBe("veto openvino for the whole model");
+    expect(inText({ kind: "cut", between: ["a", "b"] })).toBe("cut between a and b");
   });
   test("without a target, by operator, by name and together read as words", () => {
-    expect(inWords(keepTogether(["a", "b"]))).toBe("keep a + b together");
-    expect(inWords({ ...keepTogether(["a", "b"]), exact: true })).toBe("keep a + b together, with nothing else");
-    expect(inWords({ ...keepTogether(["a", "b"]), target: "tvm" })).toBe("pin a + b to tvm, together");
-    expect(inWords(everyNode("pin", "op", "Conv", "tvm"))).toBe("pin every Conv to tvm");
-    expect(inWords(everyNode("veto", "name", "enc/*", "tvm"))).toBe("veto tvm for every node named enc/*");
+    expect(inText(keepTogether(["a", "b"]))).toBe("keep a + b together");
+    expect(inText({ ...keepTogether(["a", "b"]), exact: true })).toBe("keep a + b together, with nothing else");
+    expect(inText({ ...keepTogether(["a", "b"]), target: "tvm" })).toBe("pin a + b to tvm, together");
+    expect(inText(everyNode("pin", "op", "Conv", "tvm"))).toBe("pin every Conv to tvm");
+    expect(inText(everyNode("veto", "name", "enc/*", "tvm"))).toBe("veto tvm for every node named enc/*");
   });
   test("of one decision read as one", () => {
     expect(describeGroup([cutBetween("a", "b")])).toBe("cut between a and b");

@@ -56,14 +56,14 @@ export function regrouped(constraints: readonly Constraint[]): Constraint[][] {
   const groups: Constraint[][] = [];
   for (const one of constraints) {
     const last = groups[groups.length - 1];
-    if (last?.[0] && one["exact"] === true && sort(last[0]) === sort(one)) last.push(one);
+    if (last?.[0] && one["exact"] === true && shapeKey(last[0]) === shapeKey(one)) last.push(one);
     else groups.push([one]);
   }
   return groups;
 }
 
 /** What two constraints share that only differ in their nodes. */
-function sort(constraint: Constraint): string {
+function shapeKey(constraint: Constraint): string {
   return JSON.stringify([constraint["kind"], constraint["target"], constraint["together"], constraint["exact"], namesIn(constraint).length]);
 }
 
@@ -83,13 +83,13 @@ export function describe(constraint: Constraint, labelOf: (id: string) => string
   if (typeof candidate === "string") return `${String(kind)} ${labelOf(candidate) ?? `candidate ${candidate}`}`;
   const names = namesIn(constraint);
   const what =
-    names.length > 0 ? listed(names) : typeof op === "string" ? `every ${op}` : typeof name === "string" ? `every node named ${name}` : "the whole model";
+    names.length > 0 ? nameList(names) : typeof op === "string" ? `every ${op}` : typeof name === "string" ? `every node named ${name}` : "the whole model";
   if (kind !== "pin") return `veto ${where} for ${what}`;
   if (where === "") return `keep ${what} together${exact === true ? ", with nothing else" : ""}`;
   return exact === true ? `pin exactly ${what} to ${where}` : `pin ${what} to ${where}${together === true ? ", together" : ""}`;
 }
 
-function listed(names: readonly string[]): string {
+function nameList(names: readonly string[]): string {
   if (names.length <= 3) return names.join(" + ");
   return `${names[0] ?? ""} … ${names[names.length - 1] ?? ""} (${names.length} nodes)`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { effectWords } from "./effect_text";
+import { effectText } from "./effect_text";
 
-const words = (alone: number | null, saves: number | null, refuses = 3): string => effectWords({ alone_s: alone, saves_s: saves, refuses });
+const words = (alone: number | null, saves: number | null, refuses = 3): string => effectText({ alone_s: alone, saves_s: saves, refuses });
 
 test("one figure where it costs the same alone and beside the others", () => {
   expect(words(3e-4, 3e-4)).toBe("costs 0.30 ms");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cost } from "../../../test/candidates";
 import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
-import { suppositions } from "./estimate_text";
+import { estimateTexts } from "./estimate_text";
 
 const WORK: SupposedJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
 
@@ -13,10 +13,10 @@ const hook = (regret: number | null, changes: Partial<NodeCandidate> = {}): Node
 
 function said(...candidates: NodeCandidate[]): string[] {
   const data: NodeCandidates = { node: 3, candidates, rejections: [] };
-  return suppositions(data, ["hook"])[0]?.lines ?? [];
+  return estimateTexts(data, ["hook"])[0]?.lines ?? [];
 }
 
-const ESTIMATE = "Conv+Relu would take 52.0 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and the longer of 200 MFLOP at 4 TFLOP/s (50.0 µs) and 1.00 MB at 200 GB/s (5.00 µs); handing over counts as free.";
+const ESTIMATE = "Conv+Relu would take 52.0 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and the longer of 200 MFLOP at 4 TFLOP/s (50.0 µs) and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.";
 
 test("one that loses says by how much, and from what speed it would win", () => {
   expect(said(hook(30e-6))).toEqual([
@@ -50,9 +50,9 @@ test("one that is chosen says by how much it wins, and down to what speed", () =
 });
 
 test("what is not said of it bounds nothing", () => {
-  const moving = { ...WORK, operations_per_s: null };
-  expect(said(hook(3e-6, { supposed: moving, cost: cost({ seconds: 7e-6 }) }))).toEqual([
-    "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); handing over counts as free.",
+  const bytesOnly = { ...WORK, operations_per_s: null };
+  expect(said(hook(3e-6, { supposed: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
+    "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.",
     "It loses by 3.00 µs: the best plan with it takes that much longer.",
     "It would win from 500 GB/s, the rest of hook and all else as it is.",
   ]);
@@ -60,7 +60,7 @@ test("what is not said of it bounds nothing", () => {
 
 test("one without a candidate says so, unless its rejections do", () => {
   const data: NodeCandidates = { node: 3, candidates: [candidate("tvm", 1e-4, 0)], rejections: [] };
-  expect(suppositions(data, ["hook"])[0]?.lines).toEqual(["It has no candidate here: none of its rules takes this node."]);
-  expect(suppositions({ ...data, rejections: [{ target: "hook", nodes: [3], stage: "predicate", reason: "no" }] }, ["hook"])[0]?.lines).toEqual([]);
-  expect(suppositions(data, [])).toEqual([]);
+  expect(estimateTexts(data, ["hook"])[0]?.lines).toEqual(["It has no candidate here: none of its rules takes this node."]);
+  expect(estimateTexts({ ...data, rejections: [{ target: "hook", nodes: [3], stage: "predicate", reason: "no" }] }, ["hook"])[0]?.lines).toEqual([]);
+  expect(estimateTexts(data, [])).toEqual([]);
 });

@@ -19,7 +19,7 @@ describe("a change of the plan", () => {
     expect(headline(measured)).toEqual({ totalS: 4e-3, alone: { name: "tvm", totalS: 6e-3 }, isMeasured: true });
     expect(headline({ ...run, plan: null })).toBeNull();
   });
-  test("shares add up by target, with handing over at the end", () => {
+  test("shares add up by target, with the transitions at the end", () => {
     const transition = { source: "tvm", target: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };
     expect(shares({ ...before, transitions: [transition] }).map((share) => share.name)).toEqual(["tvm", "openvino", "transition"]);
   });

@@ -21,11 +21,11 @@ export interface Headline {
   totalS: number;
   /** The best single target, if one can run the whole model. */
   alone: { name: string; totalS: number } | null;
-  /** Whether both figures were measured end to end, and are not sums of parts. */
+  /** Whether both figures were measured end to end, and are not sums of costs. */
   isMeasured: boolean;
 }
 
-/** The total against the best single target: measured end to end where both were, else both as sums of the parts. */
+/** The total against the best single target: measured end to end where both were, else both as sums of their costs. */
 export function headline(run: RunSnapshot): Headline | null {
   if (!run.plan) return null;
   const single = run.baselines.filter((baseline) => baseline.name !== "greedy");
@@ -50,7 +50,7 @@ export interface Share {
   seconds: number;
 }
 
-/** Where the total goes: by target, largest first, with what handing over costs at the end. */
+/** The total by target, largest first; the transitions last. */
 export function shares(plan: PlanInfo): Share[] {
   const sums = new Map<string, number>();
   for (const { target, cost_s } of plan.partitions) sums.set(target, (sums.get(target) ?? 0) + (cost_s ?? 0));

@@ -52,7 +52,7 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
 }
 
 /** How the choice reads: who runs it, in what time, and how far the best other target is from winning (`suppositions` tells that of described ones). */
-export function sentence(data: NodeCandidates): string[] {
+export function whyText(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
   const { seconds, samples, source } = chosen.cost;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { trace } from "../../../test/traces";
 import type { TraceCandidate, TraceChunk, TraceFacts, TraceResult } from "../protocol";
-import { chunkOf, frameAt, frontierOf, searchAt, type Counts, type ReplayFrame } from "./frames";
+import { chunkOf, frameAt, frontierOf, searchAt, type StepCounts, type ReplayFrame } from "./frames";
 
 const { facts, chunks } = trace;
 
@@ -12,8 +12,8 @@ function jump(step: number): ReplayFrame {
   return frame;
 }
 
-const COUNTED: Record<string, keyof Counts> = { t: "taken", n: "found", i: "improved", x: "refused" };
-const NOTHING: Counts = { taken: 0, found: 0, improved: 0, refused: 0 };
+const COUNTED: Record<string, keyof StepCounts> = { t: "taken", n: "found", i: "improved", x: "refused" };
+const NOTHING: StepCounts = { taken: 0, found: 0, improved: 0, refused: 0 };
 
 /** Reads the whole trace from its first step on, with a memory of its own: what frames must agree with. */
 class Walker {
@@ -58,10 +58,10 @@ describe("a frame is the same however one comes to it", () => {
 
   test("in any order", () => {
     const forward = walked.map((_, step) => jump(step));
-    const places = walked.map((_, step) => (step * 31) % walked.length);
-    for (const step of places) expect(jump(step)).toEqual(forward[step]);
+    const steps = walked.map((_, step) => (step * 31) % walked.length);
+    for (const step of steps) expect(jump(step)).toEqual(forward[step]);
     const fresh = structuredClone(chunks);
-    for (const step of places) expect(frameAt(facts, fresh[chunkOf(facts, step)] as TraceChunk, step)).toEqual(forward[step]);
+    for (const step of steps) expect(frameAt(facts, fresh[chunkOf(facts, step)] as TraceChunk, step)).toEqual(forward[step]);
   });
 });
 

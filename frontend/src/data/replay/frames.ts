@@ -9,7 +9,7 @@ export type StepKind = "begin" | "taken" | "found" | "improved" | "refused" | "p
 const KINDS: Record<string, StepKind> = { b: "begin", t: "taken", n: "found", i: "improved", x: "refused", p: "plan", s: "skipped", e: "end" };
 const FEMTOSECONDS = 1e15;
 
-export interface Counts {
+export interface StepCounts {
   taken: number;
   found: number;
   improved: number;
@@ -33,7 +33,7 @@ export interface ReplayFrame {
   /** Of a plan. */
   totalS: number | null;
   /** Since the search began. */
-  counts: Counts;
+  counts: StepCounts;
   /** States that were found and not taken yet. */
   open: number;
   /** The best plan of the search so far. */
@@ -67,7 +67,7 @@ export function searchAt(facts: TraceFacts, step: number): TraceSearch | undefin
   return facts.searches.findLast((one) => one.first <= step) ?? facts.searches[0];
 }
 
-interface Move {
+interface Step {
   kind: StepKind;
   state: number;
   parent: number;
@@ -75,7 +75,7 @@ interface Move {
   value: number;
 }
 
-function moveAt(chunk: TraceChunk, at: number): Move | undefined {
+function stepAt(chunk: TraceChunk, at: number): Step | undefined {
   const kind = KINDS[chunk.kinds[at] ?? ""];
   const [state, parent, candidate, value] = [chunk.states[at], chunk.parents[at], chunk.candidates[at], chunk.values[at]];
   if (!kind || state === undefined || parent === undefined || candidate === undefined || value === undefined) return undefined;
@@ -85,7 +85,7 @@ function moveAt(chunk: TraceChunk, at: number): Move | undefined {
 /** The picture of `step`; undefined where the chunk does not hold it. */
 export function frameAt(facts: TraceFacts, chunk: TraceChunk, step: number): ReplayFrame | undefined {
   const at = step - chunk.first;
-  const move = moveAt(chunk, at);
+  const move = stepAt(chunk, at);
   const search = searchAt(facts, step);
   if (!move || !search) return undefined;
   const { kind } = move;
@@ -116,19 +116,19 @@ function hasCandidate(kind: StepKind): boolean {
   return isPlacing(kind) || kind === "refused";
 }
 
-function placedAt(chunk: TraceChunk, { kind, state, parent, candidate }: Move): TraceCandidate[] {
+function placedAt(chunk: TraceChunk, { kind, state, parent, candidate }: Step): TraceCandidate[] {
   if (kind === "skipped") return [];
   if (hasPlan(kind)) return shown(chunk, chunk.plans[candidate] ?? []);
-  return way(chunk, isPlacing(kind) ? parent : state);
+  return pathTo(chunk, isPlacing(kind) ? parent : state);
 }
 
-function leastAt({ kind, value }: Move, search: TraceSearch): number | null {
+function leastAt({ kind, value }: Step, search: TraceSearch): number | null {
   const isTold = isPlacing(kind) || kind === "taken";
   return isTold && search.bound_s !== null ? search.bound_s + value / FEMTOSECONDS : null;
 }
 
 /** The candidates on the way to a state, in order. */
-function way(chunk: TraceChunk, state: number): TraceCandidate[] {
+function pathTo(chunk: TraceChunk, state: number): TraceCandidate[] {
   const { came } = indexOf(chunk);
   const numbers: number[] = [];
   for (let link = came.get(state); link && link[0] >= 0; link = came.get(link[0])) numbers.push(link[1]);
@@ -140,10 +140,10 @@ function shown(chunk: TraceChunk, numbers: readonly number[]): TraceCandidate[] 
   return numbers.flatMap((number) => known.get(number) ?? []);
 }
 
-const COUNTED: Record<string, keyof Counts> = { t: "taken", n: "found", i: "improved", x: "refused" };
+const COUNTED: Record<string, keyof StepCounts> = { t: "taken", n: "found", i: "improved", x: "refused" };
 
-function counted(chunk: TraceChunk, at: number, search: TraceSearch): { counts: Counts; open: number } {
-  let total: Counts = { ...chunk.start };
+function counted(chunk: TraceChunk, at: number, search: TraceSearch): { counts: StepCounts; open: number } {
+  let total: StepCounts = { ...chunk.start };
   for (let i = 0; i <= at; i++) {
     const kind = chunk.kinds[i] ?? "";
     const name = COUNTED[kind];
@@ -151,7 +151,7 @@ function counted(chunk: TraceChunk, at: number, search: TraceSearch): { counts: 
     if (kind === "s") total = { taken: chunk.states[i] ?? 0, found: chunk.parents[i] ?? 0, improved: chunk.candidates[i] ?? 0, refused: chunk.values[i] ?? 0 };
   }
   const { before } = search;
-  const counts: Counts = {
+  const counts: StepCounts = {
     taken: total.taken - before.taken,
     found: total.found - before.found,
     improved: total.improved - before.improved,

@@ -18,17 +18,17 @@ const SHORT_WHY_NOT: Record<string, string> = { overlaps: "overlaps", excluded: 
 export type NameOf = (node: number) => string;
 
 /** What happens at the step. */
-export function sentence(frame: ReplayFrame, facts: TraceFacts, nameOf: NameOf): string {
+export function stepText(frame: ReplayFrame, facts: TraceFacts, nameOf: NameOf): string {
   const { candidate } = frame;
   switch (frame.kind) {
     case "begin":
       return begin(frame, facts);
     case "taken":
-      return `State ${count(frame.state)} is taken: ${coveredWords(frame.placed, facts.nodes)}.${leastWords(frame)}`;
+      return `State ${count(frame.state)} is taken: ${coveredText(frame.placed, facts.nodes)}.${leastText(frame)}`;
     case "found":
-      return `${described(candidate, nameOf)} is placed: state ${count(frame.state)} is found, ${coveredWords(withCandidate(frame), facts.nodes)}.${leastWords(frame)}`;
+      return `${described(candidate, nameOf)} is placed: state ${count(frame.state)} is found, ${coveredText(withCandidate(frame), facts.nodes)}.${leastText(frame)}`;
     case "improved":
-      return `${described(candidate, nameOf)} is placed: a better way to state ${count(frame.state)}, ${coveredWords(withCandidate(frame), facts.nodes)}.${leastWords(frame)}`;
+      return `${described(candidate, nameOf)} is placed: a better way to state ${count(frame.state)}, ${coveredText(withCandidate(frame), facts.nodes)}.${leastText(frame)}`;
     case "refused":
       return `${described(candidate, nameOf)} is tried in state ${count(frame.state)} and not placed: ${WHY_NOT[frame.reason] ?? frame.reason}.`;
     case "plan":
@@ -41,7 +41,7 @@ export function sentence(frame: ReplayFrame, facts: TraceFacts, nameOf: NameOf):
 }
 
 /** The step in a few words. */
-export function brief(frame: ReplayFrame): string {
+export function briefStepText(frame: ReplayFrame): string {
   const { candidate } = frame;
   const who = candidate ? `${candidate.target} ${candidate.label}` : "";
   switch (frame.kind) {
@@ -71,14 +71,14 @@ function isBest(frame: ReplayFrame): boolean {
 
 function begin(frame: ReplayFrame, facts: TraceFacts): string {
   const { title, is_again, candidates } = frame.search;
-  if (is_again) return `${capital(title)} begins again: partitions of the best plan wait for each other, so that plan is forbidden.`;
-  return `${capital(title)} begins: ${plural(candidates, "candidate")} over ${plural(facts.nodes, "node")}, none covered yet.`;
+  if (is_again) return `${capitalised(title)} begins again: partitions of the best plan wait for each other, so that plan is forbidden.`;
+  return `${capitalised(title)} begins: ${plural(candidates, "candidate")} over ${plural(facts.nodes, "node")}, none covered yet.`;
 }
 
 function end(frame: ReplayFrame): string {
   const { result, title } = frame.search;
-  if (!result) return `${capital(title)} ends.`;
-  return `${capital(title)} ends ${outcome(result)}, after ${plural(result.states, "state")} and ${plural(result.transitions, "move")}.`;
+  if (!result) return `${capitalised(title)} ends.`;
+  return `${capitalised(title)} ends ${outcome(result)}, after ${plural(result.states, "state")} and ${plural(result.transitions, "tried candidate")}.`;
 }
 
 function outcome(result: TraceResult): string {
@@ -91,28 +91,28 @@ function withCandidate(frame: ReplayFrame): readonly TraceCandidate[] {
   return frame.candidate ? [...frame.placed, frame.candidate] : frame.placed;
 }
 
-function coveredWords(placed: readonly TraceCandidate[], nodes: number): string {
+function coveredText(placed: readonly TraceCandidate[], nodes: number): string {
   const covered = placed.reduce((sum, one) => sum + sizeOf(one.spans), 0);
   if (covered === 0) return "nothing is covered yet";
   const which = frontierOf(placed, nodes) === null ? `all ${plural(nodes, "node")}` : `${count(covered)} of ${plural(nodes, "node")}`;
-  return `${which} covered by ${plural(placed.length, "candidate")}${sumWords(placed)}`;
+  return `${which} covered by ${plural(placed.length, "candidate")}${sumText(placed)}`;
 }
 
-/** What the placed ones take together, hand-overs not counted. */
-function sumWords(placed: readonly TraceCandidate[]): string {
+/** The sum of the placed candidates' costs, without transitions. */
+function sumText(placed: readonly TraceCandidate[]): string {
   if (placed.some((one) => one.cost_s === null)) return "";
   const isSure = placed.every((one) => SOLID.has(one.source));
   return `, ${duration(placed.reduce((sum, one) => sum + (one.cost_s ?? 0), 0))} together${isSure ? "" : ", not all of it measured"}`;
 }
 
-function leastWords(frame: ReplayFrame): string {
+function leastText(frame: ReplayFrame): string {
   return frame.leastS === null ? "" : ` No plan over it is below ${duration(frame.leastS)}.`;
 }
 
 const SOLID = new Set(["measured", "recorded", "host"]);
 
 /** What a candidate costs, and where that is from unless it was measured. */
-export function costWords(candidate: TraceCandidate): string {
+export function costText(candidate: TraceCandidate): string {
   if (candidate.cost_s === null) return "cost not known";
   if (SOLID.has(candidate.source)) return duration(candidate.cost_s);
   return `${duration(candidate.cost_s)}, ${candidate.source === "estimate" ? "an estimate" : candidate.source}`;
@@ -122,9 +122,9 @@ function described(candidate: TraceCandidate | null, nameOf: NameOf): string {
   if (!candidate) return "A candidate";
   const first = candidate.spans[0];
   const where = first === undefined ? "" : ` at ${nameOf(first)}`;
-  return `${candidate.target}’s ${candidate.label}${where} (${costWords(candidate)})`;
+  return `${candidate.target}’s ${candidate.label}${where} (${costText(candidate)})`;
 }
 
-function capital(text: string): string {
+function capitalised(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CandidateCosted, Numbered, RunEvent } from "../protocol";
-import { asText, clock, EVERY_LINE, filtered, linesOf } from "./log_lines";
+import { asText, clock, EVERY_LINE, filteredLines, logLines } from "./log_lines";
 
 const cost = { seconds: 1e-4, source: "measured", spread_s: null, samples: 3, stage: "", reason: "", stopped_early: false, error: null, interval_s: null };
 const costed: Omit<CandidateCosted, "cost"> = { type: "CandidateCosted", target: "tvm", candidates: ["c"], label: "Conv", from_cache: false, done: 1, total: 2, took_s: 1.94, left_s: null };
@@ -16,7 +16,7 @@ const events: RunEvent[] = [
   { type: "RunStateChanged", state: "failed", error: { code: "died", message: "it crashed", hint: "run it again" }, conflict: [], uncovered: [], artifact: false },
 ];
 const items: Numbered[] = events.map((event, i) => ({ seq: i + 1, event, at_s: i }));
-const lines = linesOf(items);
+const lines = logLines(items);
 
 test("every decision is a line, in order, in its phase", () => {
   expect(lines.map((line) => line.text)).toEqual([
@@ -35,19 +35,19 @@ test("every decision is a line, in order, in its phase", () => {
 
 test("an infinite error is an error", () => {
   const event = { type: "Verified", measured_s: 1e-3, max_rel_error: null, accuracy: 1e-3 } as const;
-  expect(linesOf([{ seq: 1, event, at_s: 0 }])).toMatchObject([{ level: "error", text: "wrong: largest relative error infinite, at most 1e-3; 1.00 ms measured" }]);
+  expect(logLines([{ seq: 1, event, at_s: 0 }])).toMatchObject([{ level: "error", text: "wrong: largest relative error infinite, at most 1e-3; 1.00 ms measured" }]);
 });
 
 test("lines that come later go on in the phase", () => {
-  expect([...linesOf(items.slice(0, 3)), ...linesOf(items.slice(3), linesOf(items.slice(0, 3)).at(-1))]).toEqual(lines);
+  expect([...logLines(items.slice(0, 3)), ...logLines(items.slice(3), logLines(items.slice(0, 3)).at(-1))]).toEqual(lines);
 });
 
 test("filtered by phase, level and text", () => {
-  expect(filtered(lines, EVERY_LINE)).toEqual(lines);
-  expect(filtered(lines, { ...EVERY_LINE, phase: "costs" })).toHaveLength(7);
-  expect(filtered(lines, { ...EVERY_LINE, level: "warning" }).map((line) => line.seq)).toEqual([5, 7, 8, 9]);
-  expect(filtered(lines, { ...EVERY_LINE, level: "error" }).map((line) => line.seq)).toEqual([8, 9]);
-  expect(filtered(lines, { phase: "costs", level: "warning", text: " LINKER" }).map((line) => line.seq)).toEqual([5]);
+  expect(filteredLines(lines, EVERY_LINE)).toEqual(lines);
+  expect(filteredLines(lines, { ...EVERY_LINE, phase: "costs" })).toHaveLength(7);
+  expect(filteredLines(lines, { ...EVERY_LINE, level: "warning" }).map((line) => line.seq)).toEqual([5, 7, 8, 9]);
+  expect(filteredLines(lines, { ...EVERY_LINE, level: "error" }).map((line) => line.seq)).toEqual([8, 9]);
+  expect(filteredLines(lines, { phase: "costs", level: "warning", text: " LINKER" }).map((line) => line.seq)).toEqual([5]);
 });
 
 test("as text it is one line each", () => {

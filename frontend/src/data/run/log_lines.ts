@@ -2,7 +2,7 @@
 
 import { count, duration, elapsed, plural, relativeError } from "../../base/format";
 import type { BaselineMeasured, CandidateCosted, Numbered, PHASES, RunEvent, RunStateChanged, Verified } from "../protocol";
-import { PHASE_WORDS } from "./progress_text";
+import { PHASE_TEXT } from "./progress_text";
 
 export type Level = "info" | "warning" | "error";
 
@@ -27,7 +27,7 @@ export const EVERY_LINE: LogFilter = { phase: "", level: "info", text: "" };
 const RANK: Record<Level, number> = { info: 0, warning: 1, error: 2 };
 
 /** The lines that some events make, which follow `before`. */
-export function linesOf(items: readonly Numbered[], before?: LogLine): LogLine[] {
+export function logLines(items: readonly Numbered[], before?: LogLine): LogLine[] {
   let phase = before?.phase ?? "";
   return items.flatMap(({ seq, at_s, event }) => {
     if (event.type === "PhaseStarted") phase = event.phase;
@@ -42,7 +42,7 @@ export function linesOf(items: readonly Numbered[], before?: LogLine): LogLine[]
 function words(event: RunEvent): [Level, string] | undefined {
   switch (event.type) {
     case "PhaseStarted":
-      return ["info", `${PHASE_WORDS[event.phase as (typeof PHASES)[number]] ?? event.phase} …`];
+      return ["info", `${PHASE_TEXT[event.phase as (typeof PHASES)[number]] ?? event.phase} …`];
     case "PhaseEnded":
       return ["info", `${event.phase} took ${elapsed(event.seconds)}`];
     case "CandidatesFound":
@@ -77,10 +77,10 @@ function verified({ max_rel_error, accuracy, measured_s }: Verified): [Level, st
 }
 
 function costed({ target, label, cost, from_cache, took_s, done, total }: CandidateCosted): [Level, string] {
-  const place = ` (${count(done)} of ${count(total)})`;
+  const progress = ` (${count(done)} of ${count(total)})`;
   const how = from_cache ? ", known before" : took_s === null ? "" : `, trial of ${elapsed(took_s)}`;
-  if (cost.seconds !== null) return ["info", `${target} ${label}: ${duration(cost.seconds)} ${cost.source}${how}${place}`];
-  return ["warning", `${target} ${label}: ${[cost.stage, cost.reason].filter(Boolean).join(", ")}${how}${place}`];
+  if (cost.seconds !== null) return ["info", `${target} ${label}: ${duration(cost.seconds)} ${cost.source}${how}${progress}`];
+  return ["warning", `${target} ${label}: ${[cost.stage, cost.reason].filter(Boolean).join(", ")}${how}${progress}`];
 }
 
 function changed({ state, error }: RunStateChanged): [Level, string] {
@@ -89,7 +89,7 @@ function changed({ state, error }: RunStateChanged): [Level, string] {
 }
 
 /** The lines that a filter lets through. */
-export function filtered(lines: readonly LogLine[], { phase, level, text }: LogFilter): LogLine[] {
+export function filteredLines(lines: readonly LogLine[], { phase, level, text }: LogFilter): LogLine[] {
   const wanted = text.trim().toLowerCase();
   return lines.filter((line) => (phase === "" || line.phase === phase) && RANK[line.level] >= RANK[level] && line.text.toLowerCase().includes(wanted));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULTS, fieldOf, formOf, isDefault, NOTHING_SAID, optionsInWords, readForm, withoutDashes, type Form } from "./options_form";
+import { DEFAULTS, fieldOf, formOf, isDefault, NOTHING_SAID, optionsInText, readForm, withoutDashes, type Form } from "./options_form";
 
 const FULL: Form = {
   targets: { "": { ...NOTHING_SAID, depth: "4", hasTaps: true }, tvm: { depth: "2", exits: " 3 ", fusion: "none", hasTaps: true } },
@@ -51,8 +51,8 @@ test("a run's options come back as the form that says them", () => {
 });
 
 test("options in words", () => {
-  expect(optionsInWords({})).toEqual([]);
-  expect(optionsInWords({ ...readForm(FULL, ["tvm"]).options, accuracy: 0.01 })).toEqual([
+  expect(optionsInText({})).toEqual([]);
+  expect(optionsInText({ ...readForm(FULL, ["tvm"]).options, accuracy: 0.01 })).toEqual([
     "max depth 4",
     "max depth 2 for tvm",
     "max exits 3 for tvm",

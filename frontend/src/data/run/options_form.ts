@@ -101,7 +101,7 @@ export function formOf(options: RunOptions): Form {
 }
 
 /** A run's options in words, such as "threads 2", "max depth 3 for tvm"; empty where nothing was said. */
-export function optionsInWords(options: RunOptions): string[] {
+export function optionsInText(options: RunOptions): string[] {
   const each = (word: string, said: Record<string, number | string> | undefined): string[] =>
     Object.entries(said ?? {}).map(([target, value]) => `${word} ${value}${target === ALL ? "" : ` for ${target}`}`);
   const one = (word: string, value: string | number | boolean | null | undefined): string[] => (value === null || value === undefined || value === false ? [] : [value === true ? word : `${word} ${String(value)}`]);

@@ -7,7 +7,7 @@ import { hasEnded, knownOf } from "./reducer";
 
 export type Phase = (typeof PHASES)[number];
 
-export const PHASE_WORDS: Record<Phase, string> = {
+export const PHASE_TEXT: Record<Phase, string> = {
   load: "reading the model",
   specs: "asking the toolchains for their rules",
   candidates: "finding candidates",
@@ -25,45 +25,45 @@ export function phaseOf(run: RunSnapshot): Phase | undefined {
 }
 
 /** What it does this moment. */
-export function doingWords(run: RunSnapshot): string {
+export function activityText(run: RunSnapshot): string {
   if (run.state === "queued") return "Waiting for another run to end: one measures at a time";
   const phase = phaseOf(run);
   if (!phase) return "Starting";
-  if (run.doing && run.doing.sitting > 1) return `Timing ${candidateWords(run.doing)} for ${run.doing.target} once more, sitting ${run.doing.sitting}`;
-  if (run.doing) return `Building and timing ${candidateWords(run.doing)} for ${run.doing.target}${progressWords(run)}`;
+  if (run.doing && run.doing.sitting > 1) return `Timing ${candidateText(run.doing)} for ${run.doing.target} once more, repetition ${run.doing.sitting}`;
+  if (run.doing) return `Building and timing ${candidateText(run.doing)} for ${run.doing.target}${progressText(run)}`;
   if (run.search) {
     const { states, covered, nodes } = run.search;
     return `Searching: ${plural(states, "state")} taken, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
   }
-  return capital(PHASE_WORDS[phase]) + (phase === "costs" ? progressWords(run) : "");
+  return capitalised(PHASE_TEXT[phase]) + (phase === "costs" ? progressText(run) : "");
 }
 
 const OPERATORS_NAMED = 3;
 
 /** Its first operators, and how many nodes it has where these are not all. */
-function candidateWords({ label, spans }: Doing): string {
+function candidateText({ label, spans }: Doing): string {
   const named = label.split("+").slice(0, OPERATORS_NAMED);
   const more = sizeOf(spans) - named.length;
   return `${named.join(" + ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
 }
 
 /** Where it stands, in a few words. */
-export function briefWords(run: RunSnapshot): string {
+export function briefText(run: RunSnapshot): string {
   const phase = phaseOf(run);
   if (!phase) return run.state === "queued" ? "waiting for another run" : "starting";
-  return PHASE_WORDS[phase] + (phase === "costs" && run.total > 0 ? ` · ${count(run.done)} of ${count(run.total)}` : "");
+  return PHASE_TEXT[phase] + (phase === "costs" && run.total > 0 ? ` · ${count(run.done)} of ${count(run.total)}` : "");
 }
 
-function progressWords(run: RunSnapshot): string {
+function progressText(run: RunSnapshot): string {
   return run.total > 0 ? `, ${count(run.done)} of ${count(run.total)} known` : "";
 }
 
-function capital(text: string): string {
+function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Why measuring takes as long as it does: what a trial takes with each target, the slowest first. */
-export function paceWords(run: RunSnapshot): string {
+export function trialTimeText(run: RunSnapshot): string {
   const tried = run.counts.filter((one) => one.trials > 0).map((one) => ({ name: one.name, eachS: one.trials_s / one.trials }));
   if (tried.length === 0) return "";
   const each = tried.sort((a, b) => b.eachS - a.eachS).map(({ name, eachS }) => `${elapsed(eachS)} with ${name}`);
@@ -71,36 +71,36 @@ export function paceWords(run: RunSnapshot): string {
 }
 
 /** How long costing takes still, about; null where nothing tells that. */
-export function leftS(run: RunSnapshot, nowS: number): number | null {
+export function remainingS(run: RunSnapshot, nowS: number): number | null {
   return run.ends_s === null || hasEnded(run) ? null : Math.max(0, run.ends_s - nowS);
 }
 
-export type PhaseStand = "done" | "now" | "stopped" | "todo";
+export type PhaseStatus = "done" | "now" | "stopped" | "todo";
 
-export interface PhaseFace {
+export interface PhaseState {
   phase: Phase;
-  stand: PhaseStand;
+  status: PhaseStatus;
   seconds: number | null;
 }
 
 /** All phases in their order: which is done and how long it took, which goes on and for how long, in which one it was stopped. */
-export function phaseFaces(run: RunSnapshot, nowS: number): PhaseFace[] {
+export function phaseStates(run: RunSnapshot, nowS: number): PhaseState[] {
   const known = new Map(run.phases.map((one) => [one.phase, one]));
   return PHASES.map((phase) => {
     const time = known.get(phase);
-    const stand = standOf(run, phase, time);
-    return { phase, stand, seconds: stand === "now" && time?.started_s ? Math.max(0, nowS - time.started_s) : (time?.seconds ?? null) };
+    const status = statusOf(run, phase, time);
+    return { phase, status: status, seconds: status === "now" && time?.started_s ? Math.max(0, nowS - time.started_s) : (time?.seconds ?? null) };
   });
 }
 
-function standOf(run: RunSnapshot, phase: Phase, time: PhaseTime | undefined): PhaseStand {
+function statusOf(run: RunSnapshot, phase: Phase, time: PhaseTime | undefined): PhaseStatus {
   if (!hasEnded(run) && run.phase === phase) return "now";
   if (!time) return "todo";
   return time.seconds === null ? "stopped" : "done";
 }
 
 /** What a run that was stopped leaves behind. */
-export function keptWords(run: RunSnapshot): string {
+export function keptText(run: RunSnapshot): string {
   const trials = run.counts.reduce((sum, one) => sum + one.trials, 0);
   const known = run.counts.reduce((sum, one) => sum + knownOf(one), 0);
   if (trials > 0) return `${plural(trials, "measured cost")} ${trials === 1 ? "is" : "are"} kept: the next run goes on from there`;

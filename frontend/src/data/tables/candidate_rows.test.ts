@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cost, invalid, nodesOf, row } from "../../../test/candidates";
-import { EVERYTHING, filtered, isFiltering, operatorsOf, ordered, reordered, type ColumnId, type Filter } from "./candidate_rows";
+import { EVERYTHING, filteredRows, isFiltering, operatorsOf, orderedRows, reorderedRows, type ColumnId, type Filter } from "./candidate_rows";
 
 const NODES = nodesOf("Conv", "Relu", "MaxPool", "Conv", "Add", "Softmax");
 const ROWS = [
@@ -11,8 +11,8 @@ const ROWS = [
   row("e", "tvm", [3, 3], { cost: cost({ seconds: 2e-3, interval_s: null, samples: 1 }), in_no_plan: true }),
 ];
 
-const kept = (change: Partial<Filter>): string => filtered(ROWS, { ...EVERYTHING, ...change }, NODES, 3e-3).map(({ id }) => id).join("");
-const by = (column: ColumnId, isDown = false): string => ordered(ROWS, { by: column, isDown }, NODES).map(({ id }) => id).join("");
+const kept = (change: Partial<Filter>): string => filteredRows(ROWS, { ...EVERYTHING, ...change }, NODES, 3e-3).map(({ id }) => id).join("");
+const by = (column: ColumnId, isDown = false): string => orderedRows(ROWS, { by: column, isDown }, NODES).map(({ id }) => id).join("");
 
 test("a filter keeps what is like this, in the order there was", () => {
   expect(kept({})).toBe("abcde");
@@ -33,7 +33,7 @@ test("regret is a share of the total; what is invalid has none", () => {
   expect(kept({ regret: 0.001 })).toBe("ad");
   expect(kept({ regret: "in-no-plan" })).toBe("e");
   expect(kept({ regret: "unknown" })).toBe("");
-  expect(filtered([row("f", "tvm", [0, 0])], { ...EVERYTHING, regret: "unknown" }, NODES, 1)).toHaveLength(1);
+  expect(filteredRows([row("f", "tvm", [0, 0])], { ...EVERYTHING, regret: "unknown" }, NODES, 1)).toHaveLength(1);
 });
 
 test("whether anything is left out is known", () => {
@@ -62,9 +62,9 @@ describe("the order", () => {
     expect(by("reason", true).startsWith("c")).toBe(true);
   });
   test("choosing a header again turns it about; a new one starts with what is worth seeing", () => {
-    expect(reordered({ by: "cost", isDown: true }, "cost")).toEqual({ by: "cost", isDown: false });
-    expect(reordered({ by: "cost", isDown: true }, "regret")).toEqual({ by: "regret", isDown: false });
-    expect(reordered({ by: "target", isDown: false }, "samples")).toEqual({ by: "samples", isDown: true });
+    expect(reorderedRows({ by: "cost", isDown: true }, "cost")).toEqual({ by: "cost", isDown: false });
+    expect(reorderedRows({ by: "cost", isDown: true }, "regret")).toEqual({ by: "regret", isDown: false });
+    expect(reorderedRows({ by: "target", isDown: false }, "samples")).toEqual({ by: "samples", isDown: true });
   });
 });
 
@@ -77,7 +77,7 @@ test("operators are named in few words", () => {
 test("ten thousand rows of a thousand nodes are filtered and ordered without being unfolded", () => {
   const nodes = nodesOf(...Array.from({ length: 2000 }, (_, i) => (i === 1999 ? "Rare" : "Conv")));
   const many = Array.from({ length: 10_000 }, (_, i) => row(`r${i}`, "tvm", [i % 1000, 999 + (i % 1001)], { cost: cost({ seconds: i / 1e6 }) }));
-  const rare = filtered(many, { ...EVERYTHING, operator: "rare" }, nodes, 1);
+  const rare = filteredRows(many, { ...EVERYTHING, operator: "rare" }, nodes, 1);
   expect(rare.map(({ id }) => id)).toEqual(many.filter((_, i) => i % 1001 === 1000).map(({ id }) => id));
-  expect(ordered(many, { by: "cost", isDown: true }, nodes)[0]?.id).toBe("r9999");
+  expect(orderedRows(many, { by: "cost", isDown: true }, nodes)[0]?.id).toBe("r9999");
 });

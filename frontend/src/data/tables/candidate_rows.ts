@@ -8,7 +8,7 @@ import { isThrough } from "../toolchains/rule_tree";
 
 export type ColumnId = "target" | "operators" | "nodes" | "times" | "cost" | "spread" | "samples" | "source" | "regret" | "again" | "reason";
 
-export type Order = OrderBy<ColumnId>;
+export type CandidateOrder = OrderBy<ColumnId>;
 
 export type Validity = "all" | "valid" | "invalid" | "chosen";
 
@@ -35,7 +35,7 @@ export function isFiltering(filter: Filter): boolean {
 }
 
 /** The rows that the filter keeps; `totalS` is the plan's total, of which a regret is a share. */
-export function filtered(rows: readonly CostedRow[], filter: Filter, nodes: readonly NodeJson[], totalS: number): CostedRow[] {
+export function filteredRows(rows: readonly CostedRow[], filter: Filter, nodes: readonly NodeJson[], totalS: number): CostedRow[] {
   const hasOperator = operatorTest(filter.operator, nodes);
   return rows.filter(
     (row) =>
@@ -102,7 +102,7 @@ const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Sor
 };
 
 /** The rows in an order. */
-export function ordered(rows: readonly CostedRow[], order: Order, nodes: readonly NodeJson[]): CostedRow[] {
+export function orderedRows(rows: readonly CostedRow[], order: CandidateOrder, nodes: readonly NodeJson[]): CostedRow[] {
   const keyOf = KEYS[order.by];
   return sorted(rows, (row) => keyOf(row, nodes), order.isDown);
 }
@@ -110,6 +110,6 @@ export function ordered(rows: readonly CostedRow[], order: Order, nodes: readonl
 const DOWN_FIRST: ReadonlySet<ColumnId> = new Set<ColumnId>(["cost", "spread", "nodes", "times", "samples"]);
 
 /** The order after the header of a column was chosen. */
-export function reordered(order: Order, by: ColumnId): Order {
+export function reorderedRows(order: CandidateOrder, by: ColumnId): CandidateOrder {
   return reorderedBy(order, by, DOWN_FIRST);
 }

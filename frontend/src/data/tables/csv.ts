@@ -4,7 +4,7 @@ import { csv, type Cell } from "../../base/csv";
 import { changeOf, type Difference } from "../overlays/difference";
 import { isRight, largestError } from "../plan/verification";
 import type { CostedRow, NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "../protocol";
-import { optionsInWords } from "../run/options_form";
+import { optionsInText } from "../run/options_form";
 import { nodesIn } from "../spans";
 
 type Names = readonly Pick<NodeJson, "name" | "op">[];
@@ -13,7 +13,7 @@ const COSTS_HEADER = [
   "target", "operators", "nodes", "count", "times", "cost_s", "interval_s", "spread_s", "samples", "source", "regret_s", "in_no_plan", "chosen", "stage", "reason", "rule", "id",
 ] as const;
 
-/** The table of costs: one line a candidate, in the order given; costs in seconds. */
+/** A line for each candidate, in the order given. */
 export function costsCsv(rows: readonly CostedRow[], nodes: Names): string {
   const lines = rows.map((row): Cell[] => {
     const inside = nodesIn(row.spans);
@@ -23,48 +23,48 @@ export function costsCsv(rows: readonly CostedRow[], nodes: Names): string {
   return csv(COSTS_HEADER, lines);
 }
 
-/** A line a partition, in the order given; then one for each tensor that changes hands. */
+/** A line for each partition, in the order given; then one for each transition. */
 export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanInfo, nodes: Names): string {
   const header = ["target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_total", "samples", "source", "stability", "id"];
   const share = (costS: number | null): number | null => (costS === null || plan.total_s <= 0 ? null : costS / plan.total_s);
   const lines = partitions.map((one): Cell[] => [
     one.target, opsOf(one.nodes, nodes), namesOf(one.nodes, nodes), one.nodes.length, one.cost_s, one.interval_s, one.spread_s, share(one.cost_s), one.samples, one.source, one.stability, one.id,
   ]);
-  const moves = plan.transitions.map((one): Cell[] => [`${one.source} to ${one.target}`, "hand over", one.tensor, null, one.cost_s, null, null, share(one.cost_s), null, null, null, null]);
-  return csv(header, [...lines, ...moves]);
+  const transitions = plan.transitions.map((one): Cell[] => [`${one.source} to ${one.target}`, "transition", one.tensor, null, one.cost_s, null, null, share(one.cost_s), null, null, null, null]);
+  return csv(header, [...lines, ...transitions]);
 }
 
-/** A line for the plan, and one for each baseline. */
+/** A line for the plan, then one for each baseline. */
 export function totalsCsv(run: RunSnapshot): string {
   const plan: Cell[] = ["this plan", run.plan?.total_s ?? null, run.verify?.measured_s ?? null, largestError(run.verify), ""];
   const others = run.baselines.map((one): Cell[] => [one.name === "greedy" ? "greedy" : `${one.name} alone`, one.total_s, one.measured_s, null, one.reason]);
-  return csv(["plan", "sum_of_parts_s", "measured_s", "max_rel_error", "reason"], [plan, ...others]);
+  return csv(["plan", "sum_of_costs_s", "measured_s", "max_rel_error", "reason"], [plan, ...others]);
 }
 
-/** A line a run, in the order given. */
+/** A line for each run, in the order given. */
 export function runsCsv(runs: readonly RunSummary[]): string {
   const targets = [...new Set(runs.flatMap((run) => Object.keys(run.by_target)))].sort();
   const header = [
     "id", "name", "starred", "note", "model", "created", "machine", "state", "targets", "constraints", "base", "options", "total_s",
-    ...targets.map((target) => `${target}_s`), "handing_over_s", "optimal", "measured_s", "max_rel_error", "right",
+    ...targets.map((target) => `${target}_s`), "transitions_s", "optimal", "measured_s", "max_rel_error", "right",
   ];
   const lines = runs.map((run): Cell[] => [
-    run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, optionsInWords(run.options).join("; "), run.total_s,
+    run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, optionsInText(run.options).join("; "), run.total_s,
     ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.verify?.measured_s ?? null, largestError(run.verify), isRight(run.verify),
   ]);
   return csv(header, lines);
 }
 
-/** A line for each smallest part that both plans have, what differs most first. */
+/** A line for each region of the two plans, the largest difference first; then one for the transitions. */
 export function comparedCsv(found: Difference, nodes: Names): string {
   const targets = (all: readonly PlanPartition[]): string => [...new Set(all.map((one) => one.target))].join(";");
   const lines = found.regions.map((region): Cell[] => [
     region.kind, opsOf(region.nodes, nodes), namesOf(region.nodes, nodes), region.nodes.length,
     targets(region.plan), region.plan.length, region.planS, targets(region.against), region.against.length, region.againstS, changeOf(region),
   ]);
-  const moves: Cell[] = ["hand over", null, null, null, null, null, found.planMovesS, null, null, found.againstMovesS, found.planMovesS - found.againstMovesS];
+  const transitions: Cell[] = ["transition", null, null, null, null, null, found.planTransitionsS, null, null, found.againstTransitionsS, found.planTransitionsS - found.againstTransitionsS];
   const header = ["kind", "operators", "nodes", "count", "plan_targets", "plan_partitions", "plan_s", "against_targets", "against_partitions", "against_s", "difference_s"];
-  return csv(header, [...lines, moves]);
+  return csv(header, [...lines, transitions]);
 }
 
 function opsOf(inside: readonly number[], nodes: Names): string {

@@ -3,7 +3,7 @@
 import { reorderedBy, sorted, type Order, type SortKey } from "../../base/sorting";
 import { largestError } from "../plan/verification";
 import type { RunSummary } from "../protocol";
-import { optionsInWords } from "../run/options_form";
+import { optionsInText } from "../run/options_form";
 
 export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "verified" | "state" | "note";
 export type RunOrder = Order<RunColumn>;
@@ -43,7 +43,7 @@ export function whenOf(row: Pick<RunSummary, "created">): string {
 /** What was asked of a run beside its targets: whatever differs from the engine's own. */
 export function optionsOf(row: RunSummary): string {
   const constraints = row.constraints > 0 ? [`${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}`] : [];
-  return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInWords(row.options)].join(", ");
+  return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInText(row.options)].join(", ");
 }
 
 const KEYS: Record<RunColumn, (row: RunSummary) => SortKey> = {

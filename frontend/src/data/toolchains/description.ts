@@ -1,6 +1,6 @@
 // A described toolchain as text: what one begins with, its lines, and what trying it brought in words. Pure.
 
-import { change, plural, speedUp } from "../../base/format";
+import { changeInDuration, plural, speedUp } from "../../base/format";
 import type { PlanInfo } from "../protocol";
 
 export const TEMPLATE = `# An accelerator that exists on paper: what would it bring?
@@ -47,7 +47,7 @@ export function gainOf(name: string, before: PlanInfo, after: PlanInfo): Gain {
   const taken = mine.reduce((all, one) => all + one.nodes.length, 0);
   const all = after.partitions.reduce((sum, one) => sum + one.nodes.length, 0);
   return {
-    total: `${change(before.total_s, after.total_s)}, ${speedUp(before.total_s, after.total_s)}`,
+    total: `${changeInDuration(before.total_s, after.total_s)}, ${speedUp(before.total_s, after.total_s)}`,
     isFaster: after.total_s < before.total_s,
     takes: `${plural(mine.length, "partition")}, ${taken} of ${plural(all, "node")}`,
     partitions: [...mine].sort((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RejectedRow, RuleTree } from "../protocol";
-import { isThrough, keyOn, linesOf, optionWords, rejectedBy, rejectionsOf } from "./rule_tree";
+import { isThrough, keyOn, treeLines, optionText, rejectedBy, rejectionsOf } from "./rule_tree";
 
 function rule(name: string, of: RuleTree[] = [], more: Partial<RuleTree> = {}): RuleTree {
   return { path: name, rule: name, options: {}, candidates: 0, deferred: 0, is_shared: false, rejected: [], notes: [], of, ...more };
@@ -9,8 +9,8 @@ function rule(name: string, of: RuleTree[] = [], more: Partial<RuleTree> = {}): 
 const TREE = rule("primitive", [rule("union", [rule("only_valid", [rule("op_predicate")]), rule("segments", [rule("op_predicate")])])]);
 
 test("the lines of a tree say where each stands; what is folded away is left out", () => {
-  const all = linesOf(TREE, new Set());
-  expect(all.map((line) => [line.rule.rule, line.level, line.place, line.siblings, line.parent])).toEqual([
+  const all = treeLines(TREE, new Set());
+  expect(all.map((line) => [line.rule.rule, line.level, line.position, line.siblings, line.parent])).toEqual([
     ["primitive", 1, 1, 1, -1],
     ["union", 2, 1, 1, 0],
     ["only_valid", 3, 1, 2, 1],
@@ -19,13 +19,13 @@ test("the lines of a tree say where each stands; what is folded away is left out
     ["op_predicate", 4, 1, 1, 4],
   ]);
   expect(new Set(all.map((line) => line.key)).size).toBe(6);
-  const folded = linesOf(TREE, new Set(["0.0.0"]));
+  const folded = treeLines(TREE, new Set(["0.0.0"]));
   expect(folded.map((line) => line.rule.rule)).toEqual(["primitive", "union", "only_valid", "segments", "op_predicate"]);
   expect(folded[2]?.isOpen).toBe(false);
 });
 
 test("keys walk and fold as in any tree", () => {
-  const lines = linesOf(TREE, new Set(["0.0.1"]));
+  const lines = treeLines(TREE, new Set(["0.0.1"]));
   expect(keyOn(lines, 0, "ArrowDown")).toEqual({ go: 1 });
   expect(keyOn(lines, 4, "ArrowDown")).toEqual({ go: 4 });
   expect(keyOn(lines, 0, "ArrowUp")).toEqual({ go: 0 });
@@ -36,7 +36,7 @@ test("keys walk and fold as in any tree", () => {
   expect(keyOn(lines, 3, "ArrowRight")).toBeNull();
   expect(keyOn(lines, 2, "ArrowLeft")).toEqual({ fold: true });
   expect(keyOn(lines, 4, "ArrowLeft")).toEqual({ go: 1 });
-  expect(keyOn(linesOf(TREE, new Set(["0"])), 0, "ArrowLeft")).toBeNull();
+  expect(keyOn(treeLines(TREE, new Set(["0"])), 0, "ArrowLeft")).toBeNull();
   expect(keyOn(lines, 0, "x")).toBeNull();
 });
 
@@ -65,9 +65,9 @@ test("rejections are those of the rule; of two patterns each has its own", () =>
 });
 
 test("options are written in few words, long lists as their length", () => {
-  expect(optionWords("max_depth", "3")).toEqual({ text: "max_depth 3" });
-  expect(optionWords("combiners", '["kind:A-A"]')).toEqual({ text: "combiners kind:A-A" });
+  expect(optionText("max_depth", "3")).toEqual({ text: "max_depth 3" });
+  expect(optionText("combiners", '["kind:A-A"]')).toEqual({ text: "combiners kind:A-A" });
   const ops = Array.from({ length: 20 }, (_, i) => `Op${i}`);
-  expect(optionWords("ops", JSON.stringify(ops))).toMatchObject({ text: "20 ops" });
-  expect(optionWords("match", "R".repeat(80)).text).toMatch(/^match R{47}…$/);
+  expect(optionText("ops", JSON.stringify(ops))).toMatchObject({ text: "20 ops" });
+  expect(optionText("match", "R".repeat(80)).text).toMatch(/^match R{47}…$/);
 });

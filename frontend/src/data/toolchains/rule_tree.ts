@@ -7,7 +7,7 @@ export interface TreeLine {
   /** From 1. */
   level: number;
   /** Its place among its siblings, from 1, and how many there are. */
-  place: number;
+  position: number;
   siblings: number;
   /** The line above that holds it; -1 for the root. */
   parent: number;
@@ -17,15 +17,15 @@ export interface TreeLine {
 }
 
 /** The lines of a tree, from top to bottom; `closed` holds the keys of those whose rules are folded away. */
-export function linesOf(tree: RuleTree, closed: ReadonlySet<string>): TreeLine[] {
+export function treeLines(tree: RuleTree, closed: ReadonlySet<string>): TreeLine[] {
   const lines: TreeLine[] = [];
-  const add = (rule: RuleTree, key: string, place: Pick<TreeLine, "level" | "place" | "siblings" | "parent">): void => {
+  const add = (rule: RuleTree, key: string, where: Pick<TreeLine, "level" | "position" | "siblings" | "parent">): void => {
     const isOpen = !closed.has(key);
-    const at = lines.push({ rule, key, isOpen, ...place }) - 1;
+    const at = lines.push({ rule, key, isOpen, ...where }) - 1;
     if (!isOpen) return;
-    rule.of.forEach((sub, i) => add(sub, `${key}.${i}`, { level: place.level + 1, place: i + 1, siblings: rule.of.length, parent: at }));
+    rule.of.forEach((sub, i) => add(sub, `${key}.${i}`, { level: where.level + 1, position: i + 1, siblings: rule.of.length, parent: at }));
   };
-  add(tree, "0", { level: 1, place: 1, siblings: 1, parent: -1 });
+  add(tree, "0", { level: 1, position: 1, siblings: 1, parent: -1 });
   return lines;
 }
 
@@ -78,12 +78,12 @@ export function isThrough(candidate: { target: string; rule: string }, path: str
 const LONG = 48;
 
 /** An option in few words; what is left out is said by `title`. */
-export function optionWords(word: string, value: string): { text: string; title?: string } {
-  if (value.length <= LONG) return { text: `${word} ${bareWords(value)}` };
+export function optionText(word: string, value: string): { text: string; title?: string } {
+  if (value.length <= LONG) return { text: `${word} ${bareText(value)}` };
   const items = /^\[.*\]$/.test(value) ? (JSON.parse(value) as unknown[]) : null;
-  return { text: items ? `${items.length} ${word}` : `${word} ${value.slice(0, LONG - 1)}…`, title: bareWords(value) };
+  return { text: items ? `${items.length} ${word}` : `${word} ${value.slice(0, LONG - 1)}…`, title: bareText(value) };
 }
 
-function bareWords(value: string): string {
+function bareText(value: string): string {
   return value.replace(/^\[(.*)\]$/, "$1").replaceAll('"', "");
 }

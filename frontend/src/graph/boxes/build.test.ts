@@ -50,11 +50,11 @@ test("two tensors between the same nodes are one edge", () => {
 test("the order is topological, and a source stands just before what reads it first", () => {
   const json = transformer(3);
   const { order, edges, boxes } = build(json, FORMAL);
-  const place = new Map(order.map((id, i) => [id, i]));
+  const index = new Map(order.map((id, i) => [id, i]));
   expect(order.length).toBe(boxes.length);
-  for (const { from, to } of edges) expect(place.get(from)).toBeLessThan(place.get(to) ?? 0);
+  for (const { from, to } of edges) expect(index.get(from)).toBeLessThan(index.get(to) ?? 0);
   const embeddings = boxes.find((box) => box.name === "embeddings")?.id ?? -1;
-  expect(order[(place.get(embeddings) ?? 0) + 1]).toBe(2);
+  expect(order[(index.get(embeddings) ?? 0) + 1]).toBe(2);
 });
 
 test("a mask that every layer reads is cut but for its nearest reader; short branches are not", () => {

@@ -4,7 +4,7 @@
 
 import { attribute, shape } from "../../base/format";
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
-import { formalInput, type Formal } from "../../data/model/formal_inputs";
+import { formalInput, type FormalInputs } from "../../data/model/formal_inputs";
 import type { ConstantJson, GraphJson, NodeJson } from "../../data/protocol";
 import { categoryOf, type Category } from "./categories";
 
@@ -45,12 +45,12 @@ export interface BuiltGraph {
 }
 
 /** The boxes and edges of a graph; `formal` names the inputs of its operators. */
-export function build(graph: GraphJson, formal: Formal): BuiltGraph {
+export function build(graph: GraphJson, formal: FormalInputs): BuiltGraph {
   return atOnce(building(graph, formal));
 }
 
 /** As `build`, in parts. */
-export function* building(graph: GraphJson, formal: Formal): LongWork<BuiltGraph> {
+export function* building(graph: GraphJson, formal: FormalInputs): LongWork<BuiltGraph> {
   const boxes: Box[] = [];
   const producer = new Map<string, number>();
   const types = new Map<string, string>();
@@ -80,11 +80,11 @@ export function* building(graph: GraphJson, formal: Formal): LongWork<BuiltGraph
   return { boxes, edges, order, nodeCount: graph.nodes.length };
 }
 
-function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal: Formal): Box {
+function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal: FormalInputs): Box {
   const rows: Row[] = [];
-  node.inputs.forEach((name, place) => {
+  node.inputs.forEach((name, index) => {
     const constant = constants[name];
-    if (constant) rows.push({ name: formalInput(formal, node.op, place, name), text: constantText(constant) });
+    if (constant) rows.push({ name: formalInput(formal, node.op, index, name), text: constantText(constant) });
   });
   for (const [name, value] of Object.entries(node.attributes)) {
     if (isTelling(name, value)) rows.push({ name, text: clip(attribute(value), 28) });
@@ -143,13 +143,13 @@ function drawingOrder(boxes: Box[], edges: Edge[], nodeCount: number): number[] 
     producerOf[to] = from;
     if (to < nodeCount) firstReader[from] = Math.min(firstReader[from] ?? Infinity, to);
   }
-  const place = (id: number): number => {
+  const rank = (id: number): number => {
     const producer = producerOf[id] ?? -1;
     if (producer < 0) return (Number.isFinite(firstReader[id]) ? (firstReader[id] ?? 0) : 0) - 0.5;
-    return id < nodeCount ? id : place(producer) + 0.25;
+    return id < nodeCount ? id : rank(producer) + 0.25;
   };
-  const places = Float64Array.from(boxes, (box) => place(box.id));
-  return boxes.map((box) => box.id).sort((a, b) => (places[a] ?? 0) - (places[b] ?? 0) || a - b);
+  const ranks = Float64Array.from(boxes, (box) => rank(box.id));
+  return boxes.map((box) => box.id).sort((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0) || a - b);
 }
 
 const FAR_RANKS = 12;

@@ -2,7 +2,7 @@
 
 import type { Box, BuiltGraph } from "./build";
 
-export interface Found {
+export interface FoundBox {
   box: number;
   title: string;
   /** What matched, in words: a name, or a tensor. */
@@ -10,7 +10,7 @@ export interface Found {
 }
 
 /** A box with its texts in small letters: made once for a model, not for each key. */
-export interface Findable {
+export interface SearchableBox {
   box: Box;
   title: string;
   name: string;
@@ -19,7 +19,7 @@ export interface Findable {
 }
 
 /** What can be found in a graph. */
-export function findable(graph: BuiltGraph, tensorsOf: (box: number) => readonly string[]): Findable[] {
+export function searchableBoxes(graph: BuiltGraph, tensorsOf: (box: number) => readonly string[]): SearchableBox[] {
   return graph.boxes.map((box) => {
     const tensors = tensorsOf(box.id);
     return { box, title: box.title.toLowerCase(), name: box.name.toLowerCase(), tensors, small: tensors.map((one) => one.toLowerCase()) };
@@ -30,11 +30,11 @@ const MOST = 200;
 const RANKS = 5;
 
 /** The boxes that match every word of `query`. */
-export function find(among: readonly Findable[], query: string): Found[] {
+export function findBoxes(among: readonly SearchableBox[], query: string): FoundBox[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
   const text = words.join(" ");
-  const found: Found[][] = Array.from({ length: RANKS }, () => []);
+  const found: FoundBox[][] = Array.from({ length: RANKS }, () => []);
   for (const { box, title, name, tensors, small } of among) {
     const tensor = small.findIndex((one) => words.every((word) => one.includes(word)));
     const isByName = words.every((word) => title.includes(word) || name.includes(word));

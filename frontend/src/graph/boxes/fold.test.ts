@@ -57,8 +57,8 @@ test("the order is topological however the groups lie in it", () => {
   const plan = [partition("tvm", [0, 1, 10, 11]), partition("openvino", [2, 3, 4, 5]), partition("ncnn", [14, 15, 16, 17, 18])];
   const graph = folded(groupTree("partitions", groupsOf({}), plan), [], modules);
   expect(graph.groupAt.size).toBe(3);
-  const place = new Map(graph.order.map((id, i) => [id, i]));
-  for (const { from, to } of graph.edges) expect(place.get(from)).toBeLessThan(place.get(to) ?? -1);
+  const index = new Map(graph.order.map((id, i) => [id, i]));
+  for (const { from, to } of graph.edges) expect(index.get(from)).toBeLessThan(index.get(to) ?? -1);
 });
 
 test("groups that would make a circle are not folded", () => {

@@ -27,7 +27,7 @@ export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: Gr
   const boxOf = new Map(tree.all.map((group, i): [Group, number] => [group, built.boxes.length + i]));
   const boxes: Box[] = [...built.boxes];
   yield* eachOf(tree.all, (group) => boxes.push(groupBox(boxOf.get(group) ?? 0, group, nodes)));
-  const { folded, unfolded } = partsOf(tree, open);
+  const { folded, unfolded } = byState(tree, open);
   const holder = Int32Array.from(boxes, (_, id) => id);
   for (const group of folded) for (const node of group.nodes) holder[node] = boxOf.get(group) ?? node;
   yield;
@@ -41,7 +41,7 @@ export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: Gr
 }
 
 /** The groups that are drawn as a box, and those that are drawn around their nodes. */
-function partsOf(tree: GroupTree, open: ReadonlySet<string>): { folded: Group[]; unfolded: Group[] } {
+function byState(tree: GroupTree, open: ReadonlySet<string>): { folded: Group[]; unfolded: Group[] } {
   const [folded, unfolded]: [Group[], Group[]] = [[], []];
   const visit = (group: Group): void => {
     if (!open.has(group.id)) {

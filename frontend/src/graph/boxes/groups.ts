@@ -15,7 +15,7 @@ export interface Group {
   /** How many equal blocks it is made of; 1 where it is no repeat. */
   times: number;
   /** The blocks differ in their sizes. */
-  isAlike: boolean;
+  sizesDiffer: boolean;
   parent: Group | undefined;
   inner: Group[];
 }
@@ -61,8 +61,8 @@ function isGroup({ nodes }: PlanPartition): boolean {
   return nodes.length > 1;
 }
 
-function made(nodes: readonly number[], name: string, times = 1, isAlike = false, parent?: Group): Group {
-  return { id: `${nodes[0] ?? 0}.${nodes.length}`, name, nodes, times, isAlike, parent, inner: [] };
+function made(nodes: readonly number[], name: string, times = 1, sizesDiffer = false, parent?: Group): Group {
+  return { id: `${nodes[0] ?? 0}.${nodes.length}`, name, nodes, times, sizesDiffer: sizesDiffer, parent, inner: [] };
 }
 
 function stretch(first: number, count: number): number[] {
@@ -185,7 +185,7 @@ function rowsOf(group: Group, nodes: readonly NodeJson[]): Row[] {
   }
   const frequent = [...counts].sort((a, b) => b[1] - a[1]);
   const words = frequent.slice(0, OPERATORS_SHOWN).map(([op, count]) => (count > 1 ? `${count} ${op}` : op));
-  const size = group.times > 1 ? `${group.times} × ${each} nodes${group.isAlike ? ", sizes differ" : ""}` : `${each} nodes`;
+  const size = group.times > 1 ? `${group.times} × ${each} nodes${group.sizesDiffer ? ", sizes differ" : ""}` : `${each} nodes`;
   return [
     { name: "", text: size },
     { name: "", text: `${words.join(", ")}${frequent.length > OPERATORS_SHOWN ? " …" : ""}` },

@@ -4,25 +4,25 @@ import type { Box } from "../boxes/build";
 import { CATEGORY_COLOUR, GROUP_COLOUR } from "../boxes/categories";
 import { BODY_PAD, HANDLE_WIDTH, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
 import { holderOf, type PlacedBox } from "../scene/scene";
-import type { Brush } from "./brush";
+import type { Context2d } from "./context_2d";
 import type { Detail } from "./detail";
-import type { Pen } from "./pen";
+import type { Drawing } from "./drawing";
 
 export const CORNER = 5;
 
 /** Draw boxes; text only as far as it can be read. */
-export function drawBoxes(pen: Pen, boxes: readonly PlacedBox[], detail: Detail): void {
-  const { context, frame } = pen;
+export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
+  const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
   const isRound = frame.camera.k > 0.3;
-  for (const box of boxes) drawBody(pen, box, isRound);
-  if (detail.titles > 0) drawTitles(pen, boxes, detail.boxes * detail.titles);
-  if (detail.rows > 0) drawRows(pen, boxes, detail.boxes * detail.rows);
+  for (const box of boxes) drawBody(drawing, box, isRound);
+  if (detail.titles > 0) drawTitles(drawing, boxes, detail.boxes * detail.titles);
+  if (detail.rows > 0) drawRows(drawing, boxes, detail.boxes * detail.rows);
   context.globalAlpha = 1;
 }
 
-function drawBody(pen: Pen, placed: PlacedBox, isRound: boolean): void {
-  const { context, frame } = pen;
+function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
+  const { context, frame } = drawing;
   const { x, y, width, height, box } = placed;
   const header = isTerminal(box) ? frame.theme.ioHeader : box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
   const hasBody = height > TITLE_HEIGHT;
@@ -56,13 +56,13 @@ function isTerminal({ kind }: Box): boolean {
   return kind === "input" || kind === "output";
 }
 
-function round(context: Brush, x: number, y: number, width: number, height: number, radius: number | number[]): void {
+function round(context: Context2d, x: number, y: number, width: number, height: number, radius: number | number[]): void {
   context.beginPath();
   context.roundRect(x, y, width, height, radius);
 }
 
-function drawTitles(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void {
-  const { context, frame } = pen;
+function drawTitles(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number): void {
+  const { context, frame } = drawing;
   context.globalAlpha = alpha;
   context.font = TITLE_FONT;
   context.textAlign = "left";
@@ -73,8 +73,8 @@ function drawTitles(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void 
   }
 }
 
-function drawRows(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void {
-  const { context, frame } = pen;
+function drawRows(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number): void {
+  const { context, frame } = drawing;
   context.globalAlpha = alpha;
   context.fillStyle = frame.theme.text;
   context.font = ROW_NAME_FONT;
@@ -98,7 +98,7 @@ function drawRows(pen: Pen, boxes: readonly PlacedBox[], alpha: number): void {
 const nameWidths = new Map<string, number>();
 
 /** The width of a row's bold name; few names occur, and often. */
-function nameWidth(context: Brush, name: string): number {
+function nameWidth(context: Context2d, name: string): number {
   let width = nameWidths.get(name);
   if (width === undefined) {
     width = context.measureText(name).width;
@@ -108,15 +108,15 @@ function nameWidth(context: Brush, name: string): number {
 }
 
 /** The outlines of what is pointed at, found and selected, of constant width on the screen. */
-export function drawOutlines(pen: Pen): void {
-  const { frame } = pen;
-  outline(pen, frame.hits, frame.theme.hit, 2, 2);
-  outline(pen, frame.hovered, frame.theme.accent, 2, 3);
-  outline(pen, frame.selected, frame.theme.select, 2.5, 3);
+export function drawOutlines(drawing: Drawing): void {
+  const { frame } = drawing;
+  outline(drawing, frame.hits, frame.theme.hit, 2, 2);
+  outline(drawing, frame.hovered, frame.theme.accent, 2, 3);
+  outline(drawing, frame.selected, frame.theme.select, 2.5, 3);
 }
 
-function outline(pen: Pen, ids: ReadonlySet<number>, colour: string, lineWidth: number, gapPx: number): void {
-  const { context, frame, area } = pen;
+function outline(drawing: Drawing, ids: ReadonlySet<number>, colour: string, lineWidth: number, gapPx: number): void {
+  const { context, frame, area } = drawing;
   if (ids.size === 0) return;
   const { k } = frame.camera;
   context.strokeStyle = colour;

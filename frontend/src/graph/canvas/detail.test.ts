@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { detailAt, isNear, NEAR_LIMIT, ramp } from "./detail";
+import { detailAt, showsElements, MOST_ELEMENTS, ramp } from "./detail";
 
 const scales = Array.from({ length: 2000 }, (_, i) => Math.exp(-8 + (i / 2000) * 9.7));
 
@@ -20,8 +20,8 @@ test("text comes only where the boxes that hold it are whole", () => {
 });
 
 test("real elements are there where titles can be read, and never for too many boxes", () => {
-  for (const k of scales) if (detailAt(k).titles > 0) expect(isNear(k, NEAR_LIMIT)).toBe(true);
-  expect(isNear(1, NEAR_LIMIT + 1)).toBe(false);
+  for (const k of scales) if (detailAt(k).titles > 0) expect(showsElements(k, MOST_ELEMENTS)).toBe(true);
+  expect(showsElements(1, MOST_ELEMENTS + 1)).toBe(false);
 });
 
 test("a ramp is flat at both ends", () => {

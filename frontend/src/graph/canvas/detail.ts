@@ -24,12 +24,12 @@ export function detailAt(k: number): Detail {
 }
 
 /** Most boxes for which real elements are put into the page. */
-export const NEAR_LIMIT = 600;
-const NEAR_SCALE = 0.26;
+export const MOST_ELEMENTS = 600;
+const ELEMENT_SCALE = 0.26;
 
 /** Whether the boxes in view become real elements. */
-export function isNear(k: number, visibleBoxes: number): boolean {
-  return k >= NEAR_SCALE && visibleBoxes <= NEAR_LIMIT;
+export function showsElements(k: number, visibleBoxes: number): boolean {
+  return k >= ELEMENT_SCALE && visibleBoxes <= MOST_ELEMENTS;
 }
 
 /** 0 up to `from`, 1 from `to` on, smooth between them. */

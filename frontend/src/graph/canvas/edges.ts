@@ -2,16 +2,16 @@
 
 import { LABEL_FONT } from "../layout/measure";
 import type { PlacedEdge } from "../scene/scene";
-import type { Brush, PathPen } from "./brush";
+import type { Context2d, PathContext } from "./context_2d";
 import type { Detail } from "./detail";
-import type { Pen } from "./pen";
+import type { Drawing } from "./drawing";
 
 const ARROW = 5;
 const STUB = 16;
 
 /** Draw edges; those of the selected boxes stand out. */
-export function drawEdges(pen: Pen, edges: readonly PlacedEdge[], detail: Detail): void {
-  const { context, frame } = pen;
+export function drawEdges(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
   const { k } = frame.camera;
   const isNear = k > 0.18;
   const [plain, lit, stubs]: [PlacedEdge[], PlacedEdge[], PlacedEdge[]] = [[], [], []];
@@ -23,11 +23,11 @@ export function drawEdges(pen: Pen, edges: readonly PlacedEdge[], detail: Detail
   context.globalAlpha = detail.edges;
   strokeAll(context, plain, frame.theme.edge, Math.max(1, 0.8 / k), isNear);
   strokeAll(context, lit, frame.theme.select, Math.max(1.6, 1.2 / k), isNear);
-  if (isNear) drawStubs(pen, stubs, detail);
+  if (isNear) drawStubs(drawing, stubs, detail);
   context.globalAlpha = 1;
 }
 
-function strokeAll(context: Brush, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {
+function strokeAll(context: Context2d, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {
   if (edges.length === 0) return;
   context.strokeStyle = colour;
   context.fillStyle = colour;
@@ -42,7 +42,7 @@ function strokeAll(context: Brush, edges: readonly PlacedEdge[], colour: string,
 }
 
 /** The path through an edge's points: it leaves and enters every point vertically. `short` pixels are left for the arrowhead. */
-export function course(context: PathPen, points: Float64Array, short: number): void {
+export function course(context: PathContext, points: Float64Array, short: number): void {
   let [x, y] = [points[0] ?? 0, points[1] ?? 0];
   context.moveTo(x, y);
   for (let i = 2; i < points.length; i += 2) {
@@ -59,7 +59,7 @@ export function course(context: PathPen, points: Float64Array, short: number): v
   }
 }
 
-function arrow(context: Brush, x: number, y: number): void {
+function arrow(context: Context2d, x: number, y: number): void {
   context.moveTo(x, y);
   context.lineTo(x - ARROW * 0.7, y - ARROW * 1.3);
   context.lineTo(x + ARROW * 0.7, y - ARROW * 1.3);
@@ -67,8 +67,8 @@ function arrow(context: Brush, x: number, y: number): void {
 }
 
 /** A cut edge: at its reader, a short arrow with the tensor's name. */
-function drawStubs(pen: Pen, stubs: readonly PlacedEdge[], detail: Detail): void {
-  const { context, frame } = pen;
+function drawStubs(drawing: Drawing, stubs: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
   const at = (edge: PlacedEdge): [number, number] => {
     const box = frame.scene.boxes[edge.edge.to];
     return box ? [box.x + box.width - 12, box.y] : [0, 0];
@@ -101,8 +101,8 @@ function drawStubs(pen: Pen, stubs: readonly PlacedEdge[], detail: Detail): void
 }
 
 /** The shapes of the tensors, beside their edges. */
-export function drawEdgeLabels(pen: Pen, edges: readonly PlacedEdge[], detail: Detail): void {
-  const { context, frame } = pen;
+export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
   if (detail.edgeLabels === 0) return;
   context.globalAlpha = detail.edgeLabels * 0.8;
   context.font = LABEL_FONT;

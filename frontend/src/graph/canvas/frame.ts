@@ -17,10 +17,10 @@ export interface HullPaint {
 }
 
 /** A share of what a folded group holds that is painted alike. */
-export interface BarPart {
+export interface BarShare {
   paint: NodePaint | null;
   /** 0 to 1; those of a group add up to 1. */
-  share: number;
+  fraction: number;
 }
 
 /** What is drawn of groups, besides the boxes of the folded ones. */
@@ -28,7 +28,7 @@ export interface GroupsDrawn {
   frames: readonly GroupFrame[];
   handles: readonly Handle[];
   /** By the box of a folded group. */
-  bars: ReadonlyMap<number, readonly BarPart[]>;
+  bars: ReadonlyMap<number, readonly BarShare[]>;
 }
 
 /** Everything that one frame shows. */

@@ -1,13 +1,13 @@
-// Groups on the canvas: the frames of unfolded ones, and on the box of a folded one its triangle and the bar of its parts.
+// Groups on the canvas: the frames of unfolded ones, and on the box of a folded one its triangle and the bar of its shares.
 
 import { type Rect, touches } from "../../base/geometry";
 import { BAR_HEIGHT, HANDLE_WIDTH, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
 import type { Handle } from "../scene/handles";
 import { type PlacedBox } from "../scene/scene";
-import type { Brush } from "./brush";
+import type { Context2d } from "./context_2d";
 import type { Detail } from "./detail";
-import type { BarPart } from "./frame";
-import type { Pen } from "./pen";
+import type { Drawing } from "./drawing";
+import type { BarShare } from "./frame";
 import { hatch, tinter } from "./tints";
 
 const RADIUS = 10;
@@ -17,8 +17,8 @@ const BAR = 5;
 const TRIANGLE = 4;
 
 /** Frames of the unfolded groups that are in view. */
-export function drawFrames(pen: Pen, detail: Detail): void {
-  const { context, frame, area } = pen;
+export function drawFrames(drawing: Drawing, detail: Detail): void {
+  const { context, frame, area } = drawing;
   context.strokeStyle = frame.theme.muted;
   context.lineWidth = 1 / Math.max(frame.camera.k, 0.3);
   context.globalAlpha = 0.6 * detail.edges;
@@ -32,33 +32,33 @@ export function drawFrames(pen: Pen, detail: Detail): void {
 }
 
 /** Behind the boxes of folded groups: the paints of what they hold, each as wide as its share. From afar this is all of them. */
-export function drawGroupPads(pen: Pen, detail: Detail): void {
-  const { context, frame, area } = pen;
+export function drawGroupPads(drawing: Drawing, detail: Detail): void {
+  const { context, frame, area } = drawing;
   if (frame.groups.bars.size === 0) return;
   const tint = tinter(frame.theme, detail);
   const lines = hatch(context, frame.theme, frame.camera.k);
   for (const placed of frame.scene.boxesIn(area)) {
-    const parts = frame.groups.bars.get(placed.box.id);
-    if (!parts) continue;
+    const shares = frame.groups.bars.get(placed.box.id);
+    if (!shares) continue;
     const rect = { x: placed.x - PAD, y: placed.y - PAD, width: placed.width + 2 * PAD, height: placed.height + 2 * PAD };
     context.save();
     context.beginPath();
     context.roundRect(rect.x, rect.y, rect.width, rect.height, PAD_RADIUS);
     context.clip();
-    fillParts(context, rect, parts, (part) => [part.paint ? tint(part.paint) : frame.theme.background, ...(part.paint?.isHatched ? [lines] : [])]);
+    fillShares(context, rect, shares, (share) => [share.paint ? tint(share.paint) : frame.theme.background, ...(share.paint?.isHatched ? [lines] : [])]);
     context.restore();
   }
 }
 
 /** What a group's box has that a node's has not. */
-export function drawGroupMarks(pen: Pen, boxes: readonly PlacedBox[], detail: Detail): void {
-  const { context, frame } = pen;
+export function drawGroupMarks(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
+  const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
   for (const placed of boxes) {
     if (placed.box.kind !== "group") continue;
-    const parts = frame.groups.bars.get(placed.box.id);
+    const shares = frame.groups.bars.get(placed.box.id);
     const bar = { x: placed.x + SIDE_PAD, y: placed.y + placed.height - BAR_HEIGHT, width: placed.width - 2 * SIDE_PAD, height: BAR };
-    if (parts) fillParts(context, bar, parts, (part) => [part.paint?.fill ?? frame.theme.edge]);
+    if (shares) fillShares(context, bar, shares, (share) => [share.paint?.fill ?? frame.theme.edge]);
     context.fillStyle = "#ffffff";
     triangle(context, placed.x + SIDE_PAD + TRIANGLE, placed.y + TITLE_HEIGHT / 2, true);
   }
@@ -66,19 +66,19 @@ export function drawGroupMarks(pen: Pen, boxes: readonly PlacedBox[], detail: De
 }
 
 /** The tabs that fold the unfolded groups. */
-export function drawTabs(pen: Pen, detail: Detail): void {
-  const { context, frame, area } = pen;
+export function drawTabs(drawing: Drawing, detail: Detail): void {
+  const { context, frame, area } = drawing;
   if (detail.titles === 0) return;
   context.globalAlpha = detail.titles;
   context.font = TITLE_FONT;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  for (const handle of frame.groups.handles) if (!handle.isFolded && touches(handle.rect, area)) drawTab(pen, handle);
+  for (const handle of frame.groups.handles) if (!handle.isFolded && touches(handle.rect, area)) drawTab(drawing, handle);
   context.globalAlpha = 1;
 }
 
-function drawTab(pen: Pen, { rect, title }: Handle): void {
-  const { context, frame } = pen;
+function drawTab(drawing: Drawing, { rect, title }: Handle): void {
+  const { context, frame } = drawing;
   context.fillStyle = frame.theme.background;
   context.strokeStyle = frame.theme.muted;
   context.lineWidth = 1;
@@ -91,7 +91,7 @@ function drawTab(pen: Pen, { rect, title }: Handle): void {
   context.fillText(title, rect.x + SIDE_PAD + HANDLE_WIDTH, rect.y + TITLE_HEIGHT / 2 + 0.5);
 }
 
-function triangle(context: Brush, x: number, y: number, isFolded: boolean): void {
+function triangle(context: Context2d, x: number, y: number, isFolded: boolean): void {
   const [a, b] = [TRIANGLE, TRIANGLE * 0.75];
   context.beginPath();
   const corners: [number, number][] = isFolded ? [[-b, -a], [b, 0], [-b, a]] : [[-a, -b], [a, -b], [0, b]];
@@ -100,11 +100,11 @@ function triangle(context: Brush, x: number, y: number, isFolded: boolean): void
   context.fill();
 }
 
-function fillParts(context: Brush, rect: Rect, parts: readonly BarPart[], stylesOf: (part: BarPart) => (string | CanvasPattern)[]): void {
+function fillShares(context: Context2d, rect: Rect, shares: readonly BarShare[], stylesOf: (share: BarShare) => (string | CanvasPattern)[]): void {
   let left = rect.x;
-  for (const part of parts) {
-    const width = part.share * rect.width;
-    for (const style of stylesOf(part)) {
+  for (const share of shares) {
+    const width = share.fraction * rect.width;
+    for (const style of stylesOf(share)) {
       context.fillStyle = style;
       context.fillRect(left, rect.y, width, rect.height);
     }

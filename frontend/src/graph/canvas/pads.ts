@@ -1,15 +1,15 @@
 // Pads: the paint of single nodes, around their boxes, where the overlay does not paint a partition as one.
 
 import type { Detail } from "./detail";
-import type { Pen } from "./pen";
+import type { Drawing } from "./drawing";
 import { hatch, tinter } from "./tints";
 
 const PAD = 6;
 const RADIUS = 7;
 
 /** Draw the pads in view. */
-export function drawPads(pen: Pen, detail: Detail): void {
-  const { frame, context, area } = pen;
+export function drawPads(drawing: Drawing, detail: Detail): void {
+  const { frame, context, area } = drawing;
   if (frame.pads.size === 0) return;
   const tint = tinter(frame.theme, detail);
   const lines = hatch(context, frame.theme, frame.camera.k);

@@ -1,10 +1,10 @@
 // The whole graph as a picture: the drawing of the page, from the first node to the last, with a line below that says what it shows.
 
-import { FONT } from "../layout/measure";
-import type { Brush } from "./brush";
+import { FONT_FAMILY } from "../layout/measure";
+import type { Context2d } from "./context_2d";
 import type { Frame } from "./frame";
 import { drawFrame } from "./renderer";
-import { SvgBrush } from "./svg_brush";
+import { SvgContext } from "./svg_context";
 
 const MARGIN = 28;
 const CAPTION = 30;
@@ -27,30 +27,30 @@ interface Size {
 }
 
 /** The size of the picture of a scene, in graph pixels. */
-export function sizeOf({ scene }: PictureFrame, caption: Caption, brush: Brush): Size {
-  return { width: Math.max(Math.ceil(scene.bounds.width + 2 * MARGIN), 2 * MARGIN + captionWidth(brush, caption)), height: Math.ceil(scene.bounds.height + 2 * MARGIN + CAPTION) };
+export function pictureSize({ scene }: PictureFrame, caption: Caption, context: Context2d): Size {
+  return { width: Math.max(Math.ceil(scene.bounds.width + 2 * MARGIN), 2 * MARGIN + captionWidth(context, caption)), height: Math.ceil(scene.bounds.height + 2 * MARGIN + CAPTION) };
 }
 
 /** The graph as an SVG document. */
 export function svgPicture(frame: PictureFrame, caption: Caption): string {
   const ruler = document.createElement("canvas").getContext("2d");
   if (!ruler) throw new Error("this browser gives no 2D canvas");
-  const brush = new SvgBrush(ruler, frame.theme.text);
-  const size = sizeOf(frame, caption, brush);
-  paint(brush, frame, caption, size, 1);
-  return brush.document(size.width, size.height, caption.text, FONT.replaceAll('"', "'"));
+  const context = new SvgContext(ruler, frame.theme.text);
+  const size = pictureSize(frame, caption, context);
+  paint(context, frame, caption, size, 1);
+  return context.document(size.width, size.height, caption.text, FONT_FAMILY.replaceAll('"', "'"));
 }
 
 /** The graph as a PNG: twice as sharp as on the page, or as sharp as a picture of its size can be. */
 export async function pngPicture(frame: PictureFrame, caption: Caption): Promise<Blob> {
   const canvas = document.createElement("canvas");
-  const brush = canvas.getContext("2d", { alpha: false });
-  if (!brush) throw new Error("this browser gives no 2D canvas");
-  const size = sizeOf(frame, caption, brush);
+  const context = canvas.getContext("2d", { alpha: false });
+  if (!context) throw new Error("this browser gives no 2D canvas");
+  const size = pictureSize(frame, caption, context);
   const ratio = sharpness(size);
   canvas.width = Math.round(size.width * ratio);
   canvas.height = Math.round(size.height * ratio);
-  paint(brush, frame, caption, size, ratio);
+  paint(context, frame, caption, size, ratio);
   return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture came out"))), "image/png"));
 }
 
@@ -59,44 +59,44 @@ export function sharpness({ width, height }: Size): number {
   return Math.min(SHARPNESS, MOST_PX / Math.max(width, height), Math.sqrt(MOST_AREA_PX / (width * height)));
 }
 
-function paint(brush: Brush, frame: PictureFrame, caption: Caption, size: Size, ratio: number): void {
+function paint(context: Context2d, frame: PictureFrame, caption: Caption, size: Size, ratio: number): void {
   const nothing = { selected: NONE, hits: NONE, hovered: NONE, selectedPartition: undefined, changed: NONE };
-  drawFrame(brush, { ...frame, ...nothing, fade: 0, camera: { x: -MARGIN, y: -MARGIN, k: 1 } }, size, ratio);
-  drawCaption(brush, frame, caption, size);
+  drawFrame(context, { ...frame, ...nothing, fade: 0, camera: { x: -MARGIN, y: -MARGIN, k: 1 } }, size, ratio);
+  drawCaption(context, frame, caption, size);
 }
 
 const NONE: ReadonlySet<never> = new Set<never>();
-const TEXT_FONT = `12px ${FONT}`;
-const KEY_FONT = `bold 11px ${FONT}`;
+const TEXT_FONT = `12px ${FONT_FAMILY}`;
+const KEY_FONT = `bold 11px ${FONT_FAMILY}`;
 
-function captionWidth(brush: Brush, { text, keys }: Caption): number {
-  brush.font = TEXT_FONT;
-  return Math.ceil(brush.measureText(text).width + keys.reduce((sum, key) => sum + brush.measureText(key.name).width + 38, 0));
+function captionWidth(context: Context2d, { text, keys }: Caption): number {
+  context.font = TEXT_FONT;
+  return Math.ceil(context.measureText(text).width + keys.reduce((sum, key) => sum + context.measureText(key.name).width + 38, 0));
 }
 
-function drawCaption(brush: Brush, { theme }: PictureFrame, { text, keys }: Caption, size: Size): void {
+function drawCaption(context: Context2d, { theme }: PictureFrame, { text, keys }: Caption, size: Size): void {
   const y = size.height - CAPTION / 2 - 4;
   let x = MARGIN;
-  brush.globalAlpha = 1;
-  brush.textAlign = "left";
-  brush.textBaseline = "middle";
-  brush.font = TEXT_FONT;
-  brush.fillStyle = theme.text;
-  brush.fillText(text, x, y);
-  x += brush.measureText(text).width + 18;
+  context.globalAlpha = 1;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.font = TEXT_FONT;
+  context.fillStyle = theme.text;
+  context.fillText(text, x, y);
+  x += context.measureText(text).width + 18;
   for (const { letter, name, colour } of keys) {
-    brush.fillStyle = colour;
-    brush.beginPath();
-    brush.roundRect(x, y - 8, 16, 16, 8);
-    brush.fill();
-    brush.font = KEY_FONT;
-    brush.fillStyle = "#ffffff";
-    brush.textAlign = "center";
-    brush.fillText(letter, x + 8, y + 0.5);
-    brush.textAlign = "left";
-    brush.font = TEXT_FONT;
-    brush.fillStyle = theme.text;
-    brush.fillText(name, x + 21, y);
-    x += brush.measureText(name).width + 38;
+    context.fillStyle = colour;
+    context.beginPath();
+    context.roundRect(x, y - 8, 16, 16, 8);
+    context.fill();
+    context.font = KEY_FONT;
+    context.fillStyle = "#ffffff";
+    context.textAlign = "center";
+    context.fillText(letter, x + 8, y + 0.5);
+    context.textAlign = "left";
+    context.font = TEXT_FONT;
+    context.fillStyle = theme.text;
+    context.fillText(name, x + 21, y);
+    x += context.measureText(name).width + 38;
   }
 }

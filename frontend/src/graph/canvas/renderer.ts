@@ -6,13 +6,13 @@ import { seen } from "../scene/camera";
 import { type Hull, HULL_PAD } from "../scene/hulls";
 import { drawBadges } from "./badges";
 import { drawBoxes, drawOutlines } from "./boxes";
-import { type Brush, outline } from "./brush";
+import { type Context2d, outlinePath } from "./context_2d";
 import { type Detail, detailAt } from "./detail";
+import type { Drawing } from "./drawing";
 import { course, drawEdgeLabels, drawEdges } from "./edges";
 import type { Frame, Renderer } from "./frame";
 import { drawFrames, drawGroupMarks, drawGroupPads, drawTabs } from "./groups";
 import { drawPads } from "./pads";
-import type { Pen } from "./pen";
 import { hatch, tinter } from "./tints";
 
 export class CanvasRenderer implements Renderer {
@@ -58,10 +58,10 @@ export class CanvasRenderer implements Renderer {
   }
 }
 
-/** Draw a frame of this size with a brush, of which `ratio` pixels are one of the screen. */
-export function drawFrame(context: Brush, frame: Frame, size: Size, ratio: number): void {
+/** Draw a frame of this size with a context, of which `ratio` pixels are one of the screen. */
+export function drawFrame(context: Context2d, frame: Frame, size: Size, ratio: number): void {
   const { k, x, y } = frame.camera;
-  const pen: Pen = {
+  const drawing: Drawing = {
     context,
     frame,
     area: seen(frame.camera, size),
@@ -69,30 +69,30 @@ export function drawFrame(context: Brush, frame: Frame, size: Size, ratio: numbe
     toGraph: () => context.setTransform(k * ratio, 0, 0, k * ratio, -x * k * ratio, -y * k * ratio),
     toScreen: () => context.setTransform(ratio, 0, 0, ratio, 0, 0),
   };
-  pen.toScreen();
+  drawing.toScreen();
   context.globalAlpha = 1;
   context.fillStyle = frame.theme.background;
   context.fillRect(0, 0, size.width, size.height);
   const detail = detailAt(k);
-  const hulls = frame.hulls.filter((hull) => touches(hull.bounds, pen.area));
-  pen.toGraph();
-  drawFrames(pen, detail);
-  drawHulls(pen, hulls, detail);
-  drawPads(pen, detail);
-  drawGroupPads(pen, detail);
+  const hulls = frame.hulls.filter((hull) => touches(hull.bounds, drawing.area));
+  drawing.toGraph();
+  drawFrames(drawing, detail);
+  drawHulls(drawing, hulls, detail);
+  drawPads(drawing, detail);
+  drawGroupPads(drawing, detail);
   if (detail.edges > 0) {
-    const edges = frame.scene.edgesIn(pen.area);
-    drawEdges(pen, edges, detail);
-    drawEdgeLabels(pen, edges, detail);
+    const edges = frame.scene.edgesIn(drawing.area);
+    drawEdges(drawing, edges, detail);
+    drawEdgeLabels(drawing, edges, detail);
   }
   if (detail.boxes > 0) {
-    const boxes = frame.scene.boxesIn(pen.area);
-    drawBoxes(pen, boxes, detail);
-    drawGroupMarks(pen, boxes, detail);
+    const boxes = frame.scene.boxesIn(drawing.area);
+    drawBoxes(drawing, boxes, detail);
+    drawGroupMarks(drawing, boxes, detail);
   }
-  drawTabs(pen, detail);
-  drawOutlines(pen);
-  drawBadges(pen, hulls, detail);
+  drawTabs(drawing, detail);
+  drawOutlines(drawing);
+  drawBadges(drawing, hulls, detail);
 }
 
 const RADIUS = 8;
@@ -102,8 +102,8 @@ const paths = new WeakMap<Hull, Path2D>();
 const BLOCK_SCALE = 0.045;
 
 /** Draw the hulls: tints from near, solid from afar; one whose nodes the overlay does not paint alike is an outline alone. */
-export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): void {
-  const { frame, context } = pen;
+export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void {
+  const { frame, context } = drawing;
   const tint = tinter(frame.theme, detail);
   for (const hull of hulls) {
     const { node } = frame.paint(hull);
@@ -126,7 +126,7 @@ export function drawHulls(pen: Pen, hulls: readonly Hull[], detail: Detail): voi
 }
 
 /** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
-function fillHull(context: Brush, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
+function fillHull(context: Context2d, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
   const path = pathOf(hull);
   context.lineJoin = "round";
   context.lineCap = "round";
@@ -157,7 +157,7 @@ function fillHull(context: Brush, hull: Hull, fill: string, border: string, line
 function pathOf(hull: Hull): Path2D {
   let path = paths.get(hull);
   if (!path) {
-    path = outline((pen) => hull.rects.forEach(({ x, y, width, height }) => pen.roundRect(x, y, width, height, RADIUS)));
+    path = outlinePath((path) => hull.rects.forEach(({ x, y, width, height }) => path.roundRect(x, y, width, height, RADIUS)));
     paths.set(hull, path);
   }
   return path;
@@ -168,7 +168,7 @@ const ways = new WeakMap<Hull, Path2D>();
 function waysOf(hull: Hull): Path2D {
   let path = ways.get(hull);
   if (!path) {
-    path = outline((pen) => hull.courses.forEach((points) => course(pen, points, 0)));
+    path = outlinePath((path) => hull.courses.forEach((points) => course(path, points, 0)));
     ways.set(hull, path);
   }
   return path;

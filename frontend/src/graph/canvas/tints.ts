@@ -2,7 +2,7 @@
 
 import { mix } from "../../base/colour";
 import type { NodePaint } from "../../data/overlays/colours";
-import type { Brush } from "./brush";
+import type { Context2d } from "./context_2d";
 import type { Detail } from "./detail";
 import { type Theme } from "./theme";
 
@@ -29,7 +29,7 @@ const TILE_PX = 8;
 const patterns = new Map<string, CanvasPattern>();
 
 /** Lines across, as far apart on the screen at every scale `k`. */
-export function hatch(context: Brush, theme: Theme, k: number): CanvasPattern | string {
+export function hatch(context: Context2d, theme: Theme, k: number): CanvasPattern | string {
   let pattern = patterns.get(theme.text);
   if (!pattern) {
     const made = makePattern(context, theme.text);
@@ -41,20 +41,20 @@ export function hatch(context: Brush, theme: Theme, k: number): CanvasPattern | 
   return pattern;
 }
 
-function makePattern(context: Brush, colour: string): CanvasPattern | null {
+function makePattern(context: Context2d, colour: string): CanvasPattern | null {
   const tile = document.createElement("canvas");
   tile.width = TILE_PX;
   tile.height = TILE_PX;
-  const pen = tile.getContext("2d");
-  if (!pen) return null;
-  pen.strokeStyle = colour;
-  pen.globalAlpha = 0.3;
-  pen.lineWidth = 1.2;
-  pen.beginPath();
+  const tileContext = tile.getContext("2d");
+  if (!tileContext) return null;
+  tileContext.strokeStyle = colour;
+  tileContext.globalAlpha = 0.3;
+  tileContext.lineWidth = 1.2;
+  tileContext.beginPath();
   for (const shift of [-TILE_PX, 0, TILE_PX]) {
-    pen.moveTo(shift - 1, TILE_PX + 1);
-    pen.lineTo(shift + TILE_PX + 1, -1);
+    tileContext.moveTo(shift - 1, TILE_PX + 1);
+    tileContext.lineTo(shift + TILE_PX + 1, -1);
   }
-  pen.stroke();
+  tileContext.stroke();
   return context.createPattern(tile, "repeat");
 }

@@ -3,11 +3,11 @@
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
 import type { BuiltGraph, Box } from "../boxes/build";
 
-export const FONT = '"Segoe UI", system-ui, -apple-system, "Noto Sans", "DejaVu Sans", sans-serif';
-export const TITLE_FONT = `12px ${FONT}`;
-export const ROW_FONT = `10px ${FONT}`;
-export const ROW_NAME_FONT = `bold 10px ${FONT}`;
-export const LABEL_FONT = `10px ${FONT}`;
+export const FONT_FAMILY = '"Segoe UI", system-ui, -apple-system, "Noto Sans", "DejaVu Sans", sans-serif';
+export const TITLE_FONT = `12px ${FONT_FAMILY}`;
+export const ROW_FONT = `10px ${FONT_FAMILY}`;
+export const ROW_NAME_FONT = `bold 10px ${FONT_FAMILY}`;
+export const LABEL_FONT = `10px ${FONT_FAMILY}`;
 
 export const TITLE_HEIGHT = 22;
 export const ROW_HEIGHT = 14;

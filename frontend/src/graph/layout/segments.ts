@@ -16,11 +16,11 @@ export function segmentsOf(count: number, ends: Int32Array): Segment[] {
   const segments: Segment[] = [];
   const segmentAt = new Int32Array(count);
   let first = 0;
-  for (let place = 1; place < count; place++) {
-    segmentAt[place] = segments.length;
-    if (over[place] !== 0) continue;
-    segments.push({ first, last: place, edges: [] });
-    first = place;
+  for (let index = 1; index < count; index++) {
+    segmentAt[index] = segments.length;
+    if (over[index] !== 0) continue;
+    segments.push({ first, last: index, edges: [] });
+    first = index;
   }
   ends.forEach((to, i) => {
     if (i % 2 === 1) segments[segmentAt[to] ?? 0]?.edges.push((i - 1) / 2);
@@ -28,13 +28,13 @@ export function segmentsOf(count: number, ends: Int32Array): Segment[] {
   return segments;
 }
 
-/** For each place how many edges pass over it; the last one has none. */
+/** For each index how many edges pass over it; the last one has none. */
 function edgesOver(count: number, ends: Int32Array): Int32Array {
   const over = new Int32Array(count + 1);
-  ends.forEach((place, i) => {
-    if (i % 2 === 0) over[place + 1] = (over[place + 1] ?? 0) + 1;
-    else over[place] = (over[place] ?? 0) - 1;
+  ends.forEach((index, i) => {
+    if (i % 2 === 0) over[index + 1] = (over[index + 1] ?? 0) + 1;
+    else over[index] = (over[index] ?? 0) - 1;
   });
-  for (let place = 1; place <= count; place++) over[place] = (over[place] ?? 0) + (over[place - 1] ?? 0);
+  for (let index = 1; index <= count; index++) over[index] = (over[index] ?? 0) + (over[index - 1] ?? 0);
   return over;
 }

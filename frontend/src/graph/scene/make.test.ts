@@ -5,7 +5,7 @@ import { partition } from "../../../test/runs";
 import { build } from "../boxes/build";
 import { NO_GROUPS } from "../boxes/groups";
 import { layout, type LayoutRequest } from "../layout/core";
-import type { Laid } from "./make";
+import type { MadeScene } from "./make";
 
 const json = transformer(12);
 const built = build(json, FORMAL);
@@ -27,7 +27,7 @@ beforeEach(() => {
   }));
 });
 
-async function make(): Promise<Laid> {
+async function make(): Promise<MadeScene> {
   const { makeScene } = await import("./make");
   return makeScene("m", json, built, NO_GROUPS, new Set(), PLAN);
 }

@@ -14,7 +14,7 @@ import { hulling } from "./hulls";
 import { layoutRequest, placing, type Scene } from "./scene";
 
 /** A scene, and the frames around the unfolded groups in it. */
-export interface Laid {
+export interface MadeScene {
   scene: Scene;
   frames: readonly GroupFrame[];
 }
@@ -22,7 +22,7 @@ export interface Laid {
 let newest = 0;
 
 /** Lay the graph of a model out, all groups folded but those in `open`, with hulls for a plan. Rejects with `Superseded` where another layout was asked for meanwhile. */
-export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<Laid> {
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<MadeScene> {
   const mine = ++newest;
   const pause = async (): Promise<void> => {
     await nextFrame();

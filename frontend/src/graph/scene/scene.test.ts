@@ -3,7 +3,7 @@ import { inception, transformer } from "../../../test/graphs";
 import { sceneOf } from "../../../test/layouts";
 import { partition } from "../../../test/runs";
 import { touches } from "../../base/geometry";
-import { find, findable } from "../boxes/find";
+import { findBoxes, searchableBoxes } from "../boxes/find";
 import { seenNodes } from "../canvas/strip";
 import { hullAt, hullsOf } from "./hulls";
 import { type Scene } from "./scene";
@@ -72,7 +72,7 @@ test("the strip frames the nodes that are in view", () => {
 });
 
 test("find takes names, operators and tensors, the best match first", () => {
-  const search = (query: string): string[] => find(findable(modules.graph, (box) => [`t${box}`]), query).map((one) => modules.boxes[one.box]?.box.name ?? "");
+  const search = (query: string): string[] => findBoxes(searchableBoxes(modules.graph, (box) => [`t${box}`]), query).map((one) => modules.boxes[one.box]?.box.name ?? "");
   expect(search("concat")).toEqual(["Concat_13", "Concat_27"]);
   expect(search("relu_1")[0]).toBe("Relu_1");
   expect(search("t27")).toContain("Concat_27");

@@ -42,16 +42,16 @@ export function holderOf(scene: Scene, box: number): PlacedBox | undefined {
 
 /** What the layout needs of a graph: stubs are left out. */
 export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
-  const place = new Int32Array(graph.boxes.length);
-  graph.order.forEach((id, i) => (place[id] = i));
+  const position = new Int32Array(graph.boxes.length);
+  graph.order.forEach((id, i) => (position[id] = i));
   const count = graph.edges.filter((edge) => !edge.isStub).length;
   const [labels, edges] = [new Float64Array(2 * count), new Int32Array(2 * count)];
   let at = 0;
   graph.edges.forEach(({ from, to, isStub }, i) => {
     if (isStub) return;
     labels.set(sizes.labels.subarray(i * 2, i * 2 + 2), at);
-    edges[at] = place[from] ?? 0;
-    edges[at + 1] = place[to] ?? 0;
+    edges[at] = position[from] ?? 0;
+    edges[at + 1] = position[to] ?? 0;
     at += 2;
   });
   return { boxes: sizes.boxes.slice(), labels, edges };

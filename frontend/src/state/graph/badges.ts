@@ -1,14 +1,14 @@
 // The words on a hull's badge, by the overlay: who runs it, and what the overlay is about.
 
 import { computed } from "@preact/signals";
-import { difference as signed, duration, plusMinus } from "../../base/format";
+import { signedDuration, duration, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
 import { changeOf, isChange } from "../../data/overlays/difference";
 import { namesIn } from "../../data/plan/constraints";
 import type { PlanPartition } from "../../data/protocol";
 import { overlay } from "../display";
-import { look, looks } from "../model/catalogue";
-import { difference } from "../plan/compare";
+import { styleOf, styles } from "../model/catalogue";
+import { planDifference } from "../plan/compare";
 import { constraints } from "../plan/decisions";
 
 /** Names of the nodes that are pinned. */
@@ -16,7 +16,7 @@ const pinned = computed(() => new Set(constraints.value.filter((one) => one["kin
 
 /** Gives a partition's badge: each is written once, when it is first seen. */
 export const badges = computed(() => {
-  void [overlay.value, difference.value, pinned.value, looks.value];
+  void [overlay.value, planDifference.value, pinned.value, styles.value];
   const known = new Map<PlanPartition, string>();
   return (partition: PlanPartition): string => {
     const text = known.get(partition) ?? badgeOf(partition);
@@ -28,16 +28,16 @@ export const badges = computed(() => {
 /** What a partition's badge says. */
 export function badgeOf(partition: PlanPartition): string {
   const pin = partition.names.some((name) => pinned.value.has(name)) ? "◆" : "";
-  return [look(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
+  return [styleOf(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
 }
 
 function wordsOf(partition: PlanPartition): string[] {
-  if (overlay.value === "difference" && difference.value) return changeWords(partition);
-  if (overlay.value === "certainty") return doubtWords(partition);
+  if (overlay.value === "difference" && planDifference.value) return changeText(partition);
+  if (overlay.value === "certainty") return doubtText(partition);
   return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : plusMinus(partition.cost_s, partition.interval_s)];
 }
 
-function doubtWords(partition: PlanPartition): string[] {
+function doubtText(partition: PlanPartition): string[] {
   const { basis, isGuess } = doubtOf(partition);
   const guess = partition.cost_s === null ? "not known" : partition.source;
   const sure = basis === "stability" ? `${Math.round((partition.stability ?? 0) * 100)} %` : basis === "interval" ? plusMinus(partition.cost_s, partition.interval_s) : "";
@@ -45,13 +45,13 @@ function doubtWords(partition: PlanPartition): string[] {
 }
 
 /** From whom, and by how much the region's cost changes: said once, at its first partition. */
-function changeWords(partition: PlanPartition): string[] {
-  const region = difference.value?.regionOf.get(partition.nodes[0] ?? -1);
+function changeText(partition: PlanPartition): string[] {
+  const region = planDifference.value?.regionOf.get(partition.nodes[0] ?? -1);
   if (!region) return [];
   const from = [...new Set(region.against.filter((one) => one.nodes.some((node) => partition.nodes.includes(node))).map((one) => one.target))];
-  const others = from.filter((target) => target !== partition.target).map((target) => look(target).letter);
+  const others = from.filter((target) => target !== partition.target).map((target) => styleOf(target).letter);
   const change = changeOf(region);
   const isFirst = region.plan[0] === partition;
   if (!isChange(region)) return [];
-  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && change !== null ? signed(change) : ""];
+  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && change !== null ? signedDuration(change) : ""];
 }

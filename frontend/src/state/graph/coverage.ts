@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import { coverageOf as coverageFrom, type NodeCoverage } from "../../data/overlays/coverage";
-import { coverageOf, overlay } from "../display";
+import { coverageTarget, overlay } from "../display";
 import { model } from "../model/model";
 import { run } from "../run/run";
 import { tableData } from "../tables/candidates";
@@ -13,7 +13,7 @@ export const coverageTargets = computed(() => run.value?.targets ?? []);
 /** The target whose coverage is shown: the one asked for, else the first. */
 export const coveredTarget = computed(() => {
   const targets = coverageTargets.value;
-  return targets.find((one) => one === coverageOf.value) ?? targets[0] ?? null;
+  return targets.find((one) => one === coverageTarget.value) ?? targets[0] ?? null;
 });
 
 /** For each node whether the target could take it; null while that is not known. */
@@ -27,6 +27,6 @@ export const coverage = computed((): readonly NodeCoverage[] | null => {
 export function showCoverage(number: number): void {
   const target = coverageTargets.peek()[number - 1];
   if (target === undefined) return;
-  coverageOf.value = target;
+  coverageTarget.value = target;
   overlay.value = "coverage";
 }

@@ -6,7 +6,7 @@ import type { NodePaint } from "../../data/overlays/colours";
 import { heat } from "../../data/overlays/ramps";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle, type Group } from "../../graph/boxes/groups";
-import type { BarPart, GroupsDrawn } from "../../graph/canvas/frame";
+import type { BarShare, GroupsDrawn } from "../../graph/canvas/frame";
 import { overlay } from "../display";
 import { groupFrames, handles } from "../model/folding";
 import { model } from "../model/model";
@@ -16,17 +16,17 @@ import { hottest, nodePaints, palette } from "./painting";
 /** What is drawn of groups. */
 export const groupsDrawn = computed((): GroupsDrawn => ({ frames: groupFrames.value, handles: handles.value, bars: bars.value }));
 
-const bars = computed((): ReadonlyMap<number, readonly BarPart[]> => {
-  const found = new Map<number, readonly BarPart[]>();
+const bars = computed((): ReadonlyMap<number, readonly BarShare[]> => {
+  const found = new Map<number, readonly BarShare[]>();
   for (const [box, group] of model.value?.scene.graph.groupAt ?? []) {
-    const parts = overlay.value === "cost" ? heatOf(group) : sharesOf(group);
-    if (parts.some((part) => part.paint)) found.set(box, parts);
+    const shares = overlay.value === "cost" ? heatOf(group) : sharesOf(group);
+    if (shares.some((share) => share.paint)) found.set(box, shares);
   }
   return found;
 });
 
 /** The paints of its nodes, each with the share of the nodes that have it, the largest first. */
-function sharesOf({ nodes }: Group): BarPart[] {
+function sharesOf({ nodes }: Group): BarShare[] {
   const counts = new Map<string, { paint: NodePaint | null; count: number }>();
   for (const node of nodes) {
     const paint = nodePaints.value[node] ?? null;
@@ -35,16 +35,16 @@ function sharesOf({ nodes }: Group): BarPart[] {
     if (known) known.count += 1;
     else counts.set(key, { paint, count: 1 });
   }
-  return [...counts.values()].sort((a, b) => b.count - a.count).map(({ paint, count }) => ({ paint, share: count / nodes.length }));
+  return [...counts.values()].sort((a, b) => b.count - a.count).map(({ paint, count }) => ({ paint, fraction: count / nodes.length }));
 }
 
 /** One colour: that of the sum of its partitions, as far as they are wholly in it. */
-function heatOf(group: Group): BarPart[] {
+function heatOf(group: Group): BarShare[] {
   const { costS, whole } = costOf(group);
   if (whole.length === 0) return [];
-  if (costS === null) return [{ paint: { fill: palette.value.bare, strength: 2, isHatched: true }, share: 1 }];
+  if (costS === null) return [{ paint: { fill: palette.value.bare, strength: 2, isHatched: true }, fraction: 1 }];
   const share = hottest.value.costS > 0 ? Math.min(1, costS / hottest.value.costS) : 0;
-  return [{ paint: { fill: heat(share, palette.value.isDark), strength: 3, isHatched: false }, share: 1 }];
+  return [{ paint: { fill: heat(share, palette.value.isDark), strength: 3, isHatched: false }, fraction: 1 }];
 }
 
 interface GroupCost {
@@ -68,12 +68,12 @@ function costOf(group: Group): GroupCost {
 }
 
 /** What a screen reader says of a folded group. */
-export function spokenGroup(group: Group): string {
-  return [`${groupTitle(group)}, ${plural(group.nodes.length, "node")}, folded`, ...groupWords(group)].join("; ");
+export function groupAriaText(group: Group): string {
+  return [`${groupTitle(group)}, ${plural(group.nodes.length, "node")}, folded`, ...groupText(group)].join("; ");
 }
 
 /** Who runs what of a group, and what that costs, in words. */
-export function groupWords(group: Group): string[] {
+export function groupText(group: Group): string[] {
   const counts = new Map<string, number>();
   for (const node of group.nodes) {
     const target = partitionOf.value.get(node)?.target;
@@ -81,8 +81,8 @@ export function groupWords(group: Group): string[] {
   }
   if (counts.size === 0) return [];
   const { whole, shared, costS } = costOf(group);
-  const hands = [...counts].sort((a, b) => b[1] - a[1]).map(([target, count]) => `${plural(count, "node")} on ${target}`);
+  const targets = [...counts].sort((a, b) => b[1] - a[1]).map(([target, count]) => `${plural(count, "node")} on ${target}`);
   const border = shared === 0 ? "" : `, and parts of ${plural(shared, "partition")} that reach beyond it`;
   const cost = whole.length === 0 ? [] : [`${plural(whole.length, "partition")}: ${costS === null ? "a cost is not known" : duration(costS)}${border}`];
-  return [hands.join(", "), ...cost];
+  return [targets.join(", "), ...cost];
 }

@@ -10,10 +10,10 @@ import type { HullPaint } from "../../graph/canvas/frame";
 import { readTheme, watchTheme, type Theme } from "../../graph/canvas/theme";
 import { hullsOf, type Hull } from "../../graph/scene/hulls";
 import { overlay } from "../display";
-import { look } from "../model/catalogue";
+import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
-import { difference, planSide } from "../plan/compare";
-import { picture } from "../replay/overlay";
+import { planDifference, planSide } from "../plan/compare";
+import { searchPicture } from "../replay/overlay";
 import { partitions, run } from "../run/run";
 import { badges } from "./badges";
 import { coverage, coveredTarget } from "./coverage";
@@ -29,7 +29,7 @@ export function startTheme(): void {
 
 /** The partitions that are drawn: those of the shown plan, or of the one that is compared. */
 export const drawnPartitions = computed((): readonly PlanPartition[] => {
-  if (overlay.value === "search") return picture.value?.partitions ?? [];
+  if (overlay.value === "search") return searchPicture.value?.partitions ?? [];
   return overlay.value === "difference" && planSide.value.kind === "ready" ? planSide.value.side.plan.partitions : partitions.value;
 });
 
@@ -55,9 +55,9 @@ const painted = computed((): Painted => {
     case "coverage":
       return { overlay: "coverage", target: coveredTarget.value ?? "", nodes: coverage.value };
     case "difference":
-      return { overlay: "difference", difference: difference.value };
+      return { overlay: "difference", difference: planDifference.value };
     case "search":
-      return { overlay: "search", triedId: picture.value?.tried?.id, isRefused: picture.value?.isRefused ?? false, isLive: picture.value?.isLive ?? false, covered: picture.value?.covered ?? 0 };
+      return { overlay: "search", triedId: searchPicture.value?.tried?.id, isRefused: searchPicture.value?.isRefused ?? false, isLive: searchPicture.value?.isLive ?? false, covered: searchPicture.value?.covered ?? 0 };
     default:
       return { overlay: overlay.value };
   }
@@ -67,7 +67,7 @@ const painted = computed((): Painted => {
 export const palette = computed((): Palette => {
   const colours = theme.value;
   const background = colours?.background ?? "#ffffff";
-  return { isDark: colours?.isDark ?? false, background, bare: mix(colours?.edge ?? "#888888", background, 0.5), target: (name) => look(name).base };
+  return { isDark: colours?.isDark ?? false, background, bare: mix(colours?.edge ?? "#888888", background, 0.5), target: (name) => styleOf(name).base };
 });
 
 const nodeCount = computed(() => model.value?.graph.nodes.length ?? 0);
@@ -94,7 +94,7 @@ export function paintOf(hull: Hull): HullPaint {
 function paint(hull: Hull): HullPaint {
   const { partition } = hull;
   const words = badges.value;
-  return { node: commonPaint(hull) ?? null, badge: look(partition.target).strong, badgeText: () => words(partition) };
+  return { node: commonPaint(hull) ?? null, badge: styleOf(partition.target).strong, badgeText: () => words(partition) };
 }
 
 const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();

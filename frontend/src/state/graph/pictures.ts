@@ -8,7 +8,7 @@ import { api, asApiError } from "../../data/api";
 import type { Caption, PictureFrame } from "../../graph/canvas/picture";
 import { overlay } from "../display";
 import { saveBlob, saveText } from "../download";
-import { look } from "../model/catalogue";
+import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
 import { run, runError } from "../run/run";
 import { badgeOf } from "./badges";
@@ -47,7 +47,7 @@ async function draw(kind: "svg" | "png", name: string): Promise<void> {
 
 function caption(): Caption {
   const targets = [...new Set(drawnPartitions.peek().map((partition) => partition.target))].sort();
-  return { text: title(), keys: targets.map((name) => ({ name, letter: look(name).letter, colour: look(name).strong })) };
+  return { text: title(), keys: targets.map((name) => ({ name, letter: styleOf(name).letter, colour: styleOf(name).strong })) };
 }
 
 function title(): string {
@@ -56,7 +56,7 @@ function title(): string {
 }
 
 async function dot(id: string): Promise<string> {
-  const clusters = drawnPartitions.peek().map((partition) => ({ label: badgeOf(partition), colour: hex(look(partition.target).strong), nodes: partition.nodes }));
+  const clusters = drawnPartitions.peek().map((partition) => ({ label: badgeOf(partition), colour: hex(styleOf(partition.target).strong), nodes: partition.nodes }));
   const fills = nodePaints.peek().map((paint) => (paint ? hex(paint.fill) : null));
   return api.dot(id, { title: title().slice(0, 200), fills, clusters });
 }

@@ -23,7 +23,7 @@ const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(p
 let moving: ((nowMs: number) => boolean) | undefined;
 
 /** Look from here at once; a move that goes on is ended. */
-export function look(next: Camera): void {
+export function setCamera(next: Camera): void {
   halt();
   const bounds = model.peek()?.scene.bounds;
   camera.value = bounds ? cameras.keptNear(next, bounds, screenSize.peek()) : next;
@@ -54,13 +54,13 @@ function halt(): void {
 }
 
 export function pan(dx: number, dy: number): void {
-  look(cameras.panned(camera.peek(), dx, dy));
+  setCamera(cameras.panned(camera.peek(), dx, dy));
 }
 
 /** Zoom about a point of the screen, its middle where none is given. */
 export function zoom(factor: number, sx?: number, sy?: number): void {
   const { width, height } = screenSize.peek();
-  look(cameras.zoomedAbout(camera.peek(), factor, sx ?? width / 2, sy ?? height / 2));
+  setCamera(cameras.zoomedAbout(camera.peek(), factor, sx ?? width / 2, sy ?? height / 2));
 }
 
 /** One step of the zoom buttons. */
@@ -102,6 +102,6 @@ export function openView(): void {
   if (!scene || screenSize.peek().width === 0) return;
   const view = cameras.opening(scene.bounds, screenSize.peek());
   const chosen = selection.peek();
-  const place = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
-  look(place ? cameras.revealing(view, place, screenSize.peek()) : view);
+  const box = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
+  setCamera(box ? cameras.revealing(view, box, screenSize.peek()) : view);
 }

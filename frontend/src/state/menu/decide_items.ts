@@ -3,11 +3,11 @@
 
 import { plural } from "../../base/format";
 import { suggestedPattern } from "../../base/glob";
-import { lookOver, repeatsOf, type Alike } from "../../data/model/equal_nodes";
+import { indexNodes, repeatsOf, type NodeIndex } from "../../data/model/equal_nodes";
 import { cutBetween, everyNode, keepTogether, pinExactly, pinNodes, vetoNodes, type Constraint } from "../../data/plan/constraints";
 import type { NodeJson } from "../../data/protocol";
 import type { Edge } from "../../graph/boxes/build";
-import { groupFor, toggleWords } from "../model/folding";
+import { groupFor, toggleText } from "../model/folding";
 import { model, namesOf, type OpenedModel } from "../model/model";
 import { cutsOf, decide } from "../plan/decisions";
 import { deciders } from "../run/run";
@@ -28,13 +28,13 @@ export function menuFor(subject: Subject): Pick<OpenMenu, "label" | "items"> | n
 }
 
 /** An item that decides. */
-function deciding(label: string, made: () => readonly Constraint[], more: Partial<MenuItem> = {}): MenuItem {
+function decisionItem(label: string, made: () => readonly Constraint[], more: Partial<MenuItem> = {}): MenuItem {
   return { label, run: () => void decide(...made()), ...more };
 }
 
 /** An item for each target. */
-function byTarget(words: (target: string) => string, made: (target: string) => readonly Constraint[]): MenuItem[] {
-  return deciders.peek().map((target) => deciding(words(target), () => made(target), { target }));
+function targetItems(words: (target: string) => string, made: (target: string) => readonly Constraint[]): MenuItem[] {
+  return deciders.peek().map((target) => decisionItem(words(target), () => made(target), { target }));
 }
 
 function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu, "label" | "items"> {
@@ -42,12 +42,12 @@ function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu
   const first = opened.graph.nodes[nodes[0] ?? 0];
   const only = (target: string): string => target;
   const items: MenuItem[] = [
-    { label: "Pin to", key: "p", items: byTarget(only, (target) => [pinNodes(names, target)]) },
-    { label: "Veto", key: "v", items: byTarget(only, (target) => [vetoNodes(names, target)]) },
-    { label: nodes.length === 1 ? "Alone, exactly this, on" : "Exactly these as one, on", items: byTarget(only, (target) => [pinExactly(names, target)]) },
-    ...(nodes.length > 1 ? [deciding("Keep together", () => [keepTogether(names)])] : []),
+    { label: "Pin to", key: "p", items: targetItems(only, (target) => [pinNodes(names, target)]) },
+    { label: "Veto", key: "v", items: targetItems(only, (target) => [vetoNodes(names, target)]) },
+    { label: nodes.length === 1 ? "Alone, exactly this, on" : "Exactly these as one, on", items: targetItems(only, (target) => [pinExactly(names, target)]) },
+    ...(nodes.length > 1 ? [decisionItem("Keep together", () => [keepTogether(names)])] : []),
     ...cutItems(nodes),
-    ...likeItems(nodes, opened),
+    ...equalItems(nodes, opened),
     ...foldItems(nodes),
     ...(first ? [{ label: "By name…", run: () => void (pattern.value = suggestedPattern(first.name)) }] : []),
   ];
@@ -56,7 +56,7 @@ function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu
 
 function foldItems(nodes: readonly number[]): MenuItem[] {
   const group = groupFor(nodes);
-  return group ? [{ label: toggleWords(group), key: "o", run: () => toggleGroup(group) }] : [];
+  return group ? [{ label: toggleText(group), key: "o", run: () => toggleGroup(group) }] : [];
 }
 
 function titleOf(nodes: readonly number[], first: NodeJson | undefined): string {
@@ -68,43 +68,43 @@ function titleOf(nodes: readonly number[], first: NodeJson | undefined): string 
 function cutItems(nodes: readonly number[]): MenuItem[] {
   const { into, out, between } = cutsOf(nodes);
   const sides = [
-    ...(nodes.length === 2 && between.length > 0 ? [deciding("Between them", () => between)] : []),
-    ...(into.length > 0 ? [deciding("Before", () => into, { note: plural(into.length, "edge") })] : []),
-    ...(out.length > 0 ? [deciding("After", () => out, { note: plural(out.length, "edge") })] : []),
-    ...(into.length > 0 && out.length > 0 ? [deciding("All around", () => [...into, ...out], { note: plural(into.length + out.length, "edge") })] : []),
+    ...(nodes.length === 2 && between.length > 0 ? [decisionItem("Between them", () => between)] : []),
+    ...(into.length > 0 ? [decisionItem("Before", () => into, { note: plural(into.length, "edge") })] : []),
+    ...(out.length > 0 ? [decisionItem("After", () => out, { note: plural(out.length, "edge") })] : []),
+    ...(into.length > 0 && out.length > 0 ? [decisionItem("All around", () => [...into, ...out], { note: plural(into.length + out.length, "edge") })] : []),
   ];
   return sides.length > 0 ? [{ label: "Cut", key: "x", items: sides }] : [];
 }
 
 /** The same for all of the operator, and for everything that is alike. */
-function likeItems(nodes: readonly number[], opened: OpenedModel): MenuItem[] {
+function equalItems(nodes: readonly number[], opened: OpenedModel): MenuItem[] {
   const ops = new Set(nodes.map((node) => opened.graph.nodes[node]?.op ?? ""));
   const [op] = ops;
   const made: MenuItem[] = [];
   if (ops.size === 1 && op !== undefined) {
     const same = opened.graph.nodes.filter((node) => node.op === op).map((node) => node.id);
-    if (same.length > 1) made.push({ label: `All ${op} (${same.length})`, isApart: true, items: opItems(op, same) });
+    if (same.length > 1) made.push({ label: `All ${op} (${same.length})`, hasSeparator: true, items: opItems(op, same) });
   }
-  const repeats = repeatsOf(alikeOf(opened), nodes);
-  if (repeats.length > 1) made.push({ label: `All like this (${repeats.length})`, isApart: made.length === 0, items: repeatItems(repeats) });
+  const repeats = repeatsOf(indexOf(opened), nodes);
+  if (repeats.length > 1) made.push({ label: `All like this (${repeats.length})`, hasSeparator: made.length === 0, items: repeatItems(repeats) });
   return made;
 }
 
 function opItems(op: string, same: readonly number[]): MenuItem[] {
   return [
-    ...byTarget((target) => `Pin to ${target}`, (target) => [everyNode("pin", "op", op, target)]),
-    ...byTarget((target) => `Veto ${target}`, (target) => [everyNode("veto", "op", op, target)]),
-    { label: "Select them", isApart: true, run: () => selectNodes(same) },
+    ...targetItems((target) => `Pin to ${target}`, (target) => [everyNode("pin", "op", op, target)]),
+    ...targetItems((target) => `Veto ${target}`, (target) => [everyNode("veto", "op", op, target)]),
+    { label: "Select them", hasSeparator: true, run: () => selectNodes(same) },
   ];
 }
 
 function repeatItems(repeats: readonly (readonly number[])[]): MenuItem[] {
   const all = namesOf(repeats.flat());
   return [
-    ...byTarget((target) => `Pin to ${target}`, (target) => [pinNodes(all, target)]),
-    ...byTarget((target) => `Exactly so on ${target}`, (target) => repeats.map((nodes) => pinExactly(namesOf(nodes), target))),
-    ...byTarget((target) => `Veto ${target}`, (target) => [vetoNodes(all, target)]),
-    { label: "Select them", isApart: true, run: () => selectNodes(repeats.flat()) },
+    ...targetItems((target) => `Pin to ${target}`, (target) => [pinNodes(all, target)]),
+    ...targetItems((target) => `Exactly so on ${target}`, (target) => repeats.map((nodes) => pinExactly(namesOf(nodes), target))),
+    ...targetItems((target) => `Veto ${target}`, (target) => [vetoNodes(all, target)]),
+    { label: "Select them", hasSeparator: true, run: () => selectNodes(repeats.flat()) },
   ];
 }
 
@@ -117,16 +117,16 @@ function edgeMenu({ from, to }: Edge, opened: OpenedModel): Pick<OpenMenu, "labe
   const [a, b] = [opened.graph.nodes[from], opened.graph.nodes[to]];
   const [one, other] = [a?.name ?? "", b?.name ?? ""];
   const items = [
-    deciding("Cut here", () => [cutBetween(one, other)]),
-    deciding("Keep both together", () => [keepTogether([one, other])]),
+    decisionItem("Cut here", () => [cutBetween(one, other)]),
+    decisionItem("Keep both together", () => [keepTogether([one, other])]),
     { label: "Select both", isApart: true, run: () => selectNodes([from, to]) },
   ];
   return { label: `${a?.op ?? ""} ${one} → ${b?.op ?? ""} ${other}`, items };
 }
 
-let known: { opened: OpenedModel; alike: Alike } | undefined;
+let known: { opened: OpenedModel; index: NodeIndex } | undefined;
 
-function alikeOf(opened: OpenedModel): Alike {
-  if (known?.opened !== opened) known = { opened, alike: lookOver(opened.graph) };
-  return known.alike;
+function indexOf(opened: OpenedModel): NodeIndex {
+  if (known?.opened !== opened) known = { opened, index: indexNodes(opened.graph) };
+  return known.index;
 }

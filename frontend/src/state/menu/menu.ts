@@ -11,7 +11,7 @@ export interface MenuItem {
   /** A target whose badge stands before the label. */
   target?: string;
   /** A line is drawn above it. */
-  isApart?: boolean;
+  hasSeparator?: boolean;
   /** What it does; an item with `items` opens these instead. */
   run?: () => void;
   items?: readonly MenuItem[];

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, ModelInfo, SampleInfo, Storage, ToolchainInfo } from "../../data/protocol";
-import { freeLetter, targetLook, type TargetLook } from "../../data/toolchains/looks";
+import { freeLetter, targetStyle, type TargetStyle } from "../../data/toolchains/target_style";
 
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
@@ -22,16 +22,16 @@ export const chosenTargets = computed(() => toolchains.value.filter((one) => one
 const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
 
 /** How a target looks; its letter is the toolchain's own, or for one that is only tried, a free one. */
-export function look(target: string): TargetLook {
-  const known = looks.value.get(target);
+export function styleOf(target: string): TargetStyle {
+  const known = styles.value.get(target);
   if (known) return known;
-  const made = targetLook(target, letters.value.get(target) ?? freeLetter(target, new Set(letters.value.values())));
-  looks.value.set(target, made);
+  const made = targetStyle(target, letters.value.get(target) ?? freeLetter(target, new Set(letters.value.values())));
+  styles.value.set(target, made);
   return made;
 }
 
 /** Made once for each target: every node asks. */
-export const looks = computed(() => (void letters.value, new Map<string, TargetLook>()));
+export const styles = computed(() => (void letters.value, new Map<string, TargetStyle>()));
 
 let loadingSamples: Promise<void> | undefined;
 

@@ -11,7 +11,7 @@ import * as cameras from "../../graph/scene/camera";
 import { handlesOf, type GroupFrame } from "../../graph/scene/handles";
 import { makeScene } from "../../graph/scene/make";
 import { holderOf, type Scene } from "../../graph/scene/scene";
-import { camera, glide, look, screenSize } from "../graph/view";
+import { camera, glide, setCamera, screenSize } from "../graph/view";
 import { partitions, runError } from "../run/run";
 import { model, modelState, type OpenedModel } from "./model";
 
@@ -91,7 +91,7 @@ export function groupFor(nodes: readonly number[]): Group | undefined {
 }
 
 /** "Unfold h ×12", or "Fold" where it is unfolded. */
-export function toggleWords(group: Group): string {
+export function toggleText(group: Group): string {
   return `${fold.value?.open.has(group.id) ? "Fold" : "Unfold"} ${groupTitle(group)}`;
 }
 
@@ -107,7 +107,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
     const view = anchored(now.scene, laid.scene, anchor);
     batch(() => {
       modelState.value = { kind: "ready", model: { ...now, fold: next, ...laid } };
-      look(view);
+      setCamera(view);
     });
     if (now.fold.by !== next.by) showWhole(laid.scene);
   } catch (error) {

@@ -1,7 +1,7 @@
 // The open model: its facts, its graph, and the laid-out scene. Opening another one replaces it; the newest request wins.
 
 import { computed, signal } from "@preact/signals";
-import type { Formal } from "../../data/model/formal_inputs";
+import type { FormalInputs } from "../../data/model/formal_inputs";
 import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
 import type { BuiltGraph } from "../../graph/boxes/build";
 import type { Fold } from "../../graph/boxes/groups";
@@ -12,7 +12,7 @@ export interface OpenedModel {
   info: ModelInfo;
   graph: GraphJson;
   folded: FoldedNodeJson[];
-  formal: Formal;
+  formal: FormalInputs;
   /** Everything that can be drawn, whether it is hidden in a group or not. */
   built: BuiltGraph;
   groups: ModelGroups;

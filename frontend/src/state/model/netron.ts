@@ -3,10 +3,10 @@
 import { computed, signal } from "@preact/signals";
 import { api, type OnnxFile } from "../../data/api";
 import { config } from "../../data/config";
-import type { Picked } from "../../data/netron/inside";
+import type { Picked } from "../../data/netron/frame";
 import { nodeOf } from "../../data/netron/match";
 import { keptRun } from "../run/run";
-import { goTo } from "../selection/navigation";
+import { goToBox } from "../selection/navigation";
 import { selectedNodes } from "../selection/selected";
 import { model } from "./model";
 
@@ -51,9 +51,9 @@ export const netronModel = computed((): NetronModel | null => {
     return made(`models/${id}`, `${name}.onnx`, nodes + folded, () => api.originalOnnx(id));
   }
   if (choice.kind === "partitioned") return made(`runs/${current.id}`, `${name}-partitioned.onnx`, nodes, () => api.partitionedOnnx(current.id));
-  const place = keptPartitions.value.findIndex((one) => one.id === choice.id);
-  const size = keptPartitions.value[place]?.nodes.length ?? 0;
-  return made(`runs/${current.id}/partitions/${choice.id}`, `${name}-partition-${place + 1}.onnx`, size, () => api.partitionOnnx(current.id, choice.id));
+  const index = keptPartitions.value.findIndex((one) => one.id === choice.id);
+  const size = keptPartitions.value[index]?.nodes.length ?? 0;
+  return made(`runs/${current.id}/partitions/${choice.id}`, `${name}-partition-${index + 1}.onnx`, size, () => api.partitionOnnx(current.id, choice.id));
 });
 
 function made(path: string, name: string, nodes: number, load: () => Promise<OnnxFile>): NetronModel {
@@ -74,8 +74,8 @@ export const selectedTensors = computed((): ReadonlySet<string> => {
 });
 
 /** Select here what was selected there. */
-export function follow(picked: Picked): void {
+export function selectPicked(picked: Picked): void {
   const opened = model.peek();
   const node = opened ? nodeOf(picked, opened.graph.nodes, opened.folded) : undefined;
-  if (node !== undefined) goTo(node);
+  if (node !== undefined) goToBox(node);
 }

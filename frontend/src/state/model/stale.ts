@@ -16,16 +16,16 @@ export function watchStale(): void {
   effect(() => void (stale.value = model.value?.info.stale ? model.value.info.id : null));
   const ended = computed(() => (run.value && hasEnded(run.value) ? `${run.value.id} ${run.value.state}` : null));
   effect(() => {
-    if (ended.value !== null || runError.value?.code === "stale_model") void look();
+    if (ended.value !== null || runError.value?.code === "stale_model") void check();
   });
-  window.addEventListener("focus", () => void look());
+  window.addEventListener("focus", () => void check());
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") void look();
+    if (document.visibilityState === "visible") void check();
   });
 }
 
 /** Ask now. Where the server does not answer, nothing is known. */
-async function look(): Promise<void> {
+async function check(): Promise<void> {
   const id = model.peek()?.info.id;
   if (id === undefined) return;
   const info = await api.model(id).catch(() => null);

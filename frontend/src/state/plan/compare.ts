@@ -70,7 +70,7 @@ export const planSide = signal<SideState>({ kind: "none" });
 export const againstSide = signal<SideState>({ kind: "none" });
 
 /** How the two differ; null while one of them is missing. */
-export const difference = computed((): Difference | null => {
+export const planDifference = computed((): Difference | null => {
   const [plan, against] = [planSide.value, againstSide.value];
   return plan.kind === "ready" && against.kind === "ready" ? differenceOf(plan.side.plan, against.side.plan) : null;
 });

@@ -19,7 +19,7 @@ import {
   refusal,
   runBefore,
   setAccuracy,
-  step,
+  stepHistory,
   switchTarget,
   termCount,
   withdraw,
@@ -76,9 +76,9 @@ test("what is discarded is gone from the page, and comes back by redo", async ()
   expect([totalMs(), lastChange.value?.differenceS.toFixed(3)]).toEqual([4, "0.002"]);
   discard();
   expect([totalMs(), constraints.value, whatIf.value]).toEqual([2, [], null]);
-  step(1);
+  stepHistory(1);
   expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
-  step(1);
+  stepHistory(1);
   expect([totalMs(), constraints.value, canRedo.value]).toEqual([4, [PIN, VETO], false]);
 });
 
@@ -86,11 +86,11 @@ test("undo goes through what was tried and what was kept alike", async () => {
   await decide(PIN);
   await keep();
   await decide(VETO);
-  step(-1);
+  stepHistory(-1);
   expect([totalMs(), run.value?.id]).toEqual([3, `kept${started}`]);
-  step(-1);
+  stepHistory(-1);
   expect([totalMs(), run.value?.id, canUndo.value]).toEqual([2, "opened", false]);
-  step(-1);
+  stepHistory(-1);
   expect(run.value?.id).toBe("opened");
 });
 
@@ -115,9 +115,9 @@ test("a target is switched off and an accuracy set in the same way, and undone i
   expect([totalMs(), switchedOff.value.has("tvm")]).toEqual([3, true]);
   await setAccuracy("1e-4");
   expect([totalMs(), accuracyText.value, termCount.value]).toEqual([4, "1e-4", 2]);
-  step(-1);
+  stepHistory(-1);
   expect([accuracyText.value, switchedOff.value.has("tvm")]).toEqual(["", true]);
-  step(-1);
+  stepHistory(-1);
   expect([totalMs(), switchedOff.value.has("tvm")]).toEqual([2, false]);
   await switchTarget("somebody else's");
   expect([switchedOff.value.has("somebody else's"), totalMs()]).toEqual([true, 2]);
@@ -132,7 +132,7 @@ test("what cannot hold changes nothing and says why", async () => {
   await decide(VETO);
   expect(refusal.value).toEqual({ error, wanted: [PIN, VETO], conflict: [0, 1], off: ["tvm"] });
   expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
-  step(-1);
+  stepHistory(-1);
   expect(refusal.value).toBeNull();
 });
 
@@ -149,7 +149,7 @@ test("discarding goes back to the kept plan, also where the entry before waited 
   await decide(PIN);
   showRun(opened);
   keepRun(opened);
-  step(-1);
+  stepHistory(-1);
   await decide(VETO);
   expect(totalMs()).toBe(3);
   discard();

@@ -222,7 +222,7 @@ function mirror(): void {
 }
 
 /** Go one entry back (-1) or forward (1); its plan is shown as it was. */
-export function step(by: -1 | 1): void {
+export function stepHistory(by: -1 | 1): void {
   if (!isDeciding.peek()) goToEntry(index.peek() + by);
 }
 

@@ -15,27 +15,27 @@ import { compare } from "./compare";
 import { goOnFrom, terms } from "./decisions";
 import { tryOut } from "./try_out";
 
-export const text = signal(TEMPLATE);
-export const saved = signal<readonly Description[]>([]);
+export const descriptionText = signal(TEMPLATE);
+export const savedDescriptions = signal<readonly Description[]>([]);
 /** How the text reads; null until that is known. */
-export const reading = signal<DescriptionCheck | null>(null);
+export const descriptionCheck = signal<DescriptionCheck | null>(null);
 export const isTrying = signal(false);
 /** A request that failed. */
 export const describedError = signal<ApiError | null>(null);
 
 /** The saved one that the text is, letter for letter, or by its name. */
 export const savedName = computed(() => {
-  const exact = saved.value.find((one) => one.text === text.value);
-  return exact?.name ?? saved.value.find((one) => one.name === reading.value?.name)?.name ?? null;
+  const exact = savedDescriptions.value.find((one) => one.text === descriptionText.value);
+  return exact?.name ?? savedDescriptions.value.find((one) => one.name === descriptionCheck.value?.name)?.name ?? null;
 });
-export const isSaved = computed(() => saved.value.some((one) => one.text === text.value));
+export const isSaved = computed(() => savedDescriptions.value.some((one) => one.text === descriptionText.value));
 
 /** Why it cannot be tried now; empty where it can. */
 export const whyNotTry = computed(() => {
   if (!run.value?.plan || !hasEnded(run.value)) return "It is tried beside the costs of a run: run first.";
   if (isActive.value) return "A run goes on.";
-  if (!reading.value || reading.value.mistake) return "It does not read yet.";
-  return reading.value.has_cost ? "" : "It has no [cost], so nobody can say what it takes.";
+  if (!descriptionCheck.value || descriptionCheck.value.mistake) return "It does not read yet.";
+  return descriptionCheck.value.has_cost ? "" : "It has no [cost], so nobody can say what it takes.";
 });
 
 const PAUSE_MS = 250;
@@ -43,12 +43,12 @@ let newest = 0;
 let isWatched = false;
 
 /** Fetch what is saved, and from now on read the text a moment after each change. */
-export function watchText(): void {
+export function watchDescription(): void {
   if (isWatched) return;
   isWatched = true;
   void refreshSaved();
   effect(() => {
-    const asked = text.value;
+    const asked = descriptionText.value;
     const mine = ++newest;
     const end = begin("description");
     setTimeout(() => {
@@ -65,24 +65,24 @@ export function watchText(): void {
 async function read(asked: string, mine: number): Promise<void> {
   try {
     const found = await api.checkDescription(asked);
-    if (mine === newest) batch(() => ((reading.value = found), (describedError.value = null)));
+    if (mine === newest) batch(() => ((descriptionCheck.value = found), (describedError.value = null)));
   } catch (error) {
-    if (mine === newest) batch(() => ((reading.value = null), (describedError.value = asApiError(error))));
+    if (mine === newest) batch(() => ((descriptionCheck.value = null), (describedError.value = asApiError(error))));
   }
 }
 
 async function refreshSaved(): Promise<void> {
   const list = await api.descriptions().catch(() => null);
-  if (list) saved.value = list.toolchains;
+  if (list) savedDescriptions.value = list.toolchains;
 }
 
 /** Write on from a saved one, or from the template. */
-export function startFrom(name: string | null): void {
-  text.value = saved.value.find((one) => one.name === name)?.text ?? TEMPLATE;
+export function startDescription(name: string | null): void {
+  descriptionText.value = savedDescriptions.value.find((one) => one.name === name)?.text ?? TEMPLATE;
 }
 
-export function write(next: string): void {
-  text.value = next;
+export function writeDescription(next: string): void {
+  descriptionText.value = next;
 }
 
 /** Do what the server may refuse, and say so where it does. */
@@ -96,9 +96,9 @@ async function attempt(action: () => Promise<void>): Promise<void> {
 }
 
 /** Keep the text under its name: from then on it is a target like any other. */
-export function saveText(): Promise<void> {
+export function saveDescription(): Promise<void> {
   return attempt(async () => {
-    const { name } = await api.saveDescription(text.peek());
+    const { name } = await api.saveDescription(descriptionText.peek());
     await Promise.all([refreshSaved(), loadToolchains()]);
     switchOn(name);
   });
@@ -112,17 +112,17 @@ export function deleteSaved(name: string): Promise<void> {
 }
 
 /** Search once more with it beside what the shown run knows; the answer is drawn as a difference. */
-export function tryText(): Promise<void> {
+export function tryDescription(): Promise<void> {
   const before = run.peek();
   const opened = model.peek();
-  const name = reading.peek()?.name;
+  const name = descriptionCheck.peek()?.name;
   if (!before || !opened || !name || isTrying.peek() || whyNotTry.peek() !== "") return Promise.resolve();
-  discard();
+  discardTried();
   isTrying.value = true;
   return attempt(async () => {
     const wanted = requestOf(before, terms.peek());
     const targets = wanted.targets.filter((one) => one !== name);
-    const started = await api.startRun({ ...wanted, model: opened.info.id, targets, base: before.id, toolchain: text.peek() });
+    const started = await api.startRun({ ...wanted, model: opened.info.id, targets, base: before.id, toolchain: descriptionText.peek() });
     await ended(started);
     const after = await api.run(started.id);
     if (!after.plan) throw Object.assign(new Error(after.error?.message ?? `the search was ${after.state}`), { hint: after.error?.hint ?? "" });
@@ -137,7 +137,7 @@ export function tryText(): Promise<void> {
 }
 
 /** Go on with the plan that has it; the one before can be had back by undo. */
-export function keep(): void {
+export function keepTried(): void {
   const found = tryOut.peek();
   if (!found) return;
   batch(() => {
@@ -147,7 +147,7 @@ export function keep(): void {
 }
 
 /** Forget what was tried. */
-export function discard(): void {
+export function discardTried(): void {
   const found = tryOut.peek();
   if (!found) return;
   forget();

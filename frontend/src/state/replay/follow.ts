@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { boundsOf, type Rect } from "../../base/geometry";
 import { seen } from "../../graph/scene/camera";
 import { holderOf } from "../../graph/scene/scene";
-import { camera, look, reveal, screenSize } from "../graph/view";
+import { camera, setCamera, reveal, screenSize } from "../graph/view";
 import { model } from "../model/model";
 import { replayed } from "./overlay";
 import { isPlaying } from "./player";
@@ -18,8 +18,8 @@ export function watchFollow(): void {
     if (!shown || !follows.value) return;
     const scene = model.peek()?.scene;
     const nodes = shown.tried?.nodes ?? (shown.frontier === null ? [] : [shown.frontier]);
-    const places = nodes.flatMap((node) => (scene && holderOf(scene, node)) ?? []);
-    if (places.length > 0) bringIntoView(boundsOf(places));
+    const boxes = nodes.flatMap((node) => (scene && holderOf(scene, node)) ?? []);
+    if (boxes.length > 0) bringIntoView(boundsOf(boxes));
   });
 }
 
@@ -28,6 +28,6 @@ function bringIntoView(rect: Rect): void {
   const area = seen(camera.peek(), screenSize.peek());
   const [dx, dy] = [rect.x + rect.width / 2 - area.x, rect.y + rect.height / 2 - area.y];
   if (area.width === 0 || (dx >= 0 && dx <= area.width && dy >= 0 && dy <= area.height)) return;
-  if (isPlaying.peek()) look({ x: area.x + dx - area.width / 2, y: area.y + dy - area.height / 2, k: camera.peek().k });
+  if (isPlaying.peek()) setCamera({ x: area.x + dx - area.width / 2, y: area.y + dy - area.height / 2, k: camera.peek().k });
   else reveal(rect, 0);
 }

@@ -7,7 +7,7 @@ import { nodesIn } from "../../data/spans";
 import { overlay } from "../display";
 import { run } from "../run/run";
 import { hits } from "../selection/selection";
-import { facts, frame } from "./player";
+import { traceFacts, replayFrame } from "./player";
 
 export interface Picture {
   /** What is placed, and last what is tried. */
@@ -23,8 +23,8 @@ export interface Picture {
 
 /** Null where another overlay is on, or there is no trace. */
 export const replayed = computed((): Picture | null => {
-  const shown = frame.value;
-  const known = facts.value;
+  const shown = replayFrame.value;
+  const known = traceFacts.value;
   if (overlay.value !== "search" || !shown || !known) return null;
   const tried = shown.candidate ? partitionOf(known, shown.candidate) : null;
   const placed = shown.placed.map((one) => partitionOf(known, one));
@@ -60,7 +60,7 @@ const doing = computed(() => run.value?.doing ?? null);
 const search = computed(() => run.value?.search ?? null);
 
 /** Null where another overlay is on, or there is nothing to show. */
-export const picture = computed((): Picture | null => (overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null));
+export const searchPicture = computed((): Picture | null => (overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null));
 
 /** A run that measures is at a plan and at a candidate of it; one that searches, at a node up to which all are covered. */
 export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stand: SearchStand | null): Picture | null {
@@ -69,14 +69,14 @@ export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stan
     return { partitions: [], tried: null, isRefused: false, frontier, covered: stand.covered, isLive: true };
   }
   if (!plan && !now) return null;
-  const tried = now ? part("live:now", now.target, now.spans, false) : null;
+  const tried = now ? partitionFrom("live:now", now.target, now.spans, false) : null;
   const isTried = ({ target, spans }: ConsideredPart): boolean => now?.target === target && now.spans.join() === spans.join();
   const parts = (plan?.partitions ?? []).filter((one) => !isTried(one));
-  const partitions = parts.map((one, i) => part(`live:${i}`, one.target, one.spans, one.is_known));
+  const partitions = parts.map((one, i) => partitionFrom(`live:${i}`, one.target, one.spans, one.is_known));
   return { partitions: tried ? [...partitions, tried] : partitions, tried, isRefused: false, frontier: null, covered: 0, isLive: true };
 }
 
-function part(id: string, target: string, spans: readonly number[], isKnown: boolean): PlanPartition {
+function partitionFrom(id: string, target: string, spans: readonly number[], isKnown: boolean): PlanPartition {
   const source = isKnown ? "" : "estimate";
   return { id, target, nodes: nodesIn(spans), names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source, stability: null };
 }
@@ -84,10 +84,10 @@ function part(id: string, target: string, spans: readonly number[], isKnown: boo
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** Id of the candidate that is tried, to be drawn with a broken line. */
-export const triedIds = computed((): ReadonlySet<string> => (picture.value?.tried ? new Set([picture.value.tried.id]) : NOTHING));
+export const triedIds = computed((): ReadonlySet<string> => (searchPicture.value?.tried ? new Set([searchPicture.value.tried.id]) : NOTHING));
 
 /** Boxes to mark in the graph and the strip: where the search stands; otherwise what was found. */
 export const marked = computed((): ReadonlySet<number> => {
-  const frontier = picture.value?.frontier ?? null;
+  const frontier = searchPicture.value?.frontier ?? null;
   return frontier === null ? hits.value : new Set([frontier]);
 });

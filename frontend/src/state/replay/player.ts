@@ -22,24 +22,24 @@ const STILL_S = 1;
 export const traceState = signal<TraceState | null>(null);
 /** Why it could not be asked for, or a chunk not be had. */
 export const traceError = signal<ApiError | null>(null);
-export const step = signal(0);
+export const replayStep = signal(0);
 export const speed = signal<number>(SPEEDS[0]);
 export const isPlaying = signal(false);
 
-export const facts = computed((): TraceFacts | null => (traceState.value?.state === "ready" ? traceState.value.facts : null));
+export const traceFacts = computed((): TraceFacts | null => (traceState.value?.state === "ready" ? traceState.value.facts : null));
 
 const arrivals = signal(0);
 const lastFrame = signal<ReplayFrame | null>(null);
 
 /** The picture of the step; while its chunk is on the way, the one before it. */
-export const frame = computed(() => (facts.value ? lastFrame.value : null));
-export const isWaiting = computed(() => facts.value !== null && lastFrame.value?.step !== step.value);
+export const replayFrame = computed(() => (traceFacts.value ? lastFrame.value : null));
+export const isLoadingStep = computed(() => traceFacts.value !== null && lastFrame.value?.step !== replayStep.value);
 
 let store: ChunkStore | undefined;
 let shownRun: string | undefined;
 
 /** The run whose replay could be looked at now. */
-const looked = computed((): RunSnapshot | null => {
+const replayable = computed((): RunSnapshot | null => {
   const isOpen = overlay.value === "search" || (isDrawerOpen.value && drawerTab.value === "search");
   return isOpen && run.value && hasEnded(run.value) && run.value.plan ? run.value : null;
 });
@@ -55,13 +55,13 @@ export function watchReplay(): void {
     shownRun = id;
     reset(null);
   });
-  const wanted = computed(() => looked.value?.id);
+  const wanted = computed(() => replayable.value?.id);
   effect(() => {
     if (wanted.value !== undefined && traceState.peek()?.run !== wanted.value) void settle(wanted.value, api.trace(wanted.value));
   });
   effect(() => {
     void arrivals.value;
-    show(step.value);
+    show(replayStep.value);
   });
 }
 
@@ -73,8 +73,8 @@ function reset(state: TraceState | null): void {
     traceState.value = state;
     traceError.value = null;
     lastFrame.value = null;
-    if (state === null) step.value = 0;
-    else if (state.facts) step.value = Math.min(step.value, Math.max(0, state.facts.steps - 1));
+    if (state === null) replayStep.value = 0;
+    else if (state.facts) replayStep.value = Math.min(replayStep.value, Math.max(0, state.facts.steps - 1));
     if (state?.facts) speed.value = SPEEDS.find((one) => (state.facts?.steps ?? 0) / one <= LONGEST_PLAY_S) ?? SPEEDS[SPEEDS.length - 1] ?? 1;
     arrivals.value += 1;
   });
@@ -108,7 +108,7 @@ export async function traceSearch(): Promise<void> {
   const id = run.peek()?.id;
   if (id === undefined || traceState.peek()?.state === "tracing") return;
   await settle(id, api.startTrace(id));
-  if (facts.peek() && run.peek()?.id === id) goTo(0);
+  if (traceFacts.peek() && run.peek()?.id === id) goToStep(0);
 }
 
 /** Stop tracing, or remove the trace. */
@@ -127,7 +127,7 @@ export async function dropTrace(): Promise<void> {
 
 /** Have the step's chunk and those around it, and its picture as soon as it is there. */
 function show(at: number): void {
-  const known = facts.peek();
+  const known = traceFacts.peek();
   if (!known || !store) return;
   const last = chunkOf(known, Math.max(0, known.steps - 1));
   const own = chunkOf(known, at);
@@ -140,36 +140,36 @@ function show(at: number): void {
 /** The picture of a step near the shown one, where its chunk is in memory. */
 export function frameNear(at: number): ReplayFrame | undefined {
   void arrivals.value;
-  const known = facts.peek();
+  const known = traceFacts.peek();
   const chunk = known && store?.get(chunkOf(known, at));
   return known && chunk ? frameAt(known, chunk, at) : undefined;
 }
 
 /** Look at a step; playing ends. */
-export function goTo(at: number): void {
-  const known = facts.peek();
+export function goToStep(at: number): void {
+  const known = traceFacts.peek();
   if (!known) return;
   pause();
   if (traceError.peek()) store?.forgive();
   traceError.value = null;
-  move(at, known);
+  setStep(at, known);
 }
 
 /** The step that an address names, to be looked at when its trace is there. */
-export function lookAt(at: number): void {
+export function showStep(at: number): void {
   pause();
-  const known = facts.peek();
-  step.value = known ? Math.min(at, Math.max(0, known.steps - 1)) : at;
+  const known = traceFacts.peek();
+  replayStep.value = known ? Math.min(at, Math.max(0, known.steps - 1)) : at;
 }
 
 /** One step on or back. */
 export function stepBy(by: 1 | -1): void {
-  goTo(step.peek() + by);
+  goToStep(replayStep.peek() + by);
 }
 
-function move(at: number, known: TraceFacts): void {
+function setStep(at: number, known: TraceFacts): void {
   batch(() => {
-    step.value = Math.max(0, Math.min(known.steps - 1, at));
+    replayStep.value = Math.max(0, Math.min(known.steps - 1, at));
     overlay.value = "search";
   });
 }
@@ -177,8 +177,8 @@ function move(at: number, known: TraceFacts): void {
 /** Play, or pause; a search that is not traced yet is traced first. */
 export function playOrPause(): void {
   if (isPlaying.peek()) pause();
-  else if (facts.peek()) play();
-  else if (looked.peek()) void traceSearch();
+  else if (traceFacts.peek()) play();
+  else if (replayable.peek()) void traceSearch();
 }
 
 let playing: ((nowMs: number) => boolean) | undefined;
@@ -190,17 +190,17 @@ export function pause(): void {
 }
 
 function play(): void {
-  const known = facts.peek();
+  const known = traceFacts.peek();
   if (!known) return;
   pause();
-  if (step.peek() >= known.steps - 1) move(0, known);
+  if (replayStep.peek() >= known.steps - 1) setStep(0, known);
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let anchor: { ms: number; step: number; speed: number } | undefined;
   const job = (nowMs: number): boolean => {
-    if (!anchor || anchor.speed !== speed.peek() || isWaiting.peek()) anchor = { ms: nowMs, step: step.peek(), speed: speed.peek() };
+    if (!anchor || anchor.speed !== speed.peek() || isLoadingStep.peek()) anchor = { ms: nowMs, step: replayStep.peek(), speed: speed.peek() };
     const next = stepAfter(anchor.step, (nowMs - anchor.ms) / 1000, anchor.speed, isStill);
-    if (next !== step.peek() && !isWaiting.peek()) move(next, known);
-    if (step.peek() < known.steps - 1) return true;
+    if (next !== replayStep.peek() && !isLoadingStep.peek()) setStep(next, known);
+    if (replayStep.peek() < known.steps - 1) return true;
     pause();
     return false;
   };

@@ -3,10 +3,10 @@
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import type { ApiError, Numbered } from "../../data/protocol";
-import { EVERY_LINE, filtered, linesOf, type LogFilter, type LogLine } from "../../data/run/log_lines";
+import { EVERY_LINE, filteredLines, logLines, type LogFilter, type LogLine } from "../../data/run/log_lines";
 import { drawerTab, isDrawerOpen } from "../display";
 import { run } from "./run";
-import { listen } from "./stream";
+import { listenToRun } from "./stream";
 
 /** Lines that are kept; older ones are on the server. */
 const LINES_KEPT = 5000;
@@ -16,7 +16,7 @@ export type LogState = { kind: "none" } | { kind: "loading" } | { kind: "failed"
 export const log = signal<LogState>({ kind: "none" });
 export const logFilter = signal<LogFilter>(EVERY_LINE);
 
-export const shownLines = computed((): readonly LogLine[] => (log.value.kind === "ready" ? filtered(log.value.lines, logFilter.value) : []));
+export const shownLines = computed((): readonly LogLine[] => (log.value.kind === "ready" ? filteredLines(log.value.lines, logFilter.value) : []));
 
 const wanted = computed(() => (isDrawerOpen.value && drawerTab.value === "log" ? run.value?.id : undefined));
 
@@ -37,7 +37,7 @@ function load(id: string): () => void {
     api.log(id).then(
       ({ items, is_cut: isCut }) => {
         if (isOver) return;
-        log.value = { kind: "ready", lines: linesOf(items), isCut };
+        log.value = { kind: "ready", lines: logLines(items), isCut };
         append(early);
         early = [];
       },
@@ -46,7 +46,7 @@ function load(id: string): () => void {
       },
     );
   };
-  const stop = listen(id, ({ items, gap }) => {
+  const stop = listenToRun(id, ({ items, gap }) => {
     if (log.peek().kind === "ready") append(items);
     else early.push(...items);
     if (gap) fetched();
@@ -64,7 +64,7 @@ function append(items: readonly Numbered[]): void {
   const known = log.peek();
   if (known.kind !== "ready") return;
   const last = known.lines.at(-1);
-  const more = linesOf(
+  const more = logLines(
     items.filter((item) => item.seq > (last?.seq ?? 0)),
     last,
   );

@@ -22,13 +22,13 @@ export const problems = computed(
 /** Something is said that differs from the engine's own. */
 export const isChanged = computed(() => !isDefault(form.value) || accuracyText.value.trim() !== "");
 
-export function change(part: Partial<Form>): void {
+export function changeForm(part: Partial<Form>): void {
   form.value = { ...form.value, ...part };
 }
 
 export function changeTarget(target: string, part: Partial<TargetTexts>): void {
   const said = form.value.targets[target] ?? NOTHING_SAID;
-  change({ targets: { ...form.value.targets, [target]: { ...said, ...part } } });
+  changeForm({ targets: { ...form.value.targets, [target]: { ...said, ...part } } });
 }
 
 export function resetOptions(): void {

@@ -1,7 +1,7 @@
 // One candidate measured again: a run of its own beside the shown one, whose costs and plan are shown when it is done.
 
 import { computed, signal } from "@preact/signals";
-import { difference, duration } from "../../base/format";
+import { signedDuration, duration } from "../../base/format";
 import { api, asApiError } from "../../data/api";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
@@ -30,7 +30,7 @@ export const cannotMeasure = computed((): string | null => {
   return current.recorded ? `the costs are from ${current.machine || "another machine"}: run it here first` : null;
 });
 
-const PHASE_WORDS: Record<string, string> = { load: "reading the model", costs: "building and timing", search: "searching with the new cost" };
+const PHASE_TEXT: Record<string, string> = { load: "reading the model", costs: "building and timing", search: "searching with the new cost" };
 
 /** Measure a candidate of the shown run afresh, and show the plan that is best then. */
 export async function measureAgain(row: CostedRow): Promise<void> {
@@ -41,7 +41,7 @@ export async function measureAgain(row: CostedRow): Promise<void> {
   remeasuring.value = { ...about, id: null, phase: "waiting" };
   try {
     const started = await api.startRun({ model: base.model, targets: base.targets, base: base.id, measure: row.id });
-    const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, id: started.id, phase: PHASE_WORDS[now.phase ?? ""] ?? "waiting" });
+    const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, id: started.id, phase: PHASE_TEXT[now.phase ?? ""] ?? "waiting" });
     tell(started);
     finish(base, row, await ended(started, tell));
   } catch (error) {
@@ -58,7 +58,7 @@ function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
   } else if (!result.plan || result.state === "failed") {
     runError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
   } else {
-    const total = base.plan ? difference(result.plan.total_s - base.plan.total_s) : "";
+    const total = base.plan ? signedDuration(result.plan.total_s - base.plan.total_s) : "";
     const before = row.cost.seconds === null ? row.cost.source : duration(row.cost.seconds);
     const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best total changes by ${total}.`;
     last.value = { run: result.id, text };

@@ -6,7 +6,7 @@ import { ended } from "./run";
 
 const followed = vi.hoisted(() => ({ changed: (run: unknown): void => void run }));
 vi.mock("./stream", () => ({
-  follow: (_id: string, _known: unknown, changed: (run: unknown) => void) => {
+  followRun: (_id: string, _known: unknown, changed: (run: unknown) => void) => {
     followed.changed = changed;
     return () => undefined;
   },

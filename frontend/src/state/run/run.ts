@@ -6,7 +6,7 @@ import { api, asApiError } from "../../data/api";
 import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { chosenTargets } from "../model/catalogue";
-import { follow } from "./stream";
+import { followRun } from "./stream";
 
 /** The run that was opened or started, as the server keeps it; null where there is none. */
 export const keptRun = signal<RunSnapshot | null>(null);
@@ -57,7 +57,7 @@ export function showRun(snapshot: RunSnapshot): void {
     whatIf.value = null;
     runError.value = null;
   });
-  if (!hasEnded(snapshot)) unfollow = follow(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
+  if (!hasEnded(snapshot)) unfollow = followRun(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
 }
 
 export function clearRun(): void {
@@ -89,7 +89,7 @@ export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) =
   if (hasEnded(snapshot)) return Promise.resolve(snapshot);
   const over = new Promise<RunSnapshot>((resolve, reject) => {
     let isOver = false; // what is told once more after the end is not watched
-    follow(
+    followRun(
       snapshot.id,
       snapshot,
       (next) => {

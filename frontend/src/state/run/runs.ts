@@ -24,7 +24,7 @@ export const runRows = computed(() => orderedRuns(kept.value, runOrder.value));
 /** Runs of the open model that have a plan, newest first. */
 export const plannedRuns = computed(() => (runs.value ?? NONE).filter((one) => one.model === model.value?.info.id && one.total_s !== null));
 
-export function keepRuns(change: Partial<RunFilter>): void {
+export function changeRunFilter(change: Partial<RunFilter>): void {
   runFilter.value = { ...runFilter.value, ...change };
 }
 
@@ -72,7 +72,7 @@ export async function markRun(id: string, change: Partial<RunMarks>): Promise<vo
 /** Delete a run for good. Whether that was done. */
 export async function deleteRun(id: string): Promise<boolean> {
   try {
-    doomed.value = null;
+    runToDelete.value = null;
     await api.deleteRun(id);
     newest += 1;
     runs.value = (runs.value ?? NONE).filter((one) => one.id !== id);
@@ -87,10 +87,10 @@ export async function deleteRun(id: string): Promise<boolean> {
 /** The run whose name and note are being written, and what stands in the two fields. */
 export const edited = signal<{ id: string; name: string; note: string } | null>(null);
 /** The run that is to be deleted, if that is meant. */
-export const doomed = signal<string | null>(null);
+export const runToDelete = signal<string | null>(null);
 
 export function startEditing(row: RunSummary): void {
-  doomed.value = null;
+  runToDelete.value = null;
   edited.value = { id: row.id, name: row.name, note: row.note };
 }
 

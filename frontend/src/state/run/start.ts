@@ -7,7 +7,7 @@ import { showDrawer } from "../display";
 import { chosenTargets } from "../model/catalogue";
 import { model } from "../model/model";
 import { constraints, keepRun } from "../plan/decisions";
-import { showPart } from "../tables/rules";
+import { showRulesPage } from "../tables/rules";
 import { optionsToRun } from "./options";
 import { accuracyText, isActive, isStarting, runError, showRun } from "./run";
 
@@ -17,7 +17,7 @@ export async function runNow(): Promise<void> {
   if (!current || isActive.peek()) return;
   const options = optionsToRun();
   if (!options) {
-    showPart("options");
+    showRulesPage("options");
     return;
   }
   showDrawer("search");

@@ -23,7 +23,7 @@ const followed = new Map<string, Followed>();
 let opening: Promise<Socket> | undefined;
 
 /** Call `changed` with every state of a run, until it has ended or `stop` (what is returned) is called. */
-export function follow(id: string, known: RunSnapshot | undefined, changed: Followed["changed"], failed: Followed["failed"]): () => void {
+export function followRun(id: string, known: RunSnapshot | undefined, changed: Followed["changed"], failed: Followed["failed"]): () => void {
   const entry: Followed = { feed: known ? feedFrom(known) : EMPTY_FEED, isFetching: false, changed, failed };
   followed.set(id, entry);
   if (known) changed(known);
@@ -68,7 +68,7 @@ async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
 const listeners = new Map<string, Set<(batch: Batch) => void>>();
 
 /** Hear every batch of a run that is followed, as it comes, until what is returned is called. */
-export function listen(id: string, heard: (batch: Batch) => void): () => void {
+export function listenToRun(id: string, heard: (batch: Batch) => void): () => void {
   const all = listeners.get(id) ?? new Set();
   listeners.set(id, all.add(heard));
   return () => {

@@ -14,25 +14,25 @@ import { addNodes, selectedNodes } from "./selected";
 import { hovered, select, selection, selectionOf } from "./selection";
 
 /** Select a box and show it, unfolded from what hides it; the keyboard goes on from there. */
-export function goTo(box: number): void {
+export function goToBox(box: number): void {
   select({ kind: "box", box });
   void unfoldTo(box).then(() => {
-    const place = placesOf([box])[0];
-    if (!place) return;
-    reveal(place);
-    focusBox(place.box.id);
+    const drawn = drawnFor([box])[0];
+    if (!drawn) return;
+    reveal(drawn);
+    focusBox(drawn.box.id);
   });
 }
 
 /** What is drawn for some nodes. */
-function placesOf(nodes: readonly number[]): PlacedBox[] {
+function drawnFor(nodes: readonly number[]): PlacedBox[] {
   const scene = model.peek()?.scene;
   return scene ? [...new Set(nodes.flatMap((node) => holderOf(scene, node) ?? []))] : [];
 }
 
 /** Select a partition and show it. */
 export function goToPartition(partition: PlanPartition): void {
-  const boxes = placesOf(partition.nodes);
+  const boxes = drawnFor(partition.nodes);
   select({ kind: "partition", id: partition.id });
   if (boxes.length > 0) reveal(boundsOf(boxes), 0.5);
 }
@@ -40,7 +40,7 @@ export function goToPartition(partition: PlanPartition): void {
 /** Select the first of some nodes and bring them all into view. */
 export function showNodes(nodes: readonly number[]): void {
   const first = nodes[0];
-  const boxes = placesOf(nodes);
+  const boxes = drawnFor(nodes);
   if (first === undefined || boxes.length === 0) return;
   select({ kind: "box", box: first });
   revealWhole(boundsOf(boxes));
@@ -48,7 +48,7 @@ export function showNodes(nodes: readonly number[]): void {
 
 /** Select nodes and bring them all into view. */
 export function selectNodes(nodes: readonly number[]): void {
-  const boxes = placesOf(nodes);
+  const boxes = drawnFor(nodes);
   if (boxes.length === 0) return;
   select(selectionOf(nodes));
   revealWhole(boundsOf(boxes));

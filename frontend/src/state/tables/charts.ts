@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { estimated } from "../../data/charts/estimated";
-import type { Figure, Nothing } from "../../data/charts/figure";
+import type { Figure, NoFigure } from "../../data/charts/figure";
 import { convergence, predicted, spreads, totals, type Paint } from "../../data/charts/figures";
 import type { CostedRow, RunSnapshot, RunSummary } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
@@ -10,7 +10,7 @@ import { operatorsOf } from "../../data/tables/candidate_rows";
 import { whenOf } from "../../data/tables/run_rows";
 import { drawerTab, isDrawerOpen } from "../display";
 import { theme } from "../graph/painting";
-import { look } from "../model/catalogue";
+import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
 import { run } from "../run/run";
 import { plannedRuns } from "../run/runs";
@@ -33,15 +33,15 @@ export const estimatesWanted = computed(() => {
 /** Colours of targets and of roles. */
 const paint = computed((): Paint => {
   const colours = theme.value;
-  const roles: Record<string, string> = { accent: colours?.accent ?? "", muted: colours?.muted ?? "", text: colours?.text ?? "", select: colours?.select ?? "", grey: look("host").base };
-  return (name) => roles[name] ?? look(name).base;
+  const roles: Record<string, string> = { accent: colours?.accent ?? "", muted: colours?.muted ?? "", text: colours?.text ?? "", select: colours?.select ?? "", grey: styleOf("host").base };
+  return (name) => roles[name] ?? styleOf(name).base;
 });
 
 /** Not the run itself: what does not depend on how far it is is not drawn again with each of its events. */
 const shownId = computed(() => run.value?.id);
 
 /** The chart to draw, or why there is none; null while something is on its way. */
-export const figure = computed((): Figure | Nothing | null => {
+export const figure = computed((): Figure | NoFigure | null => {
   const id = shownId.value;
   const nameOf = (one: RunSummary): string => `${one.id === id ? "▸ " : ""}${one.name || whenOf(one)}`;
   if (chart.value === "totals") return totals(plannedRuns.value, nameOf, paint.value);
@@ -63,7 +63,7 @@ export const figure = computed((): Figure | Nothing | null => {
 });
 
 /** A figure of the candidates of a run, or why there can be none. */
-function ofCandidates(current: RunSnapshot, make: (rows: readonly CostedRow[], opsOf: (row: CostedRow) => string) => Figure | Nothing | null): Figure | Nothing | null {
+function ofCandidates(current: RunSnapshot, make: (rows: readonly CostedRow[], opsOf: (row: CostedRow) => string) => Figure | NoFigure | null): Figure | NoFigure | null {
   if (!hasEnded(current)) return { why: "The run goes on; its costs are shown when it ends." };
   if (!current.plan || table.value.kind === "failed") return { why: "Nothing was kept of this run's candidates." };
   const nodes = model.value?.graph.nodes ?? [];

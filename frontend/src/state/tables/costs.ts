@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { CostedRow, NodeCandidate } from "../../data/protocol";
 import { nodesIn } from "../../data/spans";
-import { EVERYTHING, filtered, ordered, reordered, type ColumnId, type Filter, type Order } from "../../data/tables/candidate_rows";
+import { EVERYTHING, filteredRows, orderedRows, reorderedRows, type ColumnId, type Filter, type CandidateOrder } from "../../data/tables/candidate_rows";
 import { costsCsv } from "../../data/tables/csv";
 import { saveText } from "../download";
 import { model } from "../model/model";
@@ -13,14 +13,14 @@ import { focused } from "../selection/selection";
 import { tableData } from "./candidates";
 
 export const filter = signal<Filter>(EVERYTHING);
-export const order = signal<Order>({ by: "cost", isDown: true });
+export const order = signal<CandidateOrder>({ by: "cost", isDown: true });
 
 const NO_ROWS: readonly CostedRow[] = [];
 
 export const allRows = computed(() => tableData.value?.candidates ?? NO_ROWS);
-const kept = computed(() => filtered(allRows.value, filter.value, model.value?.graph.nodes ?? [], run.value?.plan?.total_s ?? 0));
+const kept = computed(() => filteredRows(allRows.value, filter.value, model.value?.graph.nodes ?? [], run.value?.plan?.total_s ?? 0));
 /** The rows that the filter keeps, in their order. */
-export const rows = computed(() => ordered(kept.value, order.value, model.value?.graph.nodes ?? []));
+export const rows = computed(() => orderedRows(kept.value, order.value, model.value?.graph.nodes ?? []));
 
 /** What one can filter by: the targets and sources that occur. */
 export const choices = computed(() => ({
@@ -29,12 +29,12 @@ export const choices = computed(() => ({
 }));
 
 /** Change a part of the filter. */
-export function keepOnly(change: Partial<Filter>): void {
+export function changeFilter(change: Partial<Filter>): void {
   filter.value = { ...filter.value, ...change };
 }
 
 export function sortBy(column: ColumnId): void {
-  order.value = reordered(order.value, column);
+  order.value = reorderedRows(order.value, column);
 }
 
 /** Select a row's nodes on the graph and show them; pins and vetoes are about this candidate then. */

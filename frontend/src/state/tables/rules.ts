@@ -12,7 +12,7 @@ import { filter } from "./costs";
 
 export type RulesState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; data: RunRules } | { kind: "failed"; error: ApiError };
 
-export type RulesPart = "rules" | "options" | "described";
+export type RulesPage = "rules" | "options" | "described";
 
 export const HOST = "host";
 const KEPT = 6;
@@ -20,18 +20,18 @@ const known = new Map<string, RunRules>();
 
 export const rules = signal<RulesState>({ kind: "none" });
 /** The part of the tab that is shown. */
-export const rulesPart = signal<RulesPart>("rules");
+export const rulesPage = signal<RulesPage>("rules");
 const chosen = signal<string | null>(null);
 
 const wanted = computed(() => {
-  const isLooked = isDrawerOpen.value && drawerTab.value === "rules" && rulesPart.value === "rules";
+  const isLooked = isDrawerOpen.value && drawerTab.value === "rules" && rulesPage.value === "rules";
   return isLooked && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null;
 });
 
 /** Open a part of the tab. */
-export function showPart(part: RulesPart): void {
+export function showRulesPage(part: RulesPage): void {
   batch(() => {
-    rulesPart.value = part;
+    rulesPage.value = part;
     showDrawer("rules");
   });
 }

@@ -17,18 +17,18 @@ import { allRows, pickRow } from "../../state/tables/costs";
 import { wantEstimates } from "../../state/tables/estimates";
 import { Choice } from "../widgets/choice";
 import { SaveMenu, type Format } from "../widgets/save_menu";
-import { clear, draw, picture, resize } from "./plot";
+import { clear, draw, chartPicture, resize } from "./plot";
 
-const CHARTS: readonly { id: ChartId; face: string; title: string }[] = [
-  { id: "totals", face: "Totals", title: "The total of every run of this model, by target" },
-  { id: "predicted", face: "Predicted", title: "What was predicted against what was measured" },
-  { id: "spread", face: "Spread", title: "What each candidate costs against how often it was measured, with its spread" },
-  { id: "convergence", face: "Convergence", title: "The best total and the bound as the run went on" },
+const CHARTS: readonly { id: ChartId; content: string; title: string }[] = [
+  { id: "totals", content: "Totals", title: "The total of every run of this model, by target" },
+  { id: "predicted", content: "Predicted", title: "What was predicted against what was measured" },
+  { id: "spread", content: "Spread", title: "What each candidate costs against how often it was measured, with its spread" },
+  { id: "convergence", content: "Convergence", title: "The best total and the bound as the run went on" },
 ];
 
 const PREDICTED = [
-  { id: "plans", face: "plans", title: "The sum of the parts against what was measured end to end" },
-  { id: "candidates", face: "candidates", title: "The roofline estimate of each candidate against what was measured of it" },
+  { id: "plans", content: "plans", title: "The sum of the costs against what was measured end to end" },
+  { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against what was measured of it" },
 ] as const;
 
 export function ChartsTab(): JSX.Element {
@@ -142,7 +142,7 @@ async function savePicture(of: Figure, name: string, format: "svg" | "png"): Pro
   const colours = theme.peek();
   if (!colours) return;
   try {
-    save(await during("picture", picture(of, colours, format)), fileName(`${name}.${format}`));
+    save(await during("picture", chartPicture(of, colours, format)), fileName(`${name}.${format}`));
   } catch {
     runError.value = { code: "picture", message: "the browser could not make the picture", hint: "save it in another format" };
   }

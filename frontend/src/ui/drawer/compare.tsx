@@ -1,23 +1,23 @@
-// Two plans side by side: their totals, then part by part or node by node; a row shows its nodes on the graph.
+// Two plans side by side: their totals, then region by region or node by node; a row shows its nodes on the graph.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { difference as signed, duration, plural } from "../../base/format";
+import { signedDuration, duration, plural } from "../../base/format";
 import type { Difference } from "../../data/overlays/difference";
 import { hasEnded } from "../../data/run/reducer";
 import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
 import { saveText } from "../../state/download";
 import { model } from "../../state/model/model";
-import { againstRef, againstSide, difference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
+import { againstRef, againstSide, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
 import { run } from "../../state/run/run";
 import { PlanChoice } from "../graph/plan_choice";
 import { Choice } from "../widgets/choice";
 import { ErrorCard } from "../widgets/error_card";
 import { SaveMenu } from "../widgets/save_menu";
-import { ComparedNodes, ComparedParts } from "./compared_rows";
+import { ComparedNodes, ComparedRegions } from "./compared_rows";
 
-const grain = signal<"parts" | "nodes">("parts");
+const grain = signal<"regions" | "nodes">("regions");
 
 export function CompareTab(): JSX.Element {
   const current = run.value;
@@ -38,8 +38,8 @@ export function CompareTab(): JSX.Element {
         <Choice
           label="Compare by"
           choices={[
-            { id: "parts", face: "Partitions", title: "The smallest parts that both plans have, with their costs" },
-            { id: "nodes", face: "Nodes", title: "Every node, with who runs it" },
+            { id: "regions", content: "Partitions", title: "The smallest sets of nodes that are whole partitions of both plans, with their costs" },
+            { id: "nodes", content: "Nodes", title: "Every node, with who runs it" },
           ]}
           chosen={grain.value}
           choose={(id) => (grain.value = id)}
@@ -47,7 +47,7 @@ export function CompareTab(): JSX.Element {
         <label>
           <input type="checkbox" checked={isAllCompared.value} onChange={(event) => (isAllCompared.value = event.currentTarget.checked)} /> the same too
         </label>
-        {difference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every part of the two plans", save: saveCompared }]} />}
+        {planDifference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every region of the two plans", save: saveCompared }]} />}
       </div>
       <Body />
     </div>
@@ -55,19 +55,19 @@ export function CompareTab(): JSX.Element {
 }
 
 function saveCompared(): void {
-  const [opened, found] = [model.peek(), difference.peek()];
+  const [opened, found] = [model.peek(), planDifference.peek()];
   if (opened && found) saveText(`${opened.info.name}-compared.csv`, "text/csv", comparedCsv(found, opened.graph.nodes));
 }
 
 function Body(): JSX.Element {
-  const [plan, against, found] = [planSide.value, againstSide.value, difference.value];
+  const [plan, against, found] = [planSide.value, againstSide.value, planDifference.value];
   for (const side of [plan, against]) if (side.kind === "failed") return <ErrorCard error={side.error} />;
   if (plan.kind === "none" || against.kind === "none") return <p class="muted">Choose two plans: this one, a baseline, or another run of the model.</p>;
   if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Looking up the plans…</p>;
   return (
     <>
       <Totals plan={plan.side} against={against.side} found={found} />
-      {grain.value === "parts" ? <ComparedParts found={found} /> : <ComparedNodes found={found} />}
+      {grain.value === "regions" ? <ComparedRegions found={found} /> : <ComparedNodes found={found} />}
     </>
   );
 }
@@ -75,11 +75,11 @@ function Body(): JSX.Element {
 function Totals({ plan, against, found }: { plan: Side; against: Side; found: Difference }): JSX.Element {
   const count = (side: Side): string => plural(side.plan.partitions.length, "partition");
   const lines: [string, string, string, string][] = [
-    ["sum of its parts", duration(plan.plan.total_s), duration(against.plan.total_s), signed(plan.plan.total_s - against.plan.total_s)],
-    ["of that, handing over", duration(found.planMovesS), duration(found.againstMovesS), signed(found.planMovesS - found.againstMovesS)],
+    ["sum of its costs", duration(plan.plan.total_s), duration(against.plan.total_s), signedDuration(plan.plan.total_s - against.plan.total_s)],
+    ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
   ];
   if (plan.measuredS !== null && against.measuredS !== null) {
-    lines.push(["measured end to end", duration(plan.measuredS), duration(against.measuredS), signed(plan.measuredS - against.measuredS)]);
+    lines.push(["measured end to end", duration(plan.measuredS), duration(against.measuredS), signedDuration(plan.measuredS - against.measuredS)]);
   }
   return (
     <table class="compared" aria-label="Totals">

@@ -1,8 +1,9 @@
-// The rows of a comparison of two plans: the smallest parts that both have, with the partitions that each is made of; or every
+// The rows of a comparison of two plans: the regions, which are the smallest sets of nodes that are whole
+// partitions of both, with the partitions that each is made of; or every
 // node with who runs it. What is the same in both is left out unless it is asked for.
 
 import type { JSX } from "preact";
-import { difference as signed, duration, plural } from "../../base/format";
+import { signedDuration, duration, plural } from "../../base/format";
 import { changeOf, isChange, type Difference, type Region } from "../../data/overlays/difference";
 import type { PlanPartition } from "../../data/protocol";
 import { spansOf } from "../../data/spans";
@@ -14,21 +15,21 @@ import { selection } from "../../state/selection/selection";
 import { Badge } from "../widgets/badge";
 import { LongTable, type Column } from "../widgets/long_table";
 
-/** A part; or, under it, a partition of one of the two plans. */
-interface PartRow {
+/** A region; or, under it, a partition of one of the two plans. */
+interface RegionRow {
   region: Region;
   partition?: PlanPartition;
   side?: "plan" | "against";
 }
 
-export function ComparedParts({ found }: { found: Difference }): JSX.Element {
+export function ComparedRegions({ found }: { found: Difference }): JSX.Element {
   const regions = isAllCompared.value ? found.regions : found.regions.filter(isChange);
   if (regions.length === 0) return <p class="muted">Both plans have the same partitions, and they cost the same.</p>;
-  const rows = regions.flatMap(partRows);
+  const rows = regions.flatMap(regionRows);
   return (
     <LongTable
-      label="Parts of the two plans"
-      columns={PARTS}
+      label="Regions of the two plans"
+      columns={REGION_COLUMNS}
       rows={rows}
       keyOf={keyOf}
       isChosen={(row) => selection.value.kind === "box" && row.partition === undefined && row.region.nodes.includes(selection.value.box)}
@@ -38,37 +39,37 @@ export function ComparedParts({ found }: { found: Difference }): JSX.Element {
   );
 }
 
-/** A part, and the partitions it is made of where one of the plans has several. */
-function partRows(region: Region): PartRow[] {
+/** The row of a region; below it a row for each of its partitions, where one of the plans has several. */
+function regionRows(region: Region): RegionRow[] {
   if (region.plan.length <= 1 && region.against.length <= 1) return [{ region }];
-  const of = (side: "plan" | "against"): PartRow[] =>
+  const of = (side: "plan" | "against"): RegionRow[] =>
     region[side].length > 1 ? [...region[side]].sort((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)).map((partition) => ({ region, partition, side })) : [];
   return [{ region }, ...of("plan"), ...of("against")];
 }
 
-function nodesOf(row: PartRow): number[] {
+function nodesOf(row: RegionRow): number[] {
   return row.partition?.nodes ?? row.region.nodes;
 }
 
-function keyOf({ region, partition, side }: PartRow): string {
-  return partition ? `${side ?? ""} ${partition.id}` : `part ${region.nodes[0] ?? ""}`;
+function keyOf({ region, partition, side }: RegionRow): string {
+  return partition ? `${side ?? ""} ${partition.id}` : `region ${region.nodes[0] ?? ""}`;
 }
 
-const PARTS: readonly Column<PartRow, string>[] = [
-  { id: "part", title: "part", cell: (row) => <Part row={row} /> },
-  { id: "kind", title: "what differs", widthPx: 150, cell: ({ region, partition }) => (partition ? "" : KIND_WORDS[region.kind]) },
+const REGION_COLUMNS: readonly Column<RegionRow, string>[] = [
+  { id: "region", title: "region", cell: (row) => <RegionName row={row} /> },
+  { id: "kind", title: "what differs", widthPx: 150, cell: ({ region, partition }) => (partition ? "" : KIND_TEXT[region.kind]) },
   { id: "plan", title: "plan", widthPx: 190, cell: (row) => <Side row={row} side="plan" /> },
   { id: "against", title: "compared with", widthPx: 190, cell: (row) => <Side row={row} side="against" /> },
   { id: "change", title: "difference", widthPx: 110, isNumber: true, cell: ({ region, partition }) => (partition ? "" : words(changeOf(region))) },
 ];
 
-const KIND_WORDS: Record<Region["kind"], string> = { moved: "changes hands", recut: "cut otherwise", same: "the same" };
+const KIND_TEXT: Record<Region["kind"], string> = { moved: "changes target", recut: "cut otherwise", same: "the same" };
 
 function words(change: number | null): string {
-  return change === null ? "not known" : signed(change);
+  return change === null ? "not known" : signedDuration(change);
 }
 
-function Part({ row }: { row: PartRow }): JSX.Element {
+function RegionName({ row }: { row: RegionRow }): JSX.Element {
   const nodes = model.value?.graph.nodes ?? [];
   const inside = nodesOf(row);
   return (
@@ -78,13 +79,13 @@ function Part({ row }: { row: PartRow }): JSX.Element {
   );
 }
 
-function Side({ row, side }: { row: PartRow; side: "plan" | "against" }): JSX.Element | null {
+function Side({ row, side }: { row: RegionRow; side: "plan" | "against" }): JSX.Element | null {
   const { region, partition } = row;
   if (partition) return row.side === side ? <Holders all={[partition]} costS={partition.cost_s} /> : null;
   return <Holders all={region[side]} costS={side === "plan" ? region.planS : region.againstS} />;
 }
 
-/** Who runs a part, in how many partitions, and what that costs. */
+/** The targets of a region or partition, in how many partitions, and the cost. */
 function Holders({ all, costS }: { all: readonly PlanPartition[]; costS: number | null }): JSX.Element {
   const targets = [...new Set(all.map((one) => one.target))];
   return (
@@ -112,7 +113,7 @@ export function ComparedNodes({ found }: { found: Difference }): JSX.Element {
   return (
     <LongTable
       label="Nodes of the two plans"
-      columns={NODES}
+      columns={NODE_COLUMNS}
       rows={rows}
       keyOf={({ node }) => String(node)}
       isChosen={({ node }) => selection.value.kind === "box" && selection.value.box === node}
@@ -129,7 +130,7 @@ function nodeRows(found: Difference): NodeRow[] {
   return [...found.regionOf.keys()].sort((a, b) => a - b).map((node) => ({ node, plan: plan.get(node), against: against.get(node) }));
 }
 
-const NODES: readonly Column<NodeRow, string>[] = [
+const NODE_COLUMNS: readonly Column<NodeRow, string>[] = [
   { id: "node", title: "node", cell: (row) => <NodeName node={row.node} /> },
   { id: "plan", title: "plan", widthPx: 280, cell: ({ plan }) => <Holder partition={plan} /> },
   { id: "against", title: "compared with", widthPx: 280, cell: ({ against }) => <Holder partition={against} /> },

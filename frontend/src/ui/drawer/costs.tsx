@@ -2,13 +2,13 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { atLeast, count, difference, duration, plusMinus } from "../../base/format";
+import { atLeast, count, signedDuration, duration, plusMinus } from "../../base/format";
 import { UNCERTAIN, uncertainty } from "../../data/overlays/certainty";
 import type { CostedRow } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { nodesIn, sizeOf } from "../../data/spans";
 import { operatorsOf, type ColumnId } from "../../data/tables/candidate_rows";
-import { look } from "../../state/model/catalogue";
+import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { isRegretOpen, regrets, wantRegret } from "../../state/plan/regrets";
 import { cannotMeasure, measureAgain, remeasured, remeasuring, stopMeasuring } from "../../state/run/remeasuring";
@@ -120,7 +120,7 @@ function Spread({ row }: { row: CostedRow }): JSX.Element | null {
     <span class="spread">
       <svg width={width} height={height} aria-hidden="true">
         <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
-        <rect x={middle - quartile} y={2} width={Math.max(1, 2 * quartile)} height={height - 4} rx={2} fill={look(row.target).base} />
+        <rect x={middle - quartile} y={2} width={Math.max(1, 2 * quartile)} height={height - 4} rx={2} fill={styleOf(row.target).base} />
         <line class="off" x1={middle - off} x2={middle + off} y1={height / 2} y2={height / 2} />
         <line class="middle" x1={middle} x2={middle} y1={1} y2={height - 1} />
       </svg>
@@ -143,7 +143,7 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   if (row.chosen) return <span title="it is in the plan">–</span>;
   if (row.in_no_plan || late?.in_no_plan) return <span class="muted">in no plan</span>;
   const exact = row.regret_s ?? late?.regret_s ?? null;
-  if (exact !== null) return <>{difference(exact)}</>;
+  if (exact !== null) return <>{signedDuration(exact)}</>;
   const least = late?.regret_at_least_s ?? null;
   if (least !== null) return <span title="at least so much; to know it exactly takes too long">{atLeast(least)}</span>;
   return isOpen && !late ? <span class="muted" title="worked out for the rows in view">…</span> : <></>;

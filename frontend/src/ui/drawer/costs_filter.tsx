@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { EVERYTHING, isFiltering, type Filter, type RegretFilter, type Validity } from "../../data/tables/candidate_rows";
-import { choices, filter, keepOnly } from "../../state/tables/costs";
+import { choices, filter, changeFilter } from "../../state/tables/costs";
 import { Badge } from "../widgets/badge";
 
 const VALIDITY: readonly [Validity, string][] = [
@@ -33,20 +33,20 @@ export function CostsFilter(): JSX.Element {
         autocomplete="off"
         spellcheck={false}
         value={now.operator}
-        onInput={(event) => keepOnly({ operator: event.currentTarget.value })}
+        onInput={(event) => changeFilter({ operator: event.currentTarget.value })}
       />
       {now.target !== "" && <Badge target={now.target} />}
-      <Select label="Target" value={now.target} choose={(target) => keepOnly({ target })} options={[["", "all targets"], ...targets.map(same)]} />
-      <Select label="Validity" value={now.validity} choose={(validity) => keepOnly({ validity: validity as Validity })} options={VALIDITY} />
-      <Select label="Source" value={now.source} choose={(source) => keepOnly({ source })} options={[["", "all sources"], ...sources.map(same)]} />
+      <Select label="Target" value={now.target} choose={(target) => changeFilter({ target })} options={[["", "all targets"], ...targets.map(same)]} />
+      <Select label="Validity" value={now.validity} choose={(validity) => changeFilter({ validity: validity as Validity })} options={VALIDITY} />
+      <Select label="Source" value={now.source} choose={(source) => changeFilter({ source })} options={[["", "all sources"], ...sources.map(same)]} />
       <Select
         label="Regret"
         value={REGRET.find(([, regret]) => regret === now.regret)?.[0] ?? "all"}
-        choose={(id) => keepOnly({ regret: REGRET.find(([one]) => one === id)?.[1] ?? "all" } satisfies Partial<Filter>)}
+        choose={(id) => changeFilter({ regret: REGRET.find(([one]) => one === id)?.[1] ?? "all" } satisfies Partial<Filter>)}
         options={REGRET.map(([id, , words]) => [id, words])}
       />
       {now.rule !== "" && (
-        <button type="button" class="tag" title={`Only what came through the rule ${now.rule}: show all again`} onClick={() => keepOnly({ rule: "" })}>
+        <button type="button" class="tag" title={`Only what came through the rule ${now.rule}: show all again`} onClick={() => changeFilter({ rule: "" })}>
           {`rule ${now.rule.split(".").at(-1) ?? ""} ✕`}
         </button>
       )}

@@ -10,7 +10,7 @@ import { CostsTab } from "./costs";
 import { LogTab } from "./log";
 import { PartitionsTab } from "./partitions";
 import { RunsTab } from "./runs";
-import { SearchTab, SearchWords } from "./search/search";
+import { SearchTab, RunStatus } from "./search/search";
 import { TotalsTab } from "./totals";
 
 const BODY: Record<DrawerTab, () => JSX.Element> = {
@@ -54,7 +54,7 @@ export function Drawer(): JSX.Element {
       <div class="drawer-head">
         <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? drawerTab.value : null} controls="drawer-body" choose={openDrawer} />
         <span class="spacer" />
-        <SearchWords />
+        <RunStatus />
         <button type="button" class="plain" aria-expanded={isOpen} aria-controls="drawer-body" aria-label={isOpen ? "Close the drawer" : "Open the drawer"} onClick={() => openDrawer(drawerTab.value)}>
           {isOpen ? "▾" : "▴"}
         </button>

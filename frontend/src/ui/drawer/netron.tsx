@@ -6,9 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../../base/format";
 import { begin } from "../../base/idle";
 import { asApiError } from "../../data/api";
-import { openInside, type Inside } from "../../data/netron/inside";
+import { openInFrame, type NetronFrame } from "../../data/netron/frame";
 import type { ApiError } from "../../data/protocol";
-import { keptPartitions, follow, netronAddress, netronChoice, netronLink, netronModel, NETRON_NODES, selectedTensors, showInNetron, type NetronModel } from "../../state/model/netron";
+import { keptPartitions, selectPicked, netronAddress, netronChoice, netronLink, netronModel, NETRON_NODES, selectedTensors, showInNetron, type NetronModel } from "../../state/model/netron";
 import { ErrorCard } from "../widgets/error_card";
 
 export function NetronTab(): JSX.Element {
@@ -110,11 +110,11 @@ class NetronFailure extends Error {
   }
 }
 
-async function show(frame: HTMLIFrameElement | null, shown: NetronModel, gone: AbortSignal): Promise<{ inside: Inside; note: string }> {
+async function show(frame: HTMLIFrameElement | null, shown: NetronModel, gone: AbortSignal): Promise<{ inside: NetronFrame; note: string }> {
   if (!frame) throw new Error("the page has no frame for Netron");
   const { content, leftOut } = await shown.load();
   try {
-    const inside = await openInside(frame, new File([content], shown.name), gone);
+    const inside = await openInFrame(frame, new File([content], shown.name), gone);
     return { inside, note: leftOut > 0 ? `${plural(leftOut, "tensor")} without values: too large to be sent` : "" };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -123,11 +123,11 @@ async function show(frame: HTMLIFrameElement | null, shown: NetronModel, gone: A
 }
 
 /** Carry the selection over both ways; gives what ends it. What was just selected there is not selected there again. */
-function link(inside: Inside): () => void {
+function link(inside: NetronFrame): () => void {
   let fromThere: string | undefined;
   const stopFollowing = inside.onPick((picked) => {
     fromThere = picked.outputs[0];
-    follow(picked);
+    selectPicked(picked);
   });
   const stopShowing = effect(() => {
     const tensors = selectedTensors.value;

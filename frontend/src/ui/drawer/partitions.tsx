@@ -6,7 +6,7 @@ import { UNCERTAIN } from "../../data/overlays/certainty";
 import type { PlanInfo, PlanPartition } from "../../data/protocol";
 import { partitionsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
-import { look } from "../../state/model/catalogue";
+import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { lastChange } from "../../state/plan/decisions";
 import { run } from "../../state/run/run";
@@ -29,7 +29,7 @@ export function PartitionsTab(): JSX.Element {
       <div class="table-bar">
         <TotalByTarget plan={plan} />
         <span class="spacer" />
-        <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and what changes hands", save: () => savePartitions(sorted, plan) }]} />
+        <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and the transitions", save: () => savePartitions(sorted, plan) }]} />
       </div>
       <table class="partitions">
         <thead>
@@ -77,7 +77,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
       <td>{costS === null ? "" : duration(costS)}</td>
       <td class="muted">{plusMinus(costS, partition.interval_s)}</td>
       <td class="wide">
-        <Bar share={share} colour={look(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
+        <Bar share={share} colour={styleOf(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
       </td>
       <td>{partition.samples > 0 ? partition.samples : <span class="muted">{partition.source}</span>}</td>
       {hasStability && <td>{partition.stability === null ? "" : `${Math.round(partition.stability * 100)} %`}</td>}

@@ -4,7 +4,7 @@ import type PlotlyBasic from "plotly.js-basic-dist-min";
 import { during } from "../../base/idle";
 import type { Axis, Figure } from "../../data/charts/figure";
 import type { Theme } from "../../graph/canvas/theme";
-import { FONT } from "../../graph/layout/measure";
+import { FONT_FAMILY } from "../../graph/layout/measure";
 
 type Plotly = typeof PlotlyBasic;
 
@@ -49,7 +49,7 @@ export function clear(host: HTMLElement): void {
 const PICTURE = { width: 1000, height: 520 };
 
 /** The figure as a picture, its address as `data:`; as large whatever the window is. */
-export async function picture(figure: Figure, theme: Theme, format: "svg" | "png"): Promise<string> {
+export async function chartPicture(figure: Figure, theme: Theme, format: "svg" | "png"): Promise<string> {
   const host = document.createElement("div");
   host.className = "unseen";
   host.setAttribute("aria-hidden", "true");
@@ -70,11 +70,11 @@ function layoutOf({ axes, more }: Figure, theme: Theme): object {
     margin: { l: 56, r: 16, t: 8, b: 40 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: FONT, size: 12, color: theme.text },
+    font: { family: FONT_FAMILY, size: 12, color: theme.text },
     xaxis: axisOf(axes.x, theme),
     yaxis: axisOf(axes.y, theme),
     legend: { orientation: "v", x: 1.01, y: 1, font: { color: theme.text } },
-    hoverlabel: { font: { family: FONT, size: 12 } },
+    hoverlabel: { font: { family: FONT_FAMILY, size: 12 } },
     hovermode: "closest",
     showlegend: true,
     ...more,

@@ -8,7 +8,7 @@ import { kindOf, optionsOf, whenOf, type RunColumn } from "../../data/tables/run
 import { model } from "../../state/model/model";
 import { compareWith, forgetRun } from "../../state/run/open_run";
 import { run } from "../../state/run/run";
-import { doomed, edited, finishEditing, markRun, startEditing } from "../../state/run/runs";
+import { runToDelete, edited, finishEditing, markRun, startEditing } from "../../state/run/runs";
 import { Badge } from "../widgets/badge";
 import type { Column } from "../widgets/long_table";
 import { RowButton, stopped } from "../widgets/row_button";
@@ -20,7 +20,7 @@ export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
   { id: "when", title: "when", widthPx: 132, cell: (row) => <span title={`${row.created}\n${row.machine}`}>{whenOf(row)}</span> },
   { id: "targets", title: "targets", widthPx: 96, cell: (row) => <Targets row={row} /> },
   { id: "options", title: "options", widthPx: 176, hint: "what was asked beside the targets; empty for the defaults", cell: (row) => <Options row={row} /> },
-  { id: "total", title: "total", widthPx: 84, isNumber: true, hint: "the sum of the plan's parts", cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
+  { id: "total", title: "total", widthPx: 84, isNumber: true, hint: "the sum of the plan's costs", cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
   { id: "verified", title: "verified", widthPx: 84, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
   { id: "state", title: "state", widthPx: 92, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
   { id: "note", title: "note", widthPx: 250, cell: (row, isReached) => <NoteAndActions row={row} isReached={isReached} /> },
@@ -73,7 +73,7 @@ function Verified({ row }: CellProps): JSX.Element | null {
 
 function NoteAndActions({ row, isReached }: CellProps): JSX.Element {
   if (edited.value?.id === row.id) return <NoteField row={row} />;
-  if (doomed.value === row.id) return <Confirm row={row} />;
+  if (runToDelete.value === row.id) return <Confirm row={row} />;
   const canCompare = row.total_s !== null && row.model === model.value?.info.id && row.id !== run.value?.id && (run.value?.plan ?? null) !== null;
   return (
     <span class="note-cell">
@@ -87,7 +87,7 @@ function NoteAndActions({ row, isReached }: CellProps): JSX.Element {
         <RowButton says="Compare" hint="Compare the shown plan with this one" isReached={isReached} isOff={!canCompare} act={() => compareWith(row)}>
           ⇄
         </RowButton>
-        <RowButton says="Delete" hint={row.state === "recorded" ? "It comes with its sample" : "Delete (Del)"} isReached={isReached} isOff={row.state === "recorded" || isGoing(row)} act={() => (doomed.value = row.id)}>
+        <RowButton says="Delete" hint={row.state === "recorded" ? "It comes with its sample" : "Delete (Del)"} isReached={isReached} isOff={row.state === "recorded" || isGoing(row)} act={() => (runToDelete.value = row.id)}>
           ✕
         </RowButton>
       </span>
@@ -159,7 +159,7 @@ function Confirm({ row }: CellProps): JSX.Element {
         <button type="button" class="link bad" ref={(button) => button?.focus()} onClick={stopped(() => void forgetRun(row))}>
           Delete
         </button>
-        <button type="button" class="link" onClick={stopped(() => (doomed.value = null))}>
+        <button type="button" class="link" onClick={stopped(() => (runToDelete.value = null))}>
           Keep
         </button>
       </span>

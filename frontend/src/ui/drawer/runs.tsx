@@ -7,7 +7,7 @@ import { runsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
 import { openRun } from "../../state/run/open_run";
 import { run } from "../../state/run/run";
-import { doomed, edited, keepRuns, markRun, runFilter, runOrder, runRows, runs, runsError, sortRuns, startEditing } from "../../state/run/runs";
+import { runToDelete, edited, changeRunFilter, markRun, runFilter, runOrder, runRows, runs, runsError, sortRuns, startEditing } from "../../state/run/runs";
 import { ErrorCard } from "../widgets/error_card";
 import { LongTable } from "../widgets/long_table";
 import { SaveMenu } from "../widgets/save_menu";
@@ -21,12 +21,12 @@ export function RunsTab(): JSX.Element {
     <div class="filling">
       <div class="table-bar">
         <div class="filters" role="group" aria-label="Filter">
-          <input type="text" aria-label="Words" class="wide" placeholder="name, note, option, target" autocomplete="off" spellcheck={false} value={filter.text} onInput={(event) => keepRuns({ text: event.currentTarget.value })} />
+          <input type="text" aria-label="Words" class="wide" placeholder="name, note, option, target" autocomplete="off" spellcheck={false} value={filter.text} onInput={(event) => changeRunFilter({ text: event.currentTarget.value })} />
           <label>
-            <input type="checkbox" checked={filter.isStarredOnly} onChange={(event) => keepRuns({ isStarredOnly: event.currentTarget.checked })} /> starred
+            <input type="checkbox" checked={filter.isStarredOnly} onChange={(event) => changeRunFilter({ isStarredOnly: event.currentTarget.checked })} /> starred
           </label>
           <label>
-            <input type="checkbox" checked={filter.isEveryModel} onChange={(event) => keepRuns({ isEveryModel: event.currentTarget.checked })} /> of every model
+            <input type="checkbox" checked={filter.isEveryModel} onChange={(event) => changeRunFilter({ isEveryModel: event.currentTarget.checked })} /> of every model
           </label>
         </div>
         <span class="spacer" />
@@ -61,7 +61,7 @@ export function RunsTab(): JSX.Element {
 function rowKey(event: KeyboardEvent, row: RunSummary): void {
   const does: Record<string, () => void> = {
     F2: () => startEditing(row),
-    Delete: () => (row.state === "recorded" ? undefined : void (doomed.value = row.id)),
+    Delete: () => (row.state === "recorded" ? undefined : void (runToDelete.value = row.id)),
     "*": () => void markRun(row.id, { is_starred: !row.is_starred }),
   };
   const action = does[event.key];

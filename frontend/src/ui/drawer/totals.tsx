@@ -1,11 +1,11 @@
-// The totals side by side: this plan, every single target alone, greedy; as the sum of the parts and measured end to end.
+// The totals side by side: this plan, every single target alone, greedy; as the sum of the costs and measured end to end.
 
 import type { JSX } from "preact";
-import { difference, duration, plusMinus } from "../../base/format";
+import { signedDuration, duration, plusMinus } from "../../base/format";
 import type { Baseline, RunSnapshot } from "../../data/protocol";
 import { totalsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
-import { look } from "../../state/model/catalogue";
+import { styleOf } from "../../state/model/catalogue";
 import { run } from "../../state/run/run";
 import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
@@ -39,7 +39,7 @@ export function TotalsTab(): JSX.Element {
         <thead>
           <tr>
             <th scope="col">plan</th>
-            <th scope="col">sum of its parts</th>
+            <th scope="col">sum of its costs</th>
             <th scope="col">measured end to end</th>
             <td class="wide" />
             <th scope="col">against this plan</th>
@@ -69,12 +69,12 @@ function against(line: Line, plan: Line | undefined): string {
   if (!plan || line.isPlan) return "";
   const isMeasured = line.measuredS !== null && plan.measuredS !== null;
   const [own, base] = isMeasured ? [line.measuredS, plan.measuredS] : [line.sumS, plan.sumS];
-  return own === null || base === null ? "" : difference(own - base);
+  return own === null || base === null ? "" : signedDuration(own - base);
 }
 
 function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | undefined }): JSX.Element {
   const isSingle = !line.isPlan && line.name !== "greedy";
-  const colour = isSingle ? look(line.name).base : line.isPlan ? "var(--accent)" : "var(--grey)";
+  const colour = isSingle ? styleOf(line.name).base : line.isPlan ? "var(--accent)" : "var(--grey)";
   const value = line.measuredS ?? line.sumS;
   return (
     <tr>

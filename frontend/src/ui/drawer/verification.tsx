@@ -1,7 +1,7 @@
 // Whether the plan is right: its largest error against the reference, and the error of each output.
 
 import type { JSX } from "preact";
-import { difference, relativeError } from "../../base/format";
+import { signedDuration, relativeError } from "../../base/format";
 import { errorsOf, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
 
@@ -12,12 +12,12 @@ export function Verification({ run: current }: { run: RunSnapshot }): JSX.Elemen
   const { verify } = current;
   const error = largestError(verify);
   if (verify === null || error === null) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
-  const parts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
-  if (verify.accuracy !== null) parts.push(`${relativeError(verify.accuracy)} is accepted`);
-  if (verify.additive_error_s !== null) parts.push(`measured end to end: ${difference(verify.additive_error_s)} against the sum of the parts`);
+  const facts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
+  if (verify.accuracy !== null) facts.push(`${relativeError(verify.accuracy)} is accepted`);
+  if (verify.additive_error_s !== null) facts.push(`measured end to end: ${signedDuration(verify.additive_error_s)} against the sum of the costs`);
   return (
     <>
-      <p class="muted">{parts.join("; ")}.</p>
+      <p class="muted">{facts.join("; ")}.</p>
       <OutputErrors errors={errorsOf(verify)} accuracy={verify.accuracy} />
     </>
   );

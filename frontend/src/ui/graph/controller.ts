@@ -5,7 +5,7 @@ import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 import { type Rect, type Size, touches } from "../../base/geometry";
 import { begin } from "../../base/idle";
 import type { GraphJson, PlanPartition } from "../../data/protocol";
-import { isNear } from "../../graph/canvas/detail";
+import { showsElements } from "../../graph/canvas/detail";
 import type { Frame, Renderer } from "../../graph/canvas/frame";
 import { CanvasRenderer } from "../../graph/canvas/renderer";
 import type { Theme } from "../../graph/canvas/theme";
@@ -15,7 +15,7 @@ import type { Handle } from "../../graph/scene/handles";
 import { hullAt } from "../../graph/scene/hulls";
 import { holderOf, type Scene } from "../../graph/scene/scene";
 import { overlay } from "../../state/display";
-import { spoken } from "../../state/graph/aria_text";
+import { ariaText } from "../../state/graph/aria_text";
 import { band, endBand } from "../../state/graph/band";
 import { focusWanted } from "../../state/graph/focus";
 import { groupsDrawn } from "../../state/graph/group_painting";
@@ -31,8 +31,8 @@ import { partitions } from "../../state/run/run";
 import { toggleGroup } from "../../state/selection/navigation";
 import { outlined, selectedNodes, toggleNodes } from "../../state/selection/selected";
 import { hovered, select, selection, selectionOf } from "../../state/selection/selection";
-import { listen } from "./gestures";
-import { NearLayer } from "./near_layer";
+import { ElementLayer } from "./element_layer";
+import { listenToGestures } from "./gestures";
 
 /** What stands over the graph: the controls at its top, and the legend in its bottom left corner. */
 export interface Over {
@@ -48,7 +48,7 @@ const FADE_MS = 180;
 
 class GraphController {
   private readonly renderer: Renderer;
-  private readonly near: NearLayer;
+  private readonly elements: ElementLayer;
   private readonly stops: (() => void)[];
   private opened: GraphJson | undefined;
   private shown: Scene | undefined;
@@ -65,7 +65,7 @@ class GraphController {
     private readonly over: Over,
   ) {
     this.renderer = new CanvasRenderer(canvas);
-    this.near = new NearLayer(svg);
+    this.elements = new ElementLayer(svg);
     const observer = new ResizeObserver(() => this.resized());
     observer.observe(host);
     const overObserver = new ResizeObserver(() => (screenSize.value = this.measured()));
@@ -74,7 +74,7 @@ class GraphController {
     this.stops = [
       () => observer.disconnect(),
       () => overObserver.disconnect(),
-      listen(host, {
+      listenToGestures(host, {
         pan,
         zoom,
         click: (x, y, element, isAdding) => this.clicked(x, y, element, isAdding),
@@ -119,7 +119,7 @@ class GraphController {
     void [groupsDrawn.value, focusWanted.value];
     const scene = model.value?.scene;
     if (scene !== this.shown) {
-      this.near.clear();
+      this.elements.clear();
       if (this.shown && model.value?.graph === this.opened) this.startFade();
     }
     this.shown = scene;
@@ -156,9 +156,9 @@ class GraphController {
     this.renderer.draw(frameOf(scene, colours, this.fade));
     const area = seen(camera.peek(), screenSize.peek());
     const visible = scene.boxesIn(area);
-    const isClose = isNear(camera.peek().k, visible.length);
-    this.near.update(isClose ? visible : [], camera.peek(), boxes, spoken, nodePaints.peek());
-    this.near.updateHandles(isClose ? this.handlesIn(area) : []);
+    const isClose = showsElements(camera.peek().k, visible.length);
+    this.elements.update(isClose ? visible : [], camera.peek(), boxes, ariaText, nodePaints.peek());
+    this.elements.updateHandles(isClose ? this.handlesIn(area) : []);
     this.told(scene);
     this.giveFocus(scene, boxes);
     return false;
@@ -168,7 +168,7 @@ class GraphController {
   private giveFocus(scene: Scene, selected: ReadonlySet<number>): void {
     const wanted = focusWanted.peek();
     const id = wanted === null ? undefined : holderOf(scene, wanted)?.box.id;
-    if (wanted === null || (id !== undefined && selected.has(id) && !this.near.focus(id))) return;
+    if (wanted === null || (id !== undefined && selected.has(id) && !this.elements.focus(id))) return;
     focusWanted.value = null;
   }
 

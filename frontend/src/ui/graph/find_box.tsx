@@ -3,11 +3,11 @@
 
 import { computed, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { find, findable, findOps, type Found, type FoundOp } from "../../graph/boxes/find";
+import { findBoxes, searchableBoxes, findOps, type FoundBox, type FoundOp } from "../../graph/boxes/find";
 import { openMenuAt, openOpMenu } from "../../state/menu/decide_menu";
 import { menu } from "../../state/menu/menu";
 import { model } from "../../state/model/model";
-import { goTo, selectNodes } from "../../state/selection/navigation";
+import { goToBox, selectNodes } from "../../state/selection/navigation";
 import { hits } from "../../state/selection/selection";
 import { Key } from "../widgets/key";
 
@@ -77,22 +77,22 @@ export function FindBox(): JSX.Element {
 
 interface Results {
   ops: readonly FoundOp[];
-  nodes: readonly Found[];
+  nodes: readonly FoundBox[];
 }
 
 function isMenuKey(event: KeyboardEvent): boolean {
   return event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
 }
 
-/** To the node at a place of the list; all nodes of the operator that stands there. */
+/** To the node at a index of the list; all nodes of the operator that stands there. */
 function go({ ops, nodes }: Results, at: number): void {
   const op = ops[at];
   const node = nodes[at - ops.length];
   if (op) selectNodes(op.nodes);
-  else if (node) goTo(node.box);
+  else if (node) goToBox(node.box);
 }
 
-/** Open the menu for what stands at a place of the list. */
+/** Open the menu for what stands at a index of the list. */
 function decideFor({ ops, nodes }: Results, at: number): void {
   const rect = document.getElementById(`found-${at}`)?.getBoundingClientRect();
   const point = { x: rect?.left ?? 0, y: rect?.bottom ?? 0 };
@@ -107,12 +107,12 @@ function Results({ found, at }: { found: Results; at: number }): JSX.Element {
   return (
     <div class="results" id="found" role="listbox" aria-label="Found nodes">
       {ops.map(({ op, nodes: all }, i) => (
-        <Row key={`op ${op}`} place={i} at={at} found={found}>
+        <Row key={`op ${op}`} index={i} at={at} found={found}>
           all <b>{op}</b> <span class="muted">{all.length}</span>
         </Row>
       ))}
       {nodes.slice(0, SHOWN).map((one, i) => (
-        <Row key={one.box} place={ops.length + i} at={at} found={found}>
+        <Row key={one.box} index={ops.length + i} at={at} found={found}>
           <b>{one.title}</b> <span class="muted">{one.detail === one.title ? "" : one.detail}</span>
         </Row>
       ))}
@@ -123,23 +123,23 @@ function Results({ found, at }: { found: Results; at: number }): JSX.Element {
 }
 
 /** A result; the one at `at` is what keys are about. */
-function Row({ place, at, found, children }: { place: number; at: number; found: Results; children: ComponentChildren }): JSX.Element {
+function Row({ index, at, found, children }: { index: number; at: number; found: Results; children: ComponentChildren }): JSX.Element {
   return (
     <div
-      id={`found-${place}`}
+      id={`found-${index}`}
       role="option"
-      aria-selected={place === at}
+      aria-selected={index === at}
       class="result"
       ref={(element) => {
-        if (place === at) element?.scrollIntoView({ block: "nearest" });
+        if (index === at) element?.scrollIntoView({ block: "nearest" });
       }}
       onPointerDown={(event) => {
         event.preventDefault();
-        if (event.button === 0) go(found, place);
+        if (event.button === 0) go(found, index);
       }}
       onContextMenu={(event) => {
         event.preventDefault();
-        decideFor(found, place);
+        decideFor(found, index);
       }}
     >
       {children}
@@ -151,10 +151,10 @@ const built = computed(() => model.value?.built);
 
 const among = computed(() => {
   const nodes = model.peek()?.graph.nodes ?? [];
-  return built.value ? findable(built.value, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? []) : [];
+  return built.value ? searchableBoxes(built.value, (box) => nodes[box]?.outputs.map((tensor) => tensor.name) ?? []) : [];
 });
 
 function search(query: string): Results {
   if (query.trim() === "") return { ops: [], nodes: [] };
-  return { nodes: find(among.value, query), ops: findOps(model.peek()?.graph.nodes ?? [], query) };
+  return { nodes: findBoxes(among.value, query), ops: findOps(model.peek()?.graph.nodes ?? [], query) };
 }

@@ -18,10 +18,10 @@ export interface GestureTarget {
 const CLICK_SLACK_PX = 4;
 const LINE_PX = 16;
 /** The elements of the near layer: boxes and handles. */
-const NEAR = "[data-id], [data-group]";
+const ELEMENTS = "[data-id], [data-group]";
 
 /** Listen on `host`; what comes back stops it. */
-export function listen(host: HTMLElement, target: GestureTarget): () => void {
+export function listenToGestures(host: HTMLElement, target: GestureTarget): () => void {
   const stop = new AbortController();
   const { signal } = stop;
   const pointers = new Map<number, Point>();
@@ -79,7 +79,7 @@ export function listen(host: HTMLElement, target: GestureTarget): () => void {
 }
 
 function elementOf(event: Event): Element | null {
-  return (event.target as Element | null)?.closest(NEAR) ?? null;
+  return (event.target as Element | null)?.closest(ELEMENTS) ?? null;
 }
 
 function isAdding(event: MouseEvent | KeyboardEvent): boolean {

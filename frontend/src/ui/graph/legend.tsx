@@ -1,15 +1,15 @@
 // What the colours of the overlay mean, and why there are none where there are none.
 
 import type { ComponentChildren, JSX } from "preact";
-import { count, difference as signed, duration } from "../../base/format";
+import { count, signedDuration, duration } from "../../base/format";
 import { doubtOf, LEAST_STABILITY, WIDEST } from "../../data/overlays/certainty";
 import { doubt, heat } from "../../data/overlays/ramps";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../../state/display";
 import { coverage, coveredTarget } from "../../state/graph/coverage";
 import { hottest, nodePaints, theme } from "../../state/graph/painting";
-import { look } from "../../state/model/catalogue";
-import { againstSide, difference, planRef, planSide, sideName } from "../../state/plan/compare";
+import { styleOf } from "../../state/model/catalogue";
+import { againstSide, planDifference, planRef, planSide, sideName } from "../../state/plan/compare";
 import { partitions, run } from "../../state/run/run";
 import { table } from "../../state/tables/candidates";
 import { LiveLegend } from "./live_legend";
@@ -102,7 +102,7 @@ function CoverageLegend(): JSX.Element {
   if (run.value && !hasEnded(run.value)) return <Note>Known when the run ends.</Note>;
   if (!known) return <Note>Looking up the candidates…</Note>;
   const cannot = known.filter((one) => one.kind === "cannot").length;
-  const { base } = look(target);
+  const { base } = styleOf(target);
   return (
     <div class="legend">
       <Swatch colour={base}>{target} runs it</Swatch>
@@ -117,18 +117,18 @@ function CoverageLegend(): JSX.Element {
 function DifferenceLegend(): JSX.Element {
   const [plan, against] = [planSide.value, againstSide.value];
   for (const side of [plan, against]) if (side.kind === "failed") return <Note>{side.error.message}</Note>;
-  if (!difference.value || plan.kind !== "ready" || against.kind !== "ready") {
+  if (!planDifference.value || plan.kind !== "ready" || against.kind !== "ready") {
     return <Note>{run.value && !hasEnded(run.value) ? "Known when the run ends." : plan.kind === "none" || against.kind === "none" ? "Choose two plans." : "Looking up the plans…"}</Note>;
   }
-  const { moved } = difference.value;
+  const { moved } = planDifference.value;
   const isShown = nodePaints.value.some((one) => one !== null);
   return (
     <div class="legend">
       <span>
-        <b>{signed(plan.side.plan.total_s - against.side.plan.total_s)}</b>
+        <b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b>
       </span>
-      {moved.size > 0 && <span>{`${count(moved.size)} ${moved.size === 1 ? "node changes" : "nodes change"} hands, in the colour of who has them in ${sideName(planRef.value, plan.side)}`}</span>}
-      {moved.size === 0 && <span>{isShown ? "nothing changes hands; the pale ones are cut otherwise" : "both cut the model alike"}</span>}
+      {moved.size > 0 && <span>{`${count(moved.size)} ${moved.size === 1 ? "node changes its" : "nodes change their"} target, in the colour of the one in ${sideName(planRef.value, plan.side)}`}</span>}
+      {moved.size === 0 && <span>{isShown ? "no node changes its target; the pale ones are cut otherwise" : "both plans have the same partitions"}</span>}
     </div>
   );
 }

@@ -2,10 +2,10 @@
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";
-import { picture } from "../../state/replay/overlay";
+import { searchPicture } from "../../state/replay/overlay";
 
 export function LiveLegend(): JSX.Element {
-  const shown = picture.value;
+  const shown = searchPicture.value;
   if (!shown) return <p class="legend muted">Shown while candidates are measured, and while the search goes on.</p>;
   const { tried, frontier, partitions } = shown;
   if (partitions.length === 0) {

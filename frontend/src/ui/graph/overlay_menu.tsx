@@ -1,7 +1,7 @@
 // The overlays as a row of choices, and what some of them ask: whose coverage, and which two plans differ.
 
 import type { JSX } from "preact";
-import { coverageOf, overlay, type Overlay, OVERLAYS } from "../../state/display";
+import { coverageTarget, overlay, type Overlay, OVERLAYS } from "../../state/display";
 import { coveredTarget, coverageTargets } from "../../state/graph/coverage";
 import { Badge } from "../widgets/badge";
 import { Choice } from "../widgets/choice";
@@ -22,7 +22,7 @@ export function OverlayMenu(): JSX.Element {
     <div class="overlay-menu">
       <Choice
         label="Overlay"
-        choices={OVERLAYS.map((id) => ({ id, face: OVERLAY_NAME[id], title: OVERLAY_SAYS[id] }))}
+        choices={OVERLAYS.map((id) => ({ id, content: OVERLAY_NAME[id], title: OVERLAY_SAYS[id] }))}
         chosen={overlay.value}
         choose={(id) => (overlay.value = id)}
       />
@@ -39,7 +39,7 @@ export function OverlayMenu(): JSX.Element {
 function CoverageTargets(): JSX.Element | null {
   const targets = coverageTargets.value;
   if (targets.length === 0) return null;
-  const face = (target: string): JSX.Element => (
+  const badgeAndName = (target: string): JSX.Element => (
     <>
       <Badge target={target} /> {target}
     </>
@@ -47,9 +47,9 @@ function CoverageTargets(): JSX.Element | null {
   return (
     <Choice
       label="Coverage of"
-      choices={targets.map((id, i) => ({ id, face: face(id), ...(i < 9 && { title: `Key ${i + 1}` }) }))}
+      choices={targets.map((id, i) => ({ id, content: badgeAndName(id), ...(i < 9 && { title: `Key ${i + 1}` }) }))}
       chosen={coveredTarget.value}
-      choose={(id) => (coverageOf.value = id)}
+      choose={(id) => (coverageTarget.value = id)}
     />
   );
 }

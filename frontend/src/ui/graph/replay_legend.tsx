@@ -3,16 +3,16 @@
 import type { JSX } from "preact";
 import { showDrawer } from "../../state/display";
 import { model } from "../../state/model/model";
-import { picture } from "../../state/replay/overlay";
-import { facts } from "../../state/replay/player";
+import { searchPicture } from "../../state/replay/overlay";
+import { traceFacts } from "../../state/replay/player";
 
 export function ReplayLegend(): JSX.Element {
-  const shown = picture.value;
-  if (!facts.value || !shown) {
+  const shown = searchPicture.value;
+  if (!traceFacts.value || !shown) {
     return (
       <p class="legend muted">
-        {facts.value ? "Looking up the step…" : "This search has not been traced."}
-        {!facts.value && (
+        {traceFacts.value ? "Looking up the step…" : "This search has not been traced."}
+        {!traceFacts.value && (
           <button type="button" class="link" onClick={() => showDrawer("search")}>
             Trace it
           </button>

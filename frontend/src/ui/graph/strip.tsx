@@ -10,7 +10,7 @@ import type { Theme } from "../../graph/canvas/theme";
 import { centred, seen } from "../../graph/scene/camera";
 import { holderOf } from "../../graph/scene/scene";
 import { hatchedNodes, nodeColours, theme } from "../../state/graph/painting";
-import { camera, look, pan, screenSize } from "../../state/graph/view";
+import { camera, setCamera, pan, screenSize } from "../../state/graph/view";
 import { unfoldTo } from "../../state/model/folding";
 import { model } from "../../state/model/model";
 import { marked } from "../../state/replay/overlay";
@@ -135,7 +135,7 @@ function centre(node: number): void {
   const opened = model.peek();
   const box = opened && holderOf(opened.scene, Math.max(0, Math.min(opened.graph.nodes.length - 1, node)));
   if (!box) return;
-  look(centred(box, screenSize.peek(), camera.peek().k));
+  setCamera(centred(box, screenSize.peek(), camera.peek().k));
 }
 
 const STEP: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -Infinity, End: Infinity };

@@ -23,12 +23,12 @@ export function Menu({ menu }: { menu: OpenMenu }): JSX.Element {
   }, []);
   return (
     <div ref={root} class="menu-root" onContextMenu={(event) => event.preventDefault()}>
-      <List label={menu.label} items={menu.items} place={{ left: menu.x, right: menu.x, top: menu.y }} isTitled back={closeMenu} />
+      <List label={menu.label} items={menu.items} anchor={{ left: menu.x, right: menu.x, top: menu.y }} isTitled back={closeMenu} />
     </div>
   );
 }
 
-interface Place {
+interface Anchor {
   /** To the right of `right` where there is room, else to the left of `left`. */
   left: number;
   right: number;
@@ -38,17 +38,17 @@ interface Place {
 interface ListProps {
   label: string;
   items: readonly MenuItem[];
-  place: Place;
+  anchor: Anchor;
   isTitled?: boolean;
   back: () => void;
 }
 
-function List({ label, items, place, isTitled = false, back }: ListProps): JSX.Element {
+function List({ label, items, anchor: anchor, isTitled = false, back }: ListProps): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   const open = useSignal<number | null>(null);
   useLayoutEffect(() => {
     if (!element.current) return;
-    settle(element.current, place);
+    settle(element.current, anchor);
     buttons(element.current)[0]?.focus({ preventScroll: true });
   }, []);
   const key = (event: KeyboardEvent & { currentTarget: HTMLElement }): void => {
@@ -100,7 +100,7 @@ function Item({ item, isOpen, open, pointed, shut }: ItemProps): JSX.Element {
   const rect = isOpen ? button.current?.getBoundingClientRect() : undefined;
   return (
     <>
-      {item.isApart && <div role="separator" />}
+      {item.hasSeparator && <div role="separator" />}
       <button ref={button} type="button" role="menuitem" tabIndex={-1} aria-keyshortcuts={item.key} aria-haspopup={item.items ? "menu" : undefined} aria-expanded={item.items ? isOpen : undefined} onClick={choose} onPointerEnter={pointed}>
         {item.target !== undefined && <Badge target={item.target} />}
         <span class="menu-label">{item.label}</span>
@@ -108,7 +108,7 @@ function Item({ item, isOpen, open, pointed, shut }: ItemProps): JSX.Element {
         {item.key !== undefined && <kbd aria-hidden="true">{item.key}</kbd>}
         {item.items && <span aria-hidden="true">▸</span>}
       </button>
-      {rect && item.items && <List label={item.label} items={item.items} place={{ left: rect.left, right: rect.right, top: rect.top - 5 }} back={back} />}
+      {rect && item.items && <List label={item.label} items={item.items} anchor={{ left: rect.left, right: rect.right, top: rect.top - 5 }} back={back} />}
     </>
   );
 }
@@ -131,7 +131,7 @@ function moved(key: string, at: number, all: readonly HTMLElement[]): number | u
 }
 
 /** Put a list where it is seen as a whole. */
-function settle(list: HTMLElement, { left, right, top }: Place): void {
+function settle(list: HTMLElement, { left, right, top }: Anchor): void {
   const { width, height } = list.getBoundingClientRect();
   const isRoom = right + width + MARGIN_PX <= window.innerWidth;
   list.style.left = `${Math.max(MARGIN_PX, isRoom ? right : left - width)}px`;

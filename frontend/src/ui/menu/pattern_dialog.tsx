@@ -51,7 +51,7 @@ export function PatternDialog({ from }: { from: string }): JSX.Element {
         <p class="muted">* stands for anything, ? for one character, [ab] for one of several.</p>
         <Matches names={found.value.map((node) => node.name)} />
         <div class="pattern-row">
-          <Choice label="What to do" choices={[{ id: "pin", face: "Pin to" }, { id: "veto", face: "Veto" }]} chosen={kind.value} choose={(next) => (kind.value = next)} />
+          <Choice label="What to do" choices={[{ id: "pin", content: "Pin to" }, { id: "veto", content: "Veto" }]} chosen={kind.value} choose={(next) => (kind.value = next)} />
           <TargetChoice target={target} />
         </div>
         <div class="pattern-row end">

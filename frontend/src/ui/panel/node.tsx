@@ -6,7 +6,7 @@ import { formalInput, shortName } from "../../data/model/formal_inputs";
 import type { NodeJson, TensorJson } from "../../data/protocol";
 import { model, type OpenedModel } from "../../state/model/model";
 import { partitionOf } from "../../state/run/run";
-import { goTo } from "../../state/selection/navigation";
+import { goToBox } from "../../state/selection/navigation";
 import { selection } from "../../state/selection/selection";
 import { SelectionTitle } from "./selection_title";
 
@@ -37,22 +37,22 @@ function Terminal({ opened, box }: { opened: OpenedModel; box: number }): JSX.El
 
 function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.Element {
   const { constants, nodes } = opened.graph;
-  const weights = node.inputs.map((name, place) => ({ name, place })).filter(({ name }) => constants[name]);
-  const inputs = node.inputs.map((name, place) => ({ name, place })).filter(({ name }) => name !== "" && !constants[name]);
+  const weights = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => constants[name]);
+  const inputs = node.inputs.map((name, index) => ({ name, index })).filter(({ name }) => name !== "" && !constants[name]);
   const types = new Map<string, TensorJson>([...opened.graph.inputs, ...nodes.flatMap((one) => one.outputs)].map((tensor) => [tensor.name, tensor]));
   const attributes = Object.entries(node.attributes);
   return (
     <>
       <Section title="Inputs">
-        {inputs.map(({ name, place }) => (
-          <Line key={name} name={formalInput(opened.formal, node.op, place, name)} title={name}>
-            <TensorLink name={name} /> <span class="muted">{typeWords(types.get(name))}</span>
+        {inputs.map(({ name, index }) => (
+          <Line key={name} name={formalInput(opened.formal, node.op, index, name)} title={name}>
+            <TensorLink name={name} /> <span class="muted">{typeText(types.get(name))}</span>
           </Line>
         ))}
       </Section>
       <Section title="Weights">
-        {weights.map(({ name, place }) => (
-          <Line key={name} name={formalInput(opened.formal, node.op, place, name)} title={name}>
+        {weights.map(({ name, index }) => (
+          <Line key={name} name={formalInput(opened.formal, node.op, index, name)} title={name}>
             {shape(constants[name]?.shape ?? [])} <span class="muted">{constants[name]?.dtype}</span>
             {constants[name]?.value && <code> {attribute(constants[name].value)}</code>}
           </Line>
@@ -61,7 +61,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
       <Section title="Outputs">
         {node.outputs.map((tensor) => (
           <Line key={tensor.name} name={shortName(tensor.name)} title={tensor.name}>
-            {typeWords(tensor)}
+            {typeText(tensor)}
           </Line>
         ))}
       </Section>
@@ -87,7 +87,7 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
   );
 }
 
-function typeWords(tensor: TensorJson | undefined): string {
+function typeText(tensor: TensorJson | undefined): string {
   return tensor ? `${shape(tensor.shape)} ${tensor.dtype}` : "";
 }
 
@@ -96,7 +96,7 @@ function TensorLink({ name }: { name: string }): JSX.Element {
   const edge = model.value?.built.edges.find((one) => one.tensors.includes(name));
   if (!edge) return <>{name}</>;
   return (
-    <button type="button" class="link" onClick={() => goTo(edge.from)}>
+    <button type="button" class="link" onClick={() => goToBox(edge.from)}>
       {name}
     </button>
   );

@@ -1,10 +1,10 @@
 // The panel on the right: why, the node itself, the pins; under it what the last decision did, or would do.
 
 import type { JSX } from "preact";
-import { difference, plural } from "../../base/format";
+import { signedDuration, plural } from "../../base/format";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
-import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, step, termCount } from "../../state/plan/decisions";
+import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, stepHistory, termCount } from "../../state/plan/decisions";
 import { runError, whatIf } from "../../state/run/run";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
@@ -51,7 +51,7 @@ function DecisionBar(): JSX.Element | null {
       {!isDeciding.value && change && (
         <span class="change">
           {whatIf.value && "What if: "}
-          <b>{difference(change.differenceS)}</b>, {changeWords(change.changed.size)}
+          <b>{signedDuration(change.differenceS)}</b>, {changeText(change.changed.size)}
           {change.changed.size > 0 && <DifferenceLink />}
         </span>
       )}
@@ -67,10 +67,10 @@ function DecisionBar(): JSX.Element | null {
       )}
       <span class="spacer" />
       <span class="pair">
-      <button type="button" disabled={!canUndo.value || isDeciding.value} title="Undo (u)" onClick={() => step(-1)}>
+      <button type="button" disabled={!canUndo.value || isDeciding.value} title="Undo (u)" onClick={() => stepHistory(-1)}>
         Undo
       </button>
-      <button type="button" disabled={!canRedo.value || isDeciding.value} title="Redo (U)" onClick={() => step(1)}>
+      <button type="button" disabled={!canRedo.value || isDeciding.value} title="Redo (U)" onClick={() => stepHistory(1)}>
         Redo
       </button>
       </span>
@@ -95,6 +95,6 @@ function DifferenceLink(): JSX.Element | null {
   );
 }
 
-function changeWords(count: number): string {
+function changeText(count: number): string {
   return count === 0 ? "no partition changes" : `${plural(count, "partition")} ${count === 1 ? "changes" : "change"}`;
 }

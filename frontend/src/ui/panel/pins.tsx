@@ -4,7 +4,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { plural } from "../../base/format";
 import { describe, describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
-import { effectWords } from "../../data/plan/effect_text";
+import { effectText } from "../../data/plan/effect_text";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
@@ -25,7 +25,7 @@ export function PinsPanel(): JSX.Element {
       {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
       <ul class="pins">
         {groups.map((group, i) => (
-          <Item key={JSON.stringify(group)} words={groupWords(group)} effect={known?.groups[i]} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
+          <Item key={JSON.stringify(group)} words={groupText(group)} effect={known?.groups[i]} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
             <GroupLink group={group} />
           </Item>
         ))}
@@ -77,7 +77,7 @@ function Item({ words, effect, isHeld = true, remove, children }: ItemProps): JS
       <span class="pin">
         {children}
         {!isHeld && <span class="bad"> cannot hold with the others that are marked</span>}
-        {effect && <span class="muted">{effectWords(effect)}</span>}
+        {effect && <span class="muted">{effectText(effect)}</span>}
       </span>
       <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Remove: ${words}`} title="Remove" onClick={remove}>
         ✕
@@ -93,7 +93,7 @@ function isHeld(group: readonly Constraint[]): boolean {
   return !group.some((one) => colliding.includes(JSON.stringify(one)));
 }
 
-function groupWords(group: readonly Constraint[]): string {
+function groupText(group: readonly Constraint[]): string {
   return describeGroup(group, candidateLabel);
 }
 
@@ -101,10 +101,10 @@ function groupWords(group: readonly Constraint[]): string {
 function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
   const names = new Set(group.flatMap(namesIn));
   const nodes = (model.value?.graph.nodes ?? []).filter((one) => names.has(one.name)).map((one) => one.id);
-  if (nodes.length === 0) return <span>{groupWords(group)}</span>;
+  if (nodes.length === 0) return <span>{groupText(group)}</span>;
   return (
     <button type="button" class="link" onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
-      {groupWords(group)}
+      {groupText(group)}
     </button>
   );
 }

@@ -4,10 +4,10 @@ import type { JSX } from "preact";
 import { duration, plural, plusMinus, shape } from "../../base/format";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle } from "../../graph/boxes/groups";
-import { groupOfNodes, toggleWords } from "../../state/model/folding";
+import { groupOfNodes, toggleText } from "../../state/model/folding";
 import { model } from "../../state/model/model";
 import { partitionOf } from "../../state/run/run";
-import { goTo, goToPartition, toggleGroup } from "../../state/selection/navigation";
+import { goToBox, goToPartition, toggleGroup } from "../../state/selection/navigation";
 import { selectedNodes, selectedPartition } from "../../state/selection/selected";
 import { selection } from "../../state/selection/selection";
 import { Badge } from "../widgets/badge";
@@ -59,8 +59,8 @@ function NodesTitle(): JSX.Element {
       )}
       {group && (
         <p>
-          <button type="button" title={`${toggleWords(group)} (o)`} onClick={() => toggleGroup(group)}>
-            {toggleWords(group)}
+          <button type="button" title={`${toggleText(group)} (o)`} onClick={() => toggleGroup(group)}>
+            {toggleText(group)}
           </button>
         </p>
       )}
@@ -84,7 +84,7 @@ function Members({ nodes }: { nodes: readonly number[] }): JSX.Element {
   return (
     <p class="members">
       {nodes.slice(0, MOST_MEMBERS).map((node) => (
-        <button key={node} type="button" class="link" onClick={() => goTo(node)} title={all?.[node]?.name}>
+        <button key={node} type="button" class="link" onClick={() => goToBox(node)} title={all?.[node]?.name}>
           {all?.[node]?.op ?? node}
         </button>
       ))}
@@ -104,7 +104,7 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
       </h2>
       {partition.cost_s !== null && (
         <p>
-          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, partition.interval_s)} ${sampleWords(partition)}${stability}`}</span>
+          <b>{duration(partition.cost_s)}</b> <span class="muted">{`${plusMinus(partition.cost_s, partition.interval_s)} ${sampleText(partition)}${stability}`}</span>
         </p>
       )}
       <Members nodes={partition.nodes} />
@@ -112,6 +112,6 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
   );
 }
 
-function sampleWords(partition: PlanPartition): string {
+function sampleText(partition: PlanPartition): string {
   return partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source;
 }

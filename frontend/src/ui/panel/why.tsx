@@ -3,15 +3,15 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { atLeast, difference, duration, plural, plusMinus } from "../../base/format";
-import { suppositions, type Supposition as Said } from "../../data/plan/estimate_text";
-import { byTarget, sentence, type TargetGroup } from "../../data/plan/why";
+import { atLeast, signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
+import { byTarget, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../../state/display";
-import { overlayWords } from "../../state/graph/aria_text";
+import { overlayText } from "../../state/graph/aria_text";
 import { openSelectionMenu } from "../../state/menu/decide_menu";
-import { look } from "../../state/model/catalogue";
+import { styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { candidates, triedCandidates } from "../../state/plan/candidates";
 import { cut, isDeciding, pin, pinCandidate, veto, vetoThisCandidate } from "../../state/plan/decisions";
@@ -31,17 +31,17 @@ export function WhyPanel(): JSX.Element {
   return (
     <>
       <SelectionTitle />
-      <OverlaySays />
+      <OverlayText />
       <Answer />
     </>
   );
 }
 
 /** What the overlay says of the selected node, where that is more than who runs it and in what time. */
-function OverlaySays(): JSX.Element | null {
+function OverlayText(): JSX.Element | null {
   const chosen = selection.value;
   if (chosen.kind !== "box" || overlay.value === "target" || overlay.value === "cost") return null;
-  const words = overlayWords(chosen.box);
+  const words = overlayText(chosen.box);
   return words === "" ? null : <p class="overlay-says">{words}.</p>;
 }
 
@@ -77,10 +77,10 @@ function Answer(): JSX.Element | null {
   return (
     <>
       {whatIf.value && <p class="muted">Marks and regrets are those of the plan that is kept.</p>}
-      {sentence(state.data).map((line) => (
+      {whyText(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
-      <Supposed data={state.data} />
+      <EstimateSections data={state.data} />
       <Buttons />
       {groups.map((group) => (
         <Group key={group.target} group={group} widest={widest} />
@@ -91,24 +91,24 @@ function Answer(): JSX.Element | null {
 }
 
 /** What can be said of the described toolchains here: those of the plan, and the one that is tried beside it. */
-function Supposed({ data }: { data: NodeCandidates }): JSX.Element {
+function EstimateSections({ data }: { data: NodeCandidates }): JSX.Element {
   const tried = tryOut.value;
   const state = triedCandidates.value;
   return (
     <>
-      {tried && state.kind === "ready" && suppositions(state.data, [tried.name]).map((one) => <Supposition key={one.target} said={one} note="tried, not kept" />)}
+      {tried && state.kind === "ready" && estimateTexts(state.data, [tried.name]).map((one) => <EstimateSection key={one.target} said={one} note="tried, not kept" />)}
       {tried && state.kind === "failed" && <ErrorCard error={state.error} />}
-      {suppositions(data, run.value?.described ?? []).map((one) => (
-        <Supposition key={one.target} said={one} note="only described" />
+      {estimateTexts(data, run.value?.described ?? []).map((one) => (
+        <EstimateSection key={one.target} said={one} note="only described" />
       ))}
     </>
   );
 }
 
-function Supposition({ said: { target, lines }, note }: { said: Said; note: string }): JSX.Element | null {
+function EstimateSection({ said: { target, lines }, note }: { said: Said; note: string }): JSX.Element | null {
   if (lines.length === 0) return null;
   return (
-    <section class="supposed" aria-label={`What ${target} would bring here`}>
+    <section class="estimate-text" aria-label={`What ${target} would bring here`}>
       <h3>
         <Badge target={target} /> {target} <span class="muted">{note}</span>
       </h3>
@@ -136,10 +136,10 @@ function Buttons(): JSX.Element {
   const candidate = focused.value;
   const chosen = selection.value;
   const target = candidate?.target ?? (chosen.kind === "box" ? partitionOf.value.get(chosen.box)?.target : undefined);
-  const what = candidate ? `this ${candidate.label}` : WHAT[chosen.kind];
-  const place = useRef<HTMLButtonElement>(null);
+  const what = candidate ? `this ${candidate.label}` : SELECTION_NAME[chosen.kind];
+  const button = useRef<HTMLButtonElement>(null);
   const more = (): void => {
-    const rect = place.current?.getBoundingClientRect();
+    const rect = button.current?.getBoundingClientRect();
     openSelectionMenu(rect && { x: rect.left, y: rect.bottom + 4 });
   };
   return (
@@ -153,14 +153,14 @@ function Buttons(): JSX.Element {
       <button type="button" disabled={isDeciding.value} onClick={cut} title={chosen.kind === "boxes" ? "Cut between two neighbours, or all around these nodes" : `Cut ${what} from its neighbours`}>
         Cut <Key>x</Key>
       </button>
-      <button ref={place} type="button" aria-haspopup="menu" disabled={isDeciding.value} onClick={more} title="Everything that can be decided for it (right-click, or the Menu key)">
+      <button ref={button} type="button" aria-haspopup="menu" disabled={isDeciding.value} onClick={more} title="Everything that can be decided for it (right-click, or the Menu key)">
         More…
       </button>
     </div>
   );
 }
 
-const WHAT = { none: "nothing", box: "this node", boxes: "these nodes", partition: "this partition" };
+const SELECTION_NAME = { none: "nothing", box: "this node", boxes: "these nodes", partition: "this partition" };
 
 const FEW = 4;
 
@@ -199,16 +199,16 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
   const names = candidate.nodes.map((node) => model.value?.graph.nodes[node]?.name ?? String(node)).join(", ");
   return (
     <li class={candidate.chosen ? "candidate chosen" : "candidate"} onPointerEnter={() => point(candidate.nodes)} onPointerLeave={() => point([])}>
-      <button type="button" class="row" aria-pressed={isFocused} title={[candidate.label, names, candidate.rule, totalWords(candidate)].filter(Boolean).join("\n")} onClick={() => (focused.value = isFocused ? null : candidate)}>
+      <button type="button" class="row" aria-pressed={isFocused} title={[candidate.label, names, candidate.rule, totalText(candidate)].filter(Boolean).join("\n")} onClick={() => (focused.value = isFocused ? null : candidate)}>
         <span class="label">
           {candidate.chosen && <span class="good" aria-label="chosen">✓ </span>}
           {labelOf(candidate)}
           {candidate.times > 1 && <span class="muted" title={`This computation is in the model ${candidate.times} times; it is measured once`}> ×{candidate.times}</span>}
         </span>
-        <span class="regret">{regretWords(candidate)}</span>
+        <span class="regret">{regretText(candidate)}</span>
         {cost.seconds !== null && (
           <>
-            {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={look(candidate.target).base} /> : <span />}
+            {candidate.regret_at_least_s !== null && widest > 0 ? <Bar share={candidate.regret_at_least_s / widest} colour={styleOf(candidate.target).base} /> : <span />}
             <span class="numbers">
               {duration(cost.seconds)} {cost.source === "estimate" ? <i title={cost.reason}>estimate</i> : <span class="muted">{plusMinus(cost.seconds, cost.interval_s)}</span>}
             </span>
@@ -240,13 +240,13 @@ function labelOf(candidate: NodeCandidate): string {
 }
 
 /** What the regret is over: the least total of a plan that holds the candidate. */
-function totalWords({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
+function totalText({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
   const total = run.value?.plan?.total_s;
   if (least === null || total === undefined) return "";
   return regret === null ? `no plan that holds it is below ${duration(total + least)}` : `cheapest plan that holds it: ${duration(total + regret)}`;
 }
 
-function regretWords(candidate: NodeCandidate): string {
+function regretText(candidate: NodeCandidate): string {
   if (candidate.chosen || candidate.regret_at_least_s === null) return candidate.chosen ? "–" : "";
-  return candidate.regret_s === null ? atLeast(candidate.regret_at_least_s) : difference(candidate.regret_s);
+  return candidate.regret_s === null ? atLeast(candidate.regret_at_least_s) : signedDuration(candidate.regret_s);
 }

@@ -11,14 +11,14 @@ import { Popover } from "../widgets/popover";
 export function ModelMenu(): JSX.Element | null {
   const info = model.value?.info;
   if (!info) return null;
-  const face = (
+  const content = (
     <>
       <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{plural(info.nodes, "node")}</span>
       {info.stale && <span class="warn">file changed</span>}
     </>
   );
   return (
-    <Popover face={face} label="Models" class="plain model">
+    <Popover content={content} label="Models" class="plain model">
       {(close) => (
         <div class="model-menu">
           <p class="facts">

@@ -1,7 +1,7 @@
 // The result in one line: best alone → total, speed-up, whether it was verified, whether it was recorded; or how far the run is.
 
 import type { JSX } from "preact";
-import { change, duration, relativeError, speedUp } from "../../base/format";
+import { changeInDuration, duration, relativeError, speedUp } from "../../base/format";
 import { headline, isRecorded } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
@@ -16,12 +16,12 @@ export function Readout(): JSX.Element | null {
     <span class="readout" aria-live="polite">
       {connection.value === "disconnected" && <span class="warn">disconnected</span>}
       {isDeciding.value && <span class="muted">searching again…</span>}
-      {current && <RunWords run={current} />}
+      {current && <RunResult run={current} />}
     </span>
   );
 }
 
-function RunWords({ run: current }: { run: RunSnapshot }): JSX.Element | null {
+function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (!hasEnded(current)) {
     const best = current.best_s === null ? "" : ` · best ${duration(current.best_s)}`;
     return <span class="muted">{`${current.phase ?? current.state}${best}`}</span>;
@@ -29,13 +29,13 @@ function RunWords({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (current.state === "failed") return <span class="bad">failed</span>;
   const figures = headline(current);
   if (!figures) return current.state === "cancelled" ? <span class="muted">cancelled</span> : null;
-  const how = figures.isMeasured ? "both measured end to end" : "both as the sum of their parts";
+  const how = figures.isMeasured ? "both measured end to end" : "both as the sum of their costs";
   return (
     <>
       {figures.alone ? (
         <span title={`${figures.alone.name} alone against this plan; ${how}`}>
           <span class="muted word">best alone </span>
-          <b>{change(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
+          <b>{changeInDuration(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
         </span>
       ) : (
         <b title={how}>{duration(figures.totalS)}</b>

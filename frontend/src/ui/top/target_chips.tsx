@@ -36,14 +36,14 @@ function Chip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
 }
 
 function MissingChip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
-  const face = (
+  const content = (
     <>
       <Badge target={toolchain.name} isOff />
       <u>{toolchain.name}</u>
     </>
   );
   return (
-    <Popover face={face} label={`Why ${toolchain.name} cannot be used`} class="chip missing">
+    <Popover content={content} label={`Why ${toolchain.name} cannot be used`} class="chip missing">
       {() => <WhyUnusable toolchain={toolchain} />}
     </Popover>
   );

@@ -5,7 +5,7 @@ import { duration, count } from "../../base/format";
 import { isRecorded, shares } from "../../data/plan/summary";
 import { parseAccuracy } from "../../data/plan/terms";
 import { isHelpOpen } from "../../state/display";
-import { chosenTargets, look } from "../../state/model/catalogue";
+import { chosenTargets, styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { closeModel } from "../../state/model/open";
 import { setAccuracy } from "../../state/plan/decisions";
@@ -84,18 +84,18 @@ function ExportButton(): JSX.Element {
   );
 }
 
-/** The total as one bar, by target; what handing over costs is grey. */
+/** The total as one bar, by target; transitions are grey. */
 function TotalBar(): JSX.Element | null {
   const plan = run.value?.plan;
   if (!plan || !run.value || plan.partitions.every((partition) => partition.cost_s === null)) return null;
-  const parts = shares(plan);
-  const sum = parts.reduce((all, part) => all + part.seconds, 0);
-  const words = parts.map((part) => `${part.name === "transition" ? "handing over" : part.name} ${duration(part.seconds)}`).join(", ");
+  const all = shares(plan);
+  const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
+  const words = all.map((share) => `${share.name === "transition" ? "transitions" : share.name} ${duration(share.seconds)}`).join(", ");
   const label = `Total by target: ${words}; ${count(plan.partitions.length)} partitions${isRecorded(run.value) ? ", recorded" : ""}`;
   return (
     <span class="total-bar" role="img" aria-label={label} title={label}>
-      {parts.map((part) => (
-        <span key={part.name} style={{ flexGrow: sum > 0 ? part.seconds / sum : 0, background: part.name === "transition" ? "var(--grey)" : look(part.name).base }} />
+      {all.map((share) => (
+        <span key={share.name} style={{ flexGrow: sum > 0 ? share.seconds / sum : 0, background: share.name === "transition" ? "var(--grey)" : styleOf(share.name).base }} />
       ))}
     </span>
   );

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 interface ChoiceProps<T extends string> {
   label: string;
-  choices: readonly { id: T; face: ComponentChildren; title?: string }[];
+  choices: readonly { id: T; content: ComponentChildren; title?: string }[];
   chosen: T | null;
   choose: (id: T) => void;
 }
@@ -23,7 +23,7 @@ export function Choice<T extends string>({ label, choices, chosen, choose }: Cho
   };
   return (
     <div class="segments" role="radiogroup" aria-label={label} onKeyDown={key}>
-      {choices.map(({ id, face, title }, i) => (
+      {choices.map(({ id, content, title }, i) => (
         <button
           key={id}
           type="button"
@@ -33,7 +33,7 @@ export function Choice<T extends string>({ label, choices, chosen, choose }: Cho
           title={title}
           onClick={() => choose(id)}
         >
-          {face}
+          {content}
         </button>
       ))}
     </div>

@@ -6,14 +6,14 @@ import { useEffect, useId, useRef } from "preact/hooks";
 
 interface PopoverProps {
   /** What the button shows. */
-  face: ComponentChildren;
+  content: ComponentChildren;
   label: string;
   class?: string;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button that opens a small panel under it; Escape or a click elsewhere closes it and gives the focus back. */
-export function Popover({ face, label, class: name, children }: PopoverProps): JSX.Element {
+export function Popover({ content, label, class: name, children }: PopoverProps): JSX.Element {
   const isOpen = useSignal(false);
   const root = useRef<HTMLSpanElement>(null);
   const id = useId();
@@ -36,7 +36,7 @@ export function Popover({ face, label, class: name, children }: PopoverProps): J
   return (
     <span class="popover" ref={root} onKeyDown={escape}>
       <button type="button" class={name} aria-expanded={isOpen.value} aria-controls={id} aria-haspopup="dialog" onClick={() => (isOpen.value = !isOpen.value)}>
-        {face}
+        {content}
       </button>
       {isOpen.value && (
         <div class="sheet" id={id} role="dialog" aria-label={label}>

@@ -20,7 +20,7 @@ export function SaveMenu({ what, formats }: { what: string; formats: readonly Fo
     );
   }
   return (
-    <Popover face={<>Save as <span aria-hidden="true">▾</span></>} label={`Save ${what}`}>
+    <Popover content={<>Save as <span aria-hidden="true">▾</span></>} label={`Save ${what}`}>
       {(close) => (
         <ul class="formats">
           {formats.map(({ name, says, save }) => (

@@ -6,17 +6,17 @@ import { duration } from "../../../base/format";
 import type { DescriptionMistake } from "../../../data/protocol";
 import { gainOf, lineCount, lineSpan } from "../../../data/toolchains/description";
 import { model } from "../../../state/model/model";
-import { deleteSaved, describedError, discard, isSaved, isTrying, keep, reading, saved, savedName, saveText, startFrom, text, tryText, watchText, whyNotTry, write } from "../../../state/plan/described";
+import { deleteSaved, describedError, discardTried, isSaved, isTrying, keepTried, descriptionCheck, savedDescriptions, savedName, saveDescription, startDescription, descriptionText, tryDescription, watchDescription, whyNotTry, writeDescription } from "../../../state/plan/described";
 import { tryOut, type TryOut } from "../../../state/plan/try_out";
 import { isActive, run } from "../../../state/run/run";
 import { point, showNodes } from "../../../state/selection/navigation";
 import { Badge } from "../../widgets/badge";
 import { ErrorCard } from "../../widgets/error_card";
 
-export function DescribedPart(): JSX.Element {
-  useEffect(watchText, []);
+export function DescribedToolchain(): JSX.Element {
+  useEffect(watchDescription, []);
   return (
-    <div class="rules-part">
+    <div class="rules-body">
       <Editor />
       <div class="tried">
         <Buttons />
@@ -30,11 +30,11 @@ export function DescribedPart(): JSX.Element {
 function Editor(): JSX.Element {
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
-  const wrong = reading.value?.mistake?.line;
+  const wrong = descriptionCheck.value?.mistake?.line;
   const key = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    void tryText();
+    void tryDescription();
   };
   const follow = (): void => {
     if (gutter.current && area.current) gutter.current.scrollTop = area.current.scrollTop;
@@ -42,7 +42,7 @@ function Editor(): JSX.Element {
   return (
     <div class="editor">
       <div class="gutter" ref={gutter} aria-hidden="true">
-        {Array.from({ length: lineCount(text.value) }, (_, i) => (
+        {Array.from({ length: lineCount(descriptionText.value) }, (_, i) => (
           <span key={i} class={i + 1 === wrong ? "bad" : undefined}>
             {i + 1}
           </span>
@@ -56,8 +56,8 @@ function Editor(): JSX.Element {
         aria-describedby="description-reads"
         spellcheck={false}
         wrap="off"
-        value={text.value}
-        onInput={(event) => write(event.currentTarget.value)}
+        value={descriptionText.value}
+        onInput={(event) => writeDescription(event.currentTarget.value)}
         onScroll={follow}
         onKeyDown={key}
       />
@@ -67,18 +67,18 @@ function Editor(): JSX.Element {
 
 function Buttons(): JSX.Element {
   const name = savedName.value;
-  const canSave = reading.value?.name !== null && !reading.value?.mistake && !isSaved.value;
+  const canSave = descriptionCheck.value?.name !== null && !descriptionCheck.value?.mistake && !isSaved.value;
   return (
     <div class="table-bar">
-      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "What would it bring? (ctrl Enter)"} onClick={() => void tryText()}>
+      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "What would it bring? (ctrl Enter)"} onClick={() => void tryDescription()}>
         {isTrying.value ? "Trying…" : "Try"}
       </button>
-      <button type="button" disabled={!canSave} title="Keep it under its name, as a target of further runs" onClick={() => void saveText()}>
+      <button type="button" disabled={!canSave} title="Keep it under its name, as a target of further runs" onClick={() => void saveDescription()}>
         Save
       </button>
-      <select aria-label="Begin from" value={isSaved.value ? (name ?? "") : ""} onChange={(event) => startFrom(event.currentTarget.value || null)}>
-        <option value="">{isSaved.value || saved.value.length === 0 ? "the template" : "begin from…"}</option>
-        {saved.value.map((one) => (
+      <select aria-label="Begin from" value={isSaved.value ? (name ?? "") : ""} onChange={(event) => startDescription(event.currentTarget.value || null)}>
+        <option value="">{isSaved.value || savedDescriptions.value.length === 0 ? "the template" : "begin from…"}</option>
+        {savedDescriptions.value.map((one) => (
           <option key={one.name} value={one.name}>
             {one.name}
           </option>
@@ -95,7 +95,7 @@ function Buttons(): JSX.Element {
 
 /** How the text reads. */
 function Reading(): JSX.Element {
-  const found = reading.value;
+  const found = descriptionCheck.value;
   return (
     <div id="description-reads" role="status">
       {found?.mistake ? (
@@ -138,14 +138,14 @@ function Answer({ found }: { found: TryOut }): JSX.Element | null {
       <p role="status">
         <Badge target={name} /> <b>{gain.total}</b> <span class="tag">estimate</span>
         <br />
-        {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">Its costs are estimates by its [cost]; hand-overs to and from it count as free.</span>
+        {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">Its costs are estimates by its [cost]; transitions to and from it count as free.</span>
       </p>
       {gain.partitions.length === 0 && after.notes.filter((note) => note.includes("matches nothing") || note.includes("find nothing")).map((note) => <p key={note} class="warn">{note}</p>)}
       <div class="table-bar">
-        <button type="button" class="primary" onClick={keep} disabled={isActive.value || run.value?.id !== before.id}>
+        <button type="button" class="primary" onClick={keepTried} disabled={isActive.value || run.value?.id !== before.id}>
           Keep
         </button>
-        <button type="button" onClick={discard}>
+        <button type="button" onClick={discardTried}>
           Discard
         </button>
         <span class="muted">drawn as the difference on the graph</span>

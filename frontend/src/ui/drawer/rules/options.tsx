@@ -2,16 +2,16 @@
 
 import type { JSX } from "preact";
 import { parseAccuracy } from "../../../data/plan/terms";
-import { ALL, FUSION, NOTHING_SAID, optionsInWords, SEARCHERS } from "../../../data/run/options_form";
+import { ALL, FUSION, NOTHING_SAID, optionsInText, SEARCHERS } from "../../../data/run/options_form";
 import { model } from "../../../state/model/model";
-import { change, changeTarget, form, formTargets, isChanged, problems, resetOptions, takeOver } from "../../../state/run/options";
+import { changeForm, changeTarget, form, formTargets, isChanged, problems, resetOptions, takeOver } from "../../../state/run/options";
 import { accuracyText, isActive, run } from "../../../state/run/run";
 import { runNow } from "../../../state/run/start";
 import { Badge } from "../../widgets/badge";
 
-export function OptionsPart(): JSX.Element {
+export function OptionsForm(): JSX.Element {
   return (
-    <div class="options-part">
+    <div class="options-body">
       <form
         aria-label="Options of the next run"
         onSubmit={(event) => {
@@ -96,7 +96,7 @@ function General(): JSX.Element {
   return (
     <div class="general-options">
       <Labelled words="threads">
-        <Field label="threads" field="threads" value={now.threads} placeholder="all cores" set={(threads) => change({ threads })} />
+        <Field label="threads" field="threads" value={now.threads} placeholder="all cores" set={(threads) => changeForm({ threads })} />
       </Labelled>
       <Labelled words="accuracy" hint="largest relative error that a plan may have">
         <Field
@@ -109,19 +109,19 @@ function General(): JSX.Element {
         />
       </Labelled>
       <Labelled words="percentile" hint="of the measured samples: what counts as the cost">
-        <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => change({ percentile })} />
+        <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
       </Labelled>
       <Labelled words="time limit, s" hint="after that the search gives its best">
-        <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => change({ timeLimit })} />
+        <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => changeForm({ timeLimit })} />
       </Labelled>
       <Labelled words="search">
-        <Select label="search algorithm" value={now.search} first="astar (exact)" options={SEARCHERS.slice(1)} set={(search) => change({ search })} />
+        <Select label="search algorithm" value={now.search} first="astar (exact)" options={SEARCHERS.slice(1)} set={(search) => changeForm({ search })} />
       </Labelled>
       <Labelled words="plans by" hint="time, bytes, partitions, memory; one after another (bytes,time) or as a sum (time+2e-10*bytes)">
-        <Field label="objective" field="objective" value={now.objective} placeholder="time" set={(objective) => change({ objective })} />
+        <Field label="objective" field="objective" value={now.objective} placeholder="time" set={(objective) => changeForm({ objective })} />
       </Labelled>
       <label class="check" title="every candidate, not only those that can matter">
-        <input type="checkbox" checked={now.measureAll} onChange={(event) => change({ measureAll: event.currentTarget.checked })} /> measure everything
+        <input type="checkbox" checked={now.measureAll} onChange={(event) => changeForm({ measureAll: event.currentTarget.checked })} /> measure everything
       </label>
     </div>
   );
@@ -199,7 +199,7 @@ function Select({ label, value, first, options, set }: SelectProps): JSX.Element
 function ShownRun(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;
-  const words = optionsInWords(current.options);
+  const words = optionsInText(current.options);
   return (
     <span class="muted shown-options">
       {words.length === 0 ? "The shown run had the defaults." : `The shown run: ${words.join(" · ")}. `}

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { count } from "../../../base/format";
 import type { RuleTree } from "../../../data/protocol";
-import { keyOn, linesOf, optionWords, rejectedBy, type TreeLine } from "../../../data/toolchains/rule_tree";
+import { keyOn, treeLines, optionText, rejectedBy, type TreeLine } from "../../../data/toolchains/rule_tree";
 import { listedRule } from "../../../state/display";
 import { showCandidates } from "../../../state/tables/rules";
 
@@ -21,7 +21,7 @@ export function RuleTreeView(shown: Shown): JSX.Element {
   const closed = useSignal<ReadonlySet<string>>(new Set());
   const at = useSignal("0");
   const root = useRef<HTMLDivElement>(null);
-  const lines = linesOf(shown.tree, closed.value);
+  const lines = treeLines(shown.tree, closed.value);
   const current = Math.max(0, lines.findIndex((line) => line.key === at.value));
   const fold = (key: string, isFolded: boolean): void => {
     const next = new Set(closed.value);
@@ -58,13 +58,13 @@ interface LineProps {
 }
 
 function Line({ line, shown, isCurrent, parent, fold, enter }: LineProps): JSX.Element {
-  const { rule, level, place, siblings, isOpen, key } = line;
+  const { rule, level, position, siblings, isOpen, key } = line;
   const hasMore = rule.of.length > 0;
   return (
     <div
       role="treeitem"
       aria-level={level}
-      aria-posinset={place}
+      aria-posinset={position}
       aria-setsize={siblings}
       aria-expanded={hasMore ? isOpen : undefined}
       tabIndex={isCurrent ? 0 : -1}
@@ -77,7 +77,7 @@ function Line({ line, shown, isCurrent, parent, fold, enter }: LineProps): JSX.E
       <b>{rule.rule}</b>
       <span class="options">
         {Object.entries(rule.options).map(([word, value]) => {
-          const { text, title } = optionWords(word, value);
+          const { text, title } = optionText(word, value);
           return (
             <code key={word} title={title}>
               {text}

@@ -8,13 +8,13 @@ import { listedRule } from "../../../state/display";
 import { toolchains } from "../../../state/model/catalogue";
 import { isChanged } from "../../../state/run/options";
 import { run } from "../../../state/run/run";
-import { chooseTarget, HOST, rules, rulesPart, showInvalid, shownSpec, shownTarget, targets } from "../../../state/tables/rules";
+import { chooseTarget, HOST, rules, rulesPage, showInvalid, shownSpec, shownTarget, targets } from "../../../state/tables/rules";
 import { Badge } from "../../widgets/badge";
 import { Choice } from "../../widgets/choice";
 import { ErrorCard } from "../../widgets/error_card";
 import { WhyUnusable } from "../../widgets/why_unusable";
-import { DescribedPart } from "./described";
-import { OptionsPart } from "./options";
+import { DescribedToolchain } from "./described";
+import { OptionsForm } from "./options";
 import { RejectedList } from "./rejected_list";
 import { RuleTreeView } from "./rule_tree";
 import "../../../style/rules.css";
@@ -26,23 +26,23 @@ export function RulesTab(): JSX.Element {
         <Choice
           label="Toolchains and rules"
           choices={[
-            { id: "rules", face: "Rules", title: "What is installed, and what its rules gave and rejected" },
-            { id: "options", face: "Options", title: "Options of the next run" },
-            { id: "described", face: "Describe one", title: "What would a toolchain bring that is only on paper?" },
+            { id: "rules", content: "Rules", title: "What is installed, and what its rules gave and rejected" },
+            { id: "options", content: "Options", title: "Options of the next run" },
+            { id: "described", content: "Describe one", title: "What would a toolchain bring that is only on paper?" },
           ]}
-          chosen={rulesPart.value}
-          choose={(id) => (rulesPart.value = id)}
+          chosen={rulesPage.value}
+          choose={(id) => (rulesPage.value = id)}
         />
-        {isChanged.value && rulesPart.value !== "options" && <span class="muted">The next run has options of its own.</span>}
+        {isChanged.value && rulesPage.value !== "options" && <span class="muted">The next run has options of its own.</span>}
       </div>
-      {rulesPart.value === "rules" ? <RulesPart /> : rulesPart.value === "options" ? <OptionsPart /> : <DescribedPart />}
+      {rulesPage.value === "rules" ? <RulesOfToolchains /> : rulesPage.value === "options" ? <OptionsForm /> : <DescribedToolchain />}
     </div>
   );
 }
 
-function RulesPart(): JSX.Element {
+function RulesOfToolchains(): JSX.Element {
   return (
-    <div class="rules-part">
+    <div class="rules-body">
       <ToolchainList />
       <Rules />
       {listedRule.value && <RejectedList target={listedRule.value.target} rule={listedRule.value.rule} />}

@@ -3,29 +3,29 @@
 import type { JSX } from "preact";
 import { count, duration, elapsed } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
-import { doingWords, leftS, paceWords, PHASE_WORDS, phaseFaces, phaseOf, type PhaseFace } from "../../../data/run/progress_text";
+import { activityText, remainingS, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
 import { overlay } from "../../../state/display";
 import { nowS } from "../../../state/run/clock";
 import { Badge } from "../../widgets/badge";
 
 const SIGNS = { done: "✓", now: "●", stopped: "✕", todo: "" } as const;
-const SPOKEN = { done: "done", now: "goes on", stopped: "was stopped", todo: "not done" } as const;
+const ARIA_TEXT = { done: "done", now: "goes on", stopped: "was stopped", todo: "not done" } as const;
 
 export function PhaseLine({ run }: { run: RunSnapshot }): JSX.Element {
   return (
     <ol class="phases" aria-label="Phases">
-      {phaseFaces(run, nowS.value).map((face) => (
-        <Phase key={face.phase} {...face} />
+      {phaseStates(run, nowS.value).map((state) => (
+        <Phase key={state.phase} {...state} />
       ))}
     </ol>
   );
 }
 
-function Phase({ phase, stand, seconds }: PhaseFace): JSX.Element {
+function Phase({ phase, status, seconds }: PhaseState): JSX.Element {
   return (
-    <li class={stand} aria-current={stand === "now" ? "step" : undefined} title={`${PHASE_WORDS[phase]}: ${SPOKEN[stand]}`}>
-      <span aria-hidden="true">{SIGNS[stand]}</span> {phase} <span class="unseen">{SPOKEN[stand]}</span>
+    <li class={status} aria-current={status === "now" ? "step" : undefined} title={`${PHASE_TEXT[phase]}: ${ARIA_TEXT[status]}`}>
+      <span aria-hidden="true">{SIGNS[status]}</span> {phase} <span class="unseen">{ARIA_TEXT[status]}</span>
       {seconds !== null && <span class="muted">{elapsed(seconds)}</span>}
     </li>
   );
@@ -36,13 +36,13 @@ const LONG_S = 3;
 
 /** What goes on this moment, and why it takes as long as it does. */
 export function Now({ run }: { run: RunSnapshot }): JSX.Element {
-  const left = leftS(run, nowS.value);
-  const [pace, isMeasuring] = [paceWords(run), phaseOf(run) === "costs"];
+  const left = remainingS(run, nowS.value);
+  const [pace, isMeasuring] = [trialTimeText(run), phaseOf(run) === "costs"];
   const sinceS = run.doing ? nowS.value - run.doing.since_s : 0;
   return (
     <div class="doing">
       <p>
-        <span class="now-words">{doingWords(run)}</span>
+        <span class="now-words">{activityText(run)}</span>
         {sinceS >= LONG_S && <span class="muted">{` · for ${elapsed(sinceS)} now`}</span>}
         {left !== null && left >= 1 && <span class="muted">{` · about ${elapsed(left)} of measuring left`}</span>}
         {isMeasuring && pace !== "" && <span class="muted">{` · ${pace}`}</span>}

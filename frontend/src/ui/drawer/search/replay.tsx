@@ -4,15 +4,15 @@ import type { JSX } from "preact";
 import { bytes, count, duration } from "../../../base/format";
 import type { TraceFacts } from "../../../data/protocol";
 import { searchAt } from "../../../data/replay/frames";
-import { sentence } from "../../../data/replay/text";
+import { stepText } from "../../../data/replay/text";
 import { model } from "../../../state/model/model";
 import { follows } from "../../../state/replay/follow";
-import { dropTrace, facts, frame, goTo, isPlaying, isWaiting, playOrPause, SPEEDS, speed, step, stepBy, traceError, traceSearch, traceState } from "../../../state/replay/player";
+import { dropTrace, traceFacts, replayFrame, goToStep, isPlaying, isLoadingStep, playOrPause, SPEEDS, speed, replayStep, stepBy, traceError, traceSearch, traceState } from "../../../state/replay/player";
 import { ErrorCard } from "../../widgets/error_card";
 import { StepsAround } from "./replay_steps";
 
 export function Replay(): JSX.Element {
-  const known = facts.value;
+  const known = traceFacts.value;
   const error = traceError.value ?? traceState.value?.error ?? null;
   return (
     <section class="replay" aria-label="Replay">
@@ -52,7 +52,7 @@ function Player({ facts: known }: { facts: TraceFacts }): JSX.Element {
       <div class="replay-row">
         <Buttons />
         <Slider facts={known} />
-        <span class="replay-place">{`step ${count(step.value + 1)} of ${count(known.steps)}`}</span>
+        <span class="replay-position">{`step ${count(replayStep.value + 1)} of ${count(known.steps)}`}</span>
         <Speed />
         <label title="Keep in view where the search stands">
           <input type="checkbox" checked={follows.value} onChange={(event) => (follows.value = event.currentTarget.checked)} /> follow
@@ -60,7 +60,7 @@ function Player({ facts: known }: { facts: TraceFacts }): JSX.Element {
         <Searches facts={known} />
         <Facts facts={known} />
       </div>
-      <Words facts={known} />
+      <StepText facts={known} />
       <div class="columns">
         <StepsAround steps={known.steps} />
         <Counts />
@@ -70,16 +70,16 @@ function Player({ facts: known }: { facts: TraceFacts }): JSX.Element {
 }
 
 function Buttons(): JSX.Element {
-  const last = (facts.value?.steps ?? 1) - 1;
+  const last = (traceFacts.value?.steps ?? 1) - 1;
   return (
     <div class="segments" role="group" aria-label="Play">
-      <button type="button" aria-label="One step back" title="One step back ([)" disabled={step.value === 0} onClick={() => stepBy(-1)}>
+      <button type="button" aria-label="One step back" title="One step back ([)" disabled={replayStep.value === 0} onClick={() => stepBy(-1)}>
         ◂
       </button>
       <button type="button" aria-label={isPlaying.value ? "Pause" : "Play"} title="Play or pause (space)" onClick={playOrPause}>
         {isPlaying.value ? "❚❚" : "▶"}
       </button>
-      <button type="button" aria-label="One step on" title="One step on (])" disabled={step.value >= last} onClick={() => stepBy(1)}>
+      <button type="button" aria-label="One step on" title="One step on (])" disabled={replayStep.value >= last} onClick={() => stepBy(1)}>
         ▸
       </button>
     </div>
@@ -96,12 +96,12 @@ function Slider({ facts: known }: { facts: TraceFacts }): JSX.Element {
     <input
       type="range"
       aria-label="Step"
-      aria-valuetext={`step ${step.value + 1} of ${known.steps}`}
+      aria-valuetext={`step ${replayStep.value + 1} of ${known.steps}`}
       min={0}
       max={Math.max(0, known.steps - 1)}
       step={1}
-      value={step.value}
-      onInput={(event) => goTo(Number(event.currentTarget.value))}
+      value={replayStep.value}
+      onInput={(event) => goToStep(Number(event.currentTarget.value))}
       onKeyDown={key}
     />
   );
@@ -123,9 +123,9 @@ function Speed(): JSX.Element {
 /** To the beginning of each search, where the run had several: merging searches again. */
 function Searches({ facts: known }: { facts: TraceFacts }): JSX.Element | null {
   if (known.searches.length < 2) return null;
-  const current = searchAt(known, step.value);
+  const current = searchAt(known, replayStep.value);
   return (
-    <select aria-label="Search" value={String(current?.first ?? 0)} onChange={(event) => goTo(Number(event.currentTarget.value))}>
+    <select aria-label="Search" value={String(current?.first ?? 0)} onChange={(event) => goToStep(Number(event.currentTarget.value))}>
       {known.searches.map((one) => (
         <option key={one.first} value={String(one.first)}>
           {one.is_again ? `${one.title}, again` : one.title}
@@ -149,24 +149,24 @@ function Facts({ facts: known }: { facts: TraceFacts }): JSX.Element {
 }
 
 /** The step in words; read out while one steps, not while it plays. */
-function Words({ facts: known }: { facts: TraceFacts }): JSX.Element {
-  const shown = frame.value;
+function StepText({ facts: known }: { facts: TraceFacts }): JSX.Element {
+  const shown = replayFrame.value;
   const nameOf = (node: number): string => model.value?.graph.nodes[node]?.name ?? String(node);
   return (
-    <p class={isWaiting.value ? "replay-words muted" : "replay-words"} aria-live={isPlaying.value ? "off" : "polite"}>
-      {shown ? sentence(shown, known, nameOf) : "…"}
+    <p class={isLoadingStep.value ? "replay-words muted" : "replay-words"} aria-live={isPlaying.value ? "off" : "polite"}>
+      {shown ? stepText(shown, known, nameOf) : "…"}
     </p>
   );
 }
 
 function Counts(): JSX.Element | null {
-  const shown = frame.value;
+  const shown = replayFrame.value;
   if (!shown) return null;
   const { counts } = shown;
   const rows: [string, string, string][] = [
     ["states taken", count(counts.taken), "settled: no better way leads there"],
     ["states open", count(shown.open), "found and not taken yet"],
-    ["moves tried", count(counts.found + counts.improved + counts.refused), "candidates tried in a state"],
+    ["candidates tried", count(counts.found + counts.improved + counts.refused), "each in one state"],
     ["better ways", count(counts.improved), "to a state that was known"],
     ["not placed", count(counts.refused), "candidates that were tried in vain"],
     ["best plan so far", shown.bestS === null ? "none" : duration(shown.bestS), "of this search"],

@@ -1,34 +1,34 @@
 // The steps around the one that one looks at, in a few words each; a click goes there.
 
 import type { JSX } from "preact";
-import { brief } from "../../../data/replay/text";
-import { frameNear, goTo, step } from "../../../state/replay/player";
+import { briefStepText } from "../../../data/replay/text";
+import { frameNear, goToStep, replayStep } from "../../../state/replay/player";
 import { Badge } from "../../widgets/badge";
 
 const BEFORE = 2;
 const AFTER = 2;
 
 export function StepsAround({ steps }: { steps: number }): JSX.Element {
-  const first = Math.max(0, Math.min(step.value - BEFORE, steps - 1 - BEFORE - AFTER));
-  const places = Array.from({ length: Math.min(steps, BEFORE + AFTER + 1) }, (_, i) => first + i);
+  const first = Math.max(0, Math.min(replayStep.value - BEFORE, steps - 1 - BEFORE - AFTER));
+  const indices = Array.from({ length: Math.min(steps, BEFORE + AFTER + 1) }, (_, i) => first + i);
   return (
     <ol class="replay-steps" aria-label="Steps around">
-      {places.map((place) => (
-        <li key={place}>
-          <Step place={place} />
+      {indices.map((index) => (
+        <li key={index}>
+          <Step index={index} />
         </li>
       ))}
     </ol>
   );
 }
 
-function Step({ place }: { place: number }): JSX.Element {
-  const shown = frameNear(place);
+function Step({ index }: { index: number }): JSX.Element {
+  const shown = frameNear(index);
   return (
-    <button type="button" class="row" aria-current={place === step.value ? "step" : undefined} onClick={() => goTo(place)}>
-      <span class="muted">{place + 1}</span>
+    <button type="button" class="row" aria-current={index === replayStep.value ? "step" : undefined} onClick={() => goToStep(index)}>
+      <span class="muted">{index + 1}</span>
       <span>{shown?.candidate && <Badge target={shown.candidate.target} />}</span>
-      <span class={shown?.kind === "refused" ? "muted" : undefined}>{shown ? brief(shown) : "…"}</span>
+      <span class={shown?.kind === "refused" ? "muted" : undefined}>{shown ? briefStepText(shown) : "…"}</span>
     </button>
   );
 }

@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 import { count } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
-import { briefWords, keptWords } from "../../../data/run/progress_text";
+import { briefText, keptText } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
-import { facts } from "../../../state/replay/player";
+import { traceFacts } from "../../../state/replay/player";
 import { run } from "../../../state/run/run";
 import { runNow } from "../../../state/run/start";
 import { ErrorCard } from "../../widgets/error_card";
@@ -14,14 +14,14 @@ import { Counts, Now, PhaseLine, Totals } from "./progress";
 import { Replay } from "./replay";
 
 /** One line: where the run stands. */
-export function SearchWords(): JSX.Element | null {
+export function RunStatus(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;
   return <span class="search-words muted">{words(current)}</span>;
 }
 
 function words(current: RunSnapshot): string {
-  if (!hasEnded(current)) return briefWords(current);
+  if (!hasEnded(current)) return briefText(current);
   const measured = current.counts.reduce((sum, one) => sum + one.measured, 0);
   const proof = current.optimal === true ? "optimal · " : "";
   if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
@@ -33,7 +33,7 @@ function words(current: RunSnapshot): string {
 export function SearchTab(): JSX.Element {
   const current = run.value;
   if (!current) return <p class="muted">No run yet. Choose targets and press Run; what it does is shown here as it happens.</p>;
-  const isTraced = facts.value !== null;
+  const isTraced = traceFacts.value !== null;
   return (
     <div class="search">
       <Stopped run={current} />
@@ -60,7 +60,7 @@ function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (current.state === "cancelled") {
     return (
       <div class="note stopped" role="status">
-        <span>{`Cancelled. ${keptWords(current)}.`}</span>
+        <span>{`Cancelled. ${keptText(current)}.`}</span>
         {again}
       </div>
     );
@@ -70,7 +70,7 @@ function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
     <ErrorCard error={current.error}>
       {current.state === "failed" && (
         <div class="stopped">
-          <span>{`${keptWords(current)}.`}</span>
+          <span>{`${keptText(current)}.`}</span>
           {again}
         </div>
       )}

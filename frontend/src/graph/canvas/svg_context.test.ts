@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { PathText } from "./brush";
-import { SvgBrush, xmlText, type Ruler } from "./svg_brush";
+import { SvgPath } from "./context_2d";
+import { SvgContext, xmlText, type TextContext } from "./svg_context";
 
-function brush(): SvgBrush {
+function context(): SvgContext {
   const ruler = { font: "12px serif", measureText: (text: string) => ({ width: 6 * text.length }), createPattern: () => ({ setTransform: () => undefined }) };
-  return new SvgBrush(ruler as unknown as Ruler, "#123456");
+  return new SvgContext(ruler as unknown as TextContext, "#123456");
 }
 
 test("what is filled, stroked and written becomes elements, in order", () => {
-  const made = brush();
+  const made = context();
   made.fillStyle = "#ff0000";
   made.fillRect(1, 2, 3.004, 4);
   made.beginPath();
@@ -33,7 +33,7 @@ test("what is filled, stroked and written becomes elements, in order", () => {
 });
 
 test("a transform and a clip are groups, and all of them are closed", () => {
-  const made = brush();
+  const made = context();
   made.setTransform(2, 0, 0, 2, 28, 28);
   made.save();
   made.fillStyle = "#00ff00";
@@ -50,17 +50,17 @@ test("a transform and a clip are groups, and all of them are closed", () => {
 });
 
 test("a pattern is the document's own lines across", () => {
-  const made = brush();
+  const made = context();
   made.fillStyle = made.createPattern({} as CanvasImageSource, "repeat") ?? "";
   made.fillRect(0, 0, 1, 1);
   expect(made.document(1, 1, "", "sans")).toMatch(/stroke="#123456"[^]*fill="url\(#hatch\)"/);
 });
 
 test("round corners are no larger than what they are corners of", () => {
-  const path = new PathText();
+  const path = new SvgPath();
   path.roundRect(0, 0, 10, 4, 9);
   expect(path.d).toBe("M2 0h6a2 2 0 0 1 2 2v0a2 2 0 0 1 -2 2h-6a2 2 0 0 1 -2 -2v0a2 2 0 0 1 2 -2Z");
-  const square = new PathText();
+  const square = new SvgPath();
   square.roundRect(0, 0, 10, 4, [2, 2, 0, 0]);
   expect(square.d).toBe("M2 0h6a2 2 0 0 1 2 2v2h-10v-2a2 2 0 0 1 2 -2Z");
 });

@@ -1,7 +1,7 @@
 // The colour and the letter of a target: stable by its name, whatever else is on the page.
 // The hues are Okabe and Ito's, which colour-blind eyes tell apart; `strong` is the same hue, dark enough for white text.
 
-export interface TargetLook {
+export interface TargetStyle {
   name: string;
   letter: string;
   /** Tints, lines and bars. */
@@ -35,7 +35,7 @@ const KNOWN: Record<string, [string, Hue]> = {
 const OTHERS = [ORANGE, YELLOW, SKY, BLUE];
 
 /** How `name` looks; `letter` is the toolchain's own, where it is known. */
-export function targetLook(name: string, letter?: string): TargetLook {
+export function targetStyle(name: string, letter?: string): TargetStyle {
   const known = KNOWN[name];
   if (known) return { name, letter: known[0], ...known[1] };
   const hue = OTHERS[hash(name) % OTHERS.length] ?? GREY;

@@ -1,17 +1,17 @@
-// A brush that writes SVG: what is drawn with it is a document afterwards, that stands alone.
+// A context that writes SVG: what is drawn with it is a document afterwards, that stands alone.
 
-import { PathText, short, textOf, type Brush } from "./brush";
+import { SvgPath, shortNumber, svgOf, type Context2d } from "./context_2d";
 
 const HATCH = "hatch";
 
 type Paints = "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "lineCap" | "globalAlpha" | "textAlign" | "textBaseline" | "font";
 
 /** Measures texts and makes patterns, which need a real canvas. */
-export type Ruler = Pick<Brush, "font" | "measureText" | "createPattern">;
+export type TextContext = Pick<Context2d, "font" | "measureText" | "createPattern">;
 
-export class SvgBrush implements Brush {
-  fillStyle: Brush["fillStyle"] = "#000000";
-  strokeStyle: Brush["strokeStyle"] = "#000000";
+export class SvgContext implements Context2d {
+  fillStyle: Context2d["fillStyle"] = "#000000";
+  strokeStyle: Context2d["strokeStyle"] = "#000000";
   lineWidth = 1;
   lineJoin: CanvasLineJoin = "miter";
   lineCap: CanvasLineCap = "butt";
@@ -19,15 +19,15 @@ export class SvgBrush implements Brush {
   textAlign: CanvasTextAlign = "left";
   textBaseline: CanvasTextBaseline = "alphabetic";
   private dash: number[] = [];
-  private path = new PathText();
+  private path = new SvgPath();
   private transform = "";
   private readonly parts: string[] = [];
-  private readonly saved: { clips: number; paints: Pick<Brush, Paints> }[] = [];
+  private readonly saved: { clips: number; paints: Pick<Context2d, Paints> }[] = [];
   private clips = 0;
 
   /** Patterns become lines across in the colour `hatch`. */
   constructor(
-    private readonly ruler: Ruler,
+    private readonly ruler: TextContext,
     private readonly hatch: string,
   ) {}
 
@@ -41,7 +41,7 @@ export class SvgBrush implements Brush {
 
   setTransform(...values: unknown[]): void {
     const [a, , , d, e, f] = values as number[];
-    const next = a === 1 && d === 1 && e === 0 && f === 0 ? "" : `matrix(${[a, 0, 0, d, e, f].map((value) => short(value ?? 0)).join(" ")})`;
+    const next = a === 1 && d === 1 && e === 0 && f === 0 ? "" : `matrix(${[a, 0, 0, d, e, f].map((value) => shortNumber(value ?? 0)).join(" ")})`;
     if (next === this.transform) return;
     if (this.transform !== "") this.parts.push("</g>");
     if (next !== "") this.parts.push(`<g transform="${next}">`);
@@ -74,7 +74,7 @@ export class SvgBrush implements Brush {
   }
 
   beginPath(): void {
-    this.path = new PathText();
+    this.path = new SvgPath();
   }
 
   moveTo(x: number, y: number): void {
@@ -98,20 +98,20 @@ export class SvgBrush implements Brush {
   }
 
   fillRect(x: number, y: number, width: number, height: number): void {
-    this.parts.push(`<rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"${this.fills()}/>`);
+    this.parts.push(`<rect x="${shortNumber(x)}" y="${shortNumber(y)}" width="${shortNumber(width)}" height="${shortNumber(height)}"${this.fills()}/>`);
   }
 
   fill(path?: unknown): void {
-    const d = path === undefined ? this.path.d : textOf(path as Path2D);
+    const d = path === undefined ? this.path.d : svgOf(path as Path2D);
     if (d !== "") this.parts.push(`<path d="${d}"${this.fills()}/>`);
   }
 
   stroke(path?: unknown): void {
-    const d = path === undefined ? this.path.d : textOf(path as Path2D);
+    const d = path === undefined ? this.path.d : svgOf(path as Path2D);
     if (d === "") return;
     const round = `${this.lineJoin === "round" ? ' stroke-linejoin="round"' : ""}${this.lineCap === "round" ? ' stroke-linecap="round"' : ""}`;
-    const dash = this.dash.length > 0 ? ` stroke-dasharray="${this.dash.map(short).join(" ")}"` : "";
-    this.parts.push(`<path d="${d}" fill="none" stroke="${this.painted(this.strokeStyle)}" stroke-width="${short(this.lineWidth)}"${dash}${round}${this.opacity()}/>`);
+    const dash = this.dash.length > 0 ? ` stroke-dasharray="${this.dash.map(shortNumber).join(" ")}"` : "";
+    this.parts.push(`<path d="${d}" fill="none" stroke="${this.painted(this.strokeStyle)}" stroke-width="${shortNumber(this.lineWidth)}"${dash}${round}${this.opacity()}/>`);
   }
 
   fillText(text: string, x: number, y: number): void {
@@ -119,7 +119,7 @@ export class SvgBrush implements Brush {
     const size = /([\d.]+)px/.exec(this.font)?.[1] ?? "12";
     const anchor = this.textAlign === "center" ? ' text-anchor="middle"' : "";
     const down = this.textBaseline === "middle" ? 0.35 * Number(size) : 0;
-    this.parts.push(`<text x="${short(x)}" y="${short(y + down)}" font-size="${size}"${bold}${anchor}${this.fills()} xml:space="preserve">${xmlText(text)}</text>`);
+    this.parts.push(`<text x="${shortNumber(x)}" y="${shortNumber(y + down)}" font-size="${size}"${bold}${anchor}${this.fills()} xml:space="preserve">${xmlText(text)}</text>`);
   }
 
   measureText(text: string): TextMetrics {
@@ -134,7 +134,7 @@ export class SvgBrush implements Brush {
   document(width: number, height: number, title: string, family: string): string {
     this.setTransform(1, 0, 0, 1, 0, 0);
     const lines = `<path d="M-2 2L2 -2M0 8L8 0M6 10L10 6" stroke="${xmlText(this.hatch)}" stroke-width="1.2" stroke-opacity="0.3"/>`;
-    const size = `width="${short(width)}" height="${short(height)}" viewBox="0 0 ${short(width)} ${short(height)}"`;
+    const size = `width="${shortNumber(width)}" height="${shortNumber(height)}" viewBox="0 0 ${shortNumber(width)} ${shortNumber(height)}"`;
     return [
       `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${xmlText(family)}" role="img">`,
       `<title>${xmlText(title)}</title>`,
@@ -148,12 +148,12 @@ export class SvgBrush implements Brush {
     return ` fill="${this.painted(this.fillStyle)}"${this.opacity()}`;
   }
 
-  private painted(style: Brush["fillStyle"]): string {
+  private painted(style: Context2d["fillStyle"]): string {
     return typeof style === "string" ? xmlText(style) : `url(#${HATCH})`;
   }
 
   private opacity(): string {
-    return this.globalAlpha < 1 ? ` opacity="${short(this.globalAlpha)}"` : "";
+    return this.globalAlpha < 1 ? ` opacity="${shortNumber(this.globalAlpha)}"` : "";
   }
 }
 

@@ -1,11 +1,11 @@
-// What every drawing function of the canvas gets: the brush, the frame to draw, and how to go from graph pixels to the canvas.
+// What every drawing function of the canvas gets: the context, the frame to draw, and how to go from graph pixels to the canvas.
 
 import type { Rect, Size } from "../../base/geometry";
-import type { Brush } from "./brush";
+import type { Context2d } from "./context_2d";
 import type { Frame } from "./frame";
 
-export interface Pen {
-  context: Brush;
+export interface Drawing {
+  context: Context2d;
   frame: Frame;
   area: Rect;
   screen: Size;

@@ -9,7 +9,7 @@ import type { PlacedBox } from "../../graph/scene/scene";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export class NearLayer {
+export class ElementLayer {
   private readonly group: SVGGElement;
   private readonly elements = new Map<number, SVGRectElement>();
   private readonly handles = new Map<string, SVGRectElement>();

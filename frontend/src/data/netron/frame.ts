@@ -33,7 +33,7 @@ export interface Picked {
 const PATIENCE_MS = 90_000;
 
 /** A model that Netron shows in a frame. */
-export class Inside {
+export class NetronFrame {
   constructor(private readonly frame: HTMLIFrameElement) {}
 
   /** Select the nodes that make these tensors, and scroll to them; gives how many there are. */
@@ -68,10 +68,10 @@ export class Inside {
 const EVENTS = ["click", "keyup"] as const;
 
 /** Hand a model to the Netron of a frame that loads, as if it were dropped there; resolves when it is drawn. */
-export async function openInside(frame: HTMLIFrameElement, model: File, signal: AbortSignal): Promise<Inside> {
+export async function openInFrame(frame: HTMLIFrameElement, model: File, signal: AbortSignal): Promise<NetronFrame> {
   const focused = document.activeElement;
   await loaded(frame, signal);
-  await bodyIs(frame, signal, "waiting");
+  await stateIs(frame, signal, "waiting");
   const view = viewOf(frame);
   const inner = frame.contentWindow as NetronWindow | null;
   if (!view || !inner) throw new Error("Netron did not start");
@@ -79,9 +79,9 @@ export async function openInside(frame: HTMLIFrameElement, model: File, signal: 
   const files = new inner.DataTransfer();
   files.items.add(model);
   inner.document.body.dispatchEvent(new inner.DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }));
-  await bodyIs(frame, signal, "shown");
+  await stateIs(frame, signal, "shown");
   if (document.activeElement === frame && focused instanceof HTMLElement) focused.focus();
-  return new Inside(frame);
+  return new NetronFrame(frame);
 }
 
 function viewOf(frame: HTMLIFrameElement): View | undefined {
@@ -104,10 +104,10 @@ function loaded(frame: HTMLIFrameElement, signal: AbortSignal): Promise<void> {
   });
 }
 
-type Face = "busy" | "waiting" | "shown" | "message";
+type NetronState = "busy" | "waiting" | "shown" | "message";
 
 /** What Netron is doing, which it says by the classes of its body. While it is busy it may offer to cancel a long layout. */
-function faceOf(body: HTMLElement): Face {
+function stateOf(body: HTMLElement): NetronState {
   const has = (name: string): boolean => body.classList.contains(name);
   if (has("alert")) return "message";
   if (has("spinner")) return "busy";
@@ -115,7 +115,7 @@ function faceOf(body: HTMLElement): Face {
   return has("default") ? "shown" : "waiting";
 }
 
-function bodyIs(frame: HTMLIFrameElement, signal: AbortSignal, wanted: Face): Promise<void> {
+function stateIs(frame: HTMLIFrameElement, signal: AbortSignal, wanted: NetronState): Promise<void> {
   return new Promise((resolve, reject) => {
     const body = frame.contentDocument?.body;
     if (!body) {
@@ -123,10 +123,10 @@ function bodyIs(frame: HTMLIFrameElement, signal: AbortSignal, wanted: Face): Pr
       return;
     }
     const look = (): void => {
-      const face = faceOf(body);
-      if (face === wanted) finish(resolve);
-      else if (face === "message") finish(() => reject(new Error(body.ownerDocument.getElementById("message-text")?.textContent ?? "it failed")));
-      else if (face === "waiting") finish(() => reject(new Error("its layout was cancelled")));
+      const state = stateOf(body);
+      if (state === wanted) finish(resolve);
+      else if (state === "message") finish(() => reject(new Error(body.ownerDocument.getElementById("message-text")?.textContent ?? "it failed")));
+      else if (state === "waiting") finish(() => reject(new Error("its layout was cancelled")));
     };
     const watcher = new MutationObserver(look);
     const timer = setTimeout(() => finish(() => reject(new Error(`it was not ready after ${PATIENCE_MS / 1000} s`))), PATIENCE_MS);

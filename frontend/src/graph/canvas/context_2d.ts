@@ -1,7 +1,7 @@
 // What the graph is drawn with: the part of a 2D context that the drawing uses, so that the same drawing becomes pixels or SVG;
 // and outlines that are kept between frames and can be written as SVG, too.
 
-export type Brush = Pick<
+export type Context2d = Pick<
   CanvasRenderingContext2D,
   | "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "lineCap" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
   | "setTransform" | "setLineDash" | "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "closePath" | "roundRect" | "fillRect"
@@ -9,22 +9,22 @@ export type Brush = Pick<
 >;
 
 /** What a course is drawn on. */
-export type PathPen = Pick<Brush, "moveTo" | "lineTo" | "bezierCurveTo">;
+export type PathContext = Pick<Context2d, "moveTo" | "lineTo" | "bezierCurveTo">;
 
 /** A path written as SVG's `d`. */
-export class PathText {
+export class SvgPath {
   d = "";
 
   moveTo(x: number, y: number): void {
-    this.d += `M${short(x)} ${short(y)}`;
+    this.d += `M${shortNumber(x)} ${shortNumber(y)}`;
   }
 
   lineTo(x: number, y: number): void {
-    this.d += `${this.d === "" ? "M" : "L"}${short(x)} ${short(y)}`;
+    this.d += `${this.d === "" ? "M" : "L"}${shortNumber(x)} ${shortNumber(y)}`;
   }
 
   bezierCurveTo(...values: [number, number, number, number, number, number]): void {
-    this.d += `C${values.map(short).join(" ")}`;
+    this.d += `C${values.map(shortNumber).join(" ")}`;
   }
 
   closePath(): void {
@@ -35,23 +35,23 @@ export class PathText {
     const all = typeof radii === "number" ? [radii, radii, radii, radii] : radii;
     const most = Math.min(width, height) / 2;
     const [a, b, c, d] = [0, 1, 2, 3].map((at) => Math.max(0, Math.min(most, all[at] ?? 0))) as [number, number, number, number];
-    const arc = (r: number, dx: number, dy: number): string => (r > 0 ? `a${short(r)} ${short(r)} 0 0 1 ${short(dx)} ${short(dy)}` : "");
+    const arc = (r: number, dx: number, dy: number): string => (r > 0 ? `a${shortNumber(r)} ${shortNumber(r)} 0 0 1 ${shortNumber(dx)} ${shortNumber(dy)}` : "");
     this.d +=
-      `M${short(x + a)} ${short(y)}h${short(width - a - b)}${arc(b, b, b)}v${short(height - b - c)}${arc(c, -c, c)}` +
-      `h${short(-(width - c - d))}${arc(d, -d, -d)}v${short(-(height - d - a))}${arc(a, a, -a)}Z`;
+      `M${shortNumber(x + a)} ${shortNumber(y)}h${shortNumber(width - a - b)}${arc(b, b, b)}v${shortNumber(height - b - c)}${arc(c, -c, c)}` +
+      `h${shortNumber(-(width - c - d))}${arc(d, -d, -d)}v${shortNumber(-(height - d - a))}${arc(a, a, -a)}Z`;
   }
 }
 
 /** Numbers as short as they can be seen. */
-export function short(value: number): string {
+export function shortNumber(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
 const written = new WeakMap<Path2D, string>();
 
 /** An outline that is kept; `draw` says its course. */
-export function outline(draw: (pen: PathPen & Pick<Brush, "roundRect">) => void): Path2D {
-  const text = new PathText();
+export function outlinePath(draw: (path: PathContext & Pick<Context2d, "roundRect">) => void): Path2D {
+  const text = new SvgPath();
   draw(text);
   const path = new Path2D(text.d);
   written.set(path, text.d);
@@ -59,6 +59,6 @@ export function outline(draw: (pen: PathPen & Pick<Brush, "roundRect">) => void)
 }
 
 /** The outline as SVG's `d`. */
-export function textOf(path: Path2D): string {
+export function svgOf(path: Path2D): string {
   return written.get(path) ?? "";
 }
