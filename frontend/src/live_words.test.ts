@@ -12,9 +12,9 @@ test("what it does this moment", () => {
   expect(doingWords(runSnapshot())).toBe("Starting");
   expect(doingWords(runSnapshot({ phase: "load" }))).toBe("Reading the model");
   expect(doingWords(runSnapshot({ phase: "costs", done: 3, total: 40 }))).toBe("Building and measuring candidates, 3 of 40 known");
-  const doing = { target: "tvm", label: "Conv+Relu", spans: [0, 1], since_s: 2, sitting: 1 };
+  const doing = { target: "tvm", label: "Conv+Relu", spans: [0, 1], since_s: 2, repetition: 1 };
   expect(doingWords(runSnapshot({ phase: "costs", done: 12, total: 40, doing }))).toBe("Building and timing Conv + Relu for tvm, 12 of 40 known");
-  expect(doingWords(runSnapshot({ phase: "merge", doing: { ...doing, sitting: 3 } }))).toBe("Timing Conv + Relu for tvm once more, sitting 3");
+  expect(doingWords(runSnapshot({ phase: "merge", doing: { ...doing, repetition: 3 } }))).toBe("Timing Conv + Relu for tvm once more, repetition 3");
   const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
   expect(doingWords(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
   const search = { states: 12400, frontier: 9, covered: 310, nodes: 500 };

@@ -29,7 +29,7 @@ export function doingWords(run: RunSnapshot): string {
   if (run.state === "queued") return "Waiting for another run to end: one measures at a time";
   const phase = phaseOf(run);
   if (!phase) return "Starting";
-  if (run.doing && run.doing.sitting > 1) return `Timing ${candidateWords(run.doing)} for ${run.doing.target} once more, sitting ${run.doing.sitting}`;
+  if (run.doing && run.doing.repetition > 1) return `Timing ${candidateWords(run.doing)} for ${run.doing.target} once more, repetition ${run.doing.repetition}`;
   if (run.doing) return `Building and timing ${candidateWords(run.doing)} for ${run.doing.target}${progressWords(run)}`;
   if (run.search) {
     const { states, covered, nodes } = run.search;

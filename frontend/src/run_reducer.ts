@@ -51,8 +51,8 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     case "CandidatesFound":
       return { counts: counted(run, event.target, () => ({ found: event.candidates, unique: event.unique, rejected: event.rejected })) };
     case "CandidateBuilding": {
-      const { target, label, spans, sitting } = event;
-      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, sitting } };
+      const { target, label, spans, repetition } = event;
+      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, repetition } };
     }
     case "CandidateCosted":
       return { ...progress(run, event), counts: counted(run, event.target, (counts) => costed(run, event, counts)) };

@@ -9,7 +9,7 @@ const plan = {
     { target: "tvm", spans: [3, 4], is_known: false },
   ],
 };
-const doing = { target: "tvm", label: "Conv", spans: [3, 4], since_s: 0, sitting: 1 };
+const doing = { target: "tvm", label: "Conv", spans: [3, 4], since_s: 0, repetition: 1 };
 
 test("while costs are measured: the plan that is considered, and once, last, the candidate that is tried", () => {
   const shown = livePicture(plan, doing, null);
