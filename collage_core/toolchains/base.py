@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base import PartitionRule, RuleOptions
 from .reasons import one_line
 
@@ -107,11 +107,11 @@ class Toolchain(ABC):
 
     @abstractmethod
     def availability(self) -> Availability:
-        """Whether it is usable here, or why not. Must not raise, and must not import a heavy library."""
+        """Return whether it is usable here, or why not. Must not raise, and must not import a heavy library."""
 
     @abstractmethod
     def rule(self, options: RuleOptions) -> PartitionRule:
-        """The rule tree that finds its candidates (phase 1). Must not raise, other than CollageError."""
+        """Return the rule tree that finds its candidates (phase 1). Must not raise, other than CollageError."""
 
     @abstractmethod
     def build(self, model: SubModel, threads: int) -> bytes:
@@ -130,7 +130,7 @@ class Toolchain(ABC):
         """
 
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
-        """`model` as Relax functions, for a toolchain whose result is such; None for one that is called from them.
+        """Return `model` as Relax functions, for a toolchain whose result is such; None for one that is called from them.
 
         The module's ``main`` takes the sub-model's inputs and returns its output, or a tuple of them, in order. It then
         joins the assembled module (phase 4) in place of a package.
@@ -145,7 +145,7 @@ _MEND = "leave it out, or mend the package that it comes with"
 
 
 def _sound_availability(availability: Callable[[Any], Availability]) -> Callable[[Any], Availability]:
-    """The same, where a mistake in it is an answer too: not usable, with the reason."""
+    """Return the same, where a mistake in it is an answer too: not usable, with the reason."""
 
     @wraps(availability)
     def answered(toolchain: Toolchain) -> Availability:
@@ -163,7 +163,7 @@ def _sound_availability(availability: Callable[[Any], Availability]) -> Callable
 
 
 def _sound_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
-    """The same, where a mistake in it is one line for the user."""
+    """Return the same, where a mistake in it is one line for the user."""
 
     @wraps(rule)
     def answered(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
@@ -182,7 +182,7 @@ def _sound_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[
 
 
 def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, where `Cancelled` is a failure like any other: only the user stops a run."""
+    """Return the same, where `Cancelled` is a failure like any other: only the user stops a run."""
 
     @wraps(method)
     def done(*arguments: Any, **named: Any) -> Any:
@@ -195,20 +195,20 @@ def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _word(value: Any) -> str:
-    """`value` in one line of text; nothing where there is none."""
+    """Return `value` in one line of text; nothing where there is none."""
     return "" if value in (None, "") else one_line(str(value))
 
 
 def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
-    """The rule tree as the page draws it (`tally.bare`); None where there is none."""
+    """Return the rule tree as the page draws it (`rule_report.tree_without_counts`); None where there is none."""
     try:
-        return tally.bare(toolchain.rule(RuleOptions()))
+        return rule_report.tree_without_counts(toolchain.rule(RuleOptions()))
     except CollageError:
         return None
 
 
 def shown_rules(toolchain: Toolchain) -> str:
-    """The rule tree as lists of toolchains show it; where there is none, why."""
+    """Return the rule tree as lists of toolchains show it; where there is none, why."""
     try:
         return str(toolchain.rule(RuleOptions()))
     except CollageError as error:

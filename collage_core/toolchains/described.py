@@ -18,7 +18,7 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from ..rules.base_rules import DFPattern
 from ..rules.combinators import Composite, Union
-from ..rules.data import RuleMistake, rule_from_json
+from ..rules.data import RuleError, rule_from_json
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
 from ..rules.trees import fusion_tree
@@ -63,7 +63,7 @@ class DescribedToolchain(Toolchain):
         takes_merged: Whether its rules let partitions that touch be taken together, however many.
 
     Raises:
-        RuleMistake: its rules do not read.
+        RuleError: its rules do not read.
     """
 
     def __init__(self, data: Mapping[str, Any], source: str, text: str):
@@ -79,14 +79,14 @@ class DescribedToolchain(Toolchain):
         self._patterns = tuple(_pattern(item, f"pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
 
     def line_of(self, key: str) -> int:
-        """The line of its text at which `key` stands."""
+        """Return the line of its text at which `key` stands."""
         return line_of(self.text, key)
 
     def availability(self) -> Availability:
         return Availability(False, reason="it is only described, in a file", hint=_NO_COST_HINT, device="described")
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        """The file's own tree as it stands, or its patterns, fused in its style."""
+        """Return the file's own tree as it stands, or its patterns, fused in its style."""
         if self._tree is not None:
             return self._tree
         return fusion_tree(Union(self._patterns), options, style=self._fusion, depth=DEPTH)
@@ -99,7 +99,7 @@ class DescribedToolchain(Toolchain):
 
 
 def read_description(path: Path) -> DescribedToolchain:
-    """The toolchain that the TOML file `path` describes.
+    """Return the toolchain that the TOML file `path` describes.
 
     Raises:
         CollageError: it cannot be read, or a key is wrong; one line that names the file, the line and the key.
@@ -114,7 +114,7 @@ def read_description(path: Path) -> DescribedToolchain:
 
 
 def parse_description(text: str, source: str) -> DescribedToolchain:
-    """The toolchain that `text` describes; `source` is what the text is called in a mistake.
+    """Return the toolchain that `text` describes; `source` is what the text is called in a mistake.
 
     Raises:
         DescriptionMistake: it is no TOML, or a key is wrong. `tomllib` tells no positions of keys, so the line is found by
@@ -129,8 +129,8 @@ def parse_description(text: str, source: str) -> DescribedToolchain:
     try:
         _check(data)
         return DescribedToolchain(data, f"{source}, line {line_of(text, 'rule' if 'rule' in data else 'pattern[0]')}", text)
-    except RuleMistake as error:
-        line = line_of(text, error.place, error.found)
+    except RuleError as error:
+        line = line_of(text, error.path, error.found)
         raise DescriptionMistake(f"{source}, line {line}: {error.message}", error.hint, line, error.message) from error
 
 
@@ -176,5 +176,5 @@ def _pattern(item: Any, place: str) -> PartitionRule:
     return Composite(rule.label, rule) if isinstance(rule, DFPattern) and rule.label else rule
 
 
-def _mistake(place: str, found: Any, wanted: str) -> RuleMistake:
-    return RuleMistake(f"{place} is {reprlib.repr(found)}, it must be {wanted}", _HINT, place, found)
+def _mistake(place: str, found: Any, wanted: str) -> RuleError:
+    return RuleError(f"{place} is {reprlib.repr(found)}, it must be {wanted}", _HINT, place, found)
