@@ -34,14 +34,24 @@ class InfeasibleError(CollageError):
 
     Args:
         conflict: Indices of a minimal set of constraints that cannot hold together.
+        switched_off: Targets that are switched off and belong to that set.
         uncovered: Indices of the nodes that no usable candidate holds.
     """
 
     exit_status = 3
 
-    def __init__(self, message: str, hint: str = "", *, conflict: list[int] | None = None, uncovered: list[int] | None = None):
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        conflict: list[int] | None = None,
+        switched_off: list[str] | None = None,
+        uncovered: list[int] | None = None,
+    ):
         super().__init__(message, hint, "infeasible")
         self.conflict = conflict or []
+        self.switched_off = switched_off or []
         self.uncovered = uncovered or []
 
 

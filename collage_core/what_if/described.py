@@ -24,16 +24,14 @@ from ..rules import rule_report
 from ..rules.base import RuleOptions
 from ..rules.candidate import CandidatePartition, RejectionLog, make_candidate
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
-from ..search.constraints.constraints import parse_constraints
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..toolchains.described import DescribedToolchain, parse_description
 from ..toolchains.registry import check_name_is_free
+from .terms import Terms
 
 
-def with_described(
-    record: RunRecord, descriptions: Mapping[str, str], constraints: Sequence[Mapping[str, Any]], emit: Emit = ignore
-) -> RunRecord:
-    """Return `record` with the candidates of described toolchains, those merged from neighbours under `constraints` too.
+def with_described(record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit = ignore) -> RunRecord:
+    """`record` with the candidates of described toolchains, those merged from neighbours under `terms` too.
 
     A described toolchain that the run had is replaced by the one of its name.
 
@@ -42,7 +40,7 @@ def with_described(
 
     Raises:
         CollageError: one does not read, has the name of a toolchain, or no ``[cost]``; a constraint is malformed.
-        InfeasibleError: no plan holds the constraints.
+        InfeasibleError: no plan holds the terms.
     """
     read = [parse_description(text, source) for source, text in descriptions.items()]
     own = {toolchain.name: toolchain for toolchain in read}
@@ -51,7 +49,7 @@ def with_described(
     estimator = RooflineEstimator(own, 1, emit)
     tried = _Tried(record, own, estimator, Phases(emit), emit)
     tried.find()
-    costed = tried.cost(constraints)
+    costed = tried.cost(terms)
     return replace(
         record,
         candidates=costed,
@@ -100,8 +98,8 @@ class _Tried:
             rejected = sum(item["count"] for item in reports[name]["rejected"])
             self.emit(CandidatesFound(name, len(candidates), self._unique(name), rejected))
 
-    def cost(self, constraints: Sequence[Mapping[str, Any]]) -> list[CostedCandidate]:
-        """Return what the run knows and the estimates, with neighbours on one described target taken together where a plan would have them so."""
+    def cost(self, terms: Terms) -> list[CostedCandidate]:
+        """What the run knows and the estimates, with neighbours on one described target taken together where a plan would have them so."""
         with self.phases("costs"):
             self.estimator.transitions(tuple(self.own))
             kept = [item for item in self.record.candidates if item.target not in self.own]
@@ -111,7 +109,7 @@ class _Tried:
 
             def search(costed: list[CostedCandidate]) -> Planned:
                 problem = self.problem(costed)
-                result = searched(problem, parse_constraints([dict(item) for item in constraints], problem), how, ignore)
+                result = searched(problem, terms.parse(problem), how, ignore)
                 return Planned(result, result, problem, costed)
 
             return merge_rounds(search(first), search, self._merged, ignore).costed

@@ -31,6 +31,7 @@ from collage_core.trace.reporter import TraceReporter
 from collage_core.trace.trace import trace
 from collage_core.trace.trace_file import FILE_NAME, TraceWriter, read_chunk, read_info
 from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
 from tests.collage_core.search.decomposition.test_subproblem_search import repeated
 from tests.helpers.paths import ROOT
 from tests.helpers.problems import problems
@@ -226,7 +227,7 @@ def test_the_searches_of_a_run_with_merging_come_out_as_they_were(options: Optio
 
 
 def test_a_search_over_known_costs_is_one_search_and_holds_its_constraints(options: Options, tmp_path: Path) -> None:
-    record = search_again(partition("mini_mnist", options), [{"kind": "veto", "target": "tvm"}])
+    record = search_again(partition("mini_mnist", options), Terms(switched_off=["tvm"]))
     trace(record, tmp_path / FILE_NAME)
     made = replayed(tmp_path / FILE_NAME)
     assert [walk["title"] for walk in made.info["searches"]] == ["the search"]
