@@ -10,10 +10,10 @@ from typing import Any
 
 from .errors import CollageError
 from .rules.base import RuleOptions
+from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
 from .search.solve import DEFAULT, SEARCHERS
 
-FUSION_STYLES = ("none", "tvm", "arbitrary")
 MOST_THREADS = 1024
 
 

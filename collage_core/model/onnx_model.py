@@ -43,7 +43,7 @@ def load_model(
     """Load the ONNX model at `source`.
 
     Args:
-        source: Path of the file; names of samples are resolved by `collage_core.model.samples.resolve`.
+        source: Path of the file; names of samples are resolved by `collage_core.model.samples.registry.resolve`.
         shapes: Shapes of inputs by name, for those that the file leaves open (``--shape``). A symbolic batch becomes 1.
         fold: Whether to fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
         name: The model's name; that of the file unless given.

@@ -12,6 +12,8 @@ from .combine import ANYTHING, CLASSIC, Combine
 from .segments import Segments
 
 COMBINERS = {"tvm": CLASSIC, "arbitrary": ANYTHING}
+"""Fusion style → combiners."""
+FUSION_STYLES = ("none", *COMBINERS)
 
 
 def fusion_tree(calls: PartitionRule, options: RuleOptions, *, style: str, depth: int) -> PartitionRule:
