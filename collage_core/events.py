@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
+STEPS = ("largest first", "settle", "search", "merge", "repeat", "decide")
+"""The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,13 @@ class PhaseEnded(Event):
 
     phase: str
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before."""
+
+    step: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,12 @@ class PlanConsidered(Event):
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress(Event):
-    """Progress of the search: its newest state covers the first `covered` of `nodes` nodes. May be thinned."""
+    """Progress of the search, and its newest state. May be thinned.
+
+    Attributes:
+        covered: Number of nodes before the first one that the newest state does not cover.
+        placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+    """
 
     states: int
     transitions: int
@@ -114,6 +128,7 @@ class SearchProgress(Event):
     nodes: int
     lower_bound_s: float
     best_s: float | None
+    placed: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from .messages import candidates, installation, kept, live, models, requests, ru
 EVENTS = (
     events.PhaseStarted,
     events.PhaseEnded,
+    events.StepStarted,
     events.CandidatesFound,
     events.CandidateBuilding,
     events.CandidateCosted,

@@ -14,7 +14,7 @@ from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..base.json_file import read_json
 from ..errors import CollageError, InfeasibleError
-from ..pipeline.planning import result_document
+from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints

@@ -205,7 +205,7 @@ def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
     """What is said when a baseline is faster end to end than the plan, although its parts are not."""
     return (
         f"measured end to end, {name} takes {baseline_s * 1e3:.3g} ms and this plan {plan_s * 1e3:.3g} ms, although the plan's parts "
-        f"add up to {total_s * 1e3:.3g} ms: parts are measured alone, and hand-overs between them in pairs"
+        f"add up to {total_s * 1e3:.3g} ms: parts are measured alone, and transitions between them in pairs"
     )
 
 

@@ -254,7 +254,7 @@ def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
     return [item for item in costed if not item.cost.is_invalid]
 
 
-def places_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
+def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
     """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
     places = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
     return [places[index] for index in chosen]

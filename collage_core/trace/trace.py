@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ..events import ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.planning import Planned, SearchSettings, merge_rounds
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates, usable
+from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds
 from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.problem import SearchProblem
 from ..search.searcher import SearchRun, after

@@ -16,9 +16,9 @@ from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
-from ..pipeline.planning import Planned, SearchSettings, alone, merge_rounds, searched
 from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
+from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_rounds, searched
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
 from ..rules.base import RuleOptions

@@ -15,9 +15,11 @@ test("what it does this moment", () => {
   const doing = { target: "tvm", label: "Conv+Relu", spans: [0, 1], since_s: 2, repetition: 1 };
   expect(doingWords(runSnapshot({ phase: "costs", done: 12, total: 40, doing }))).toBe("Building and timing Conv + Relu for tvm, 12 of 40 known");
   expect(doingWords(runSnapshot({ phase: "merge", doing: { ...doing, repetition: 3 } }))).toBe("Timing Conv + Relu for tvm once more, repetition 3");
+  expect(doingWords(runSnapshot({ phase: "merge", step: "repeat" }))).toBe("Trying neighbours as one (repeat)");
+  expect(doingWords(runSnapshot({ phase: "search", step: "search" }))).not.toContain("(");
   const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
   expect(doingWords(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
-  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500 };
+  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [] };
   expect(doingWords(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states taken, 310 of 500 nodes covered by the newest");
 });
 

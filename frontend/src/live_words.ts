@@ -35,7 +35,12 @@ export function doingWords(run: RunSnapshot): string {
     const { states, covered, nodes } = run.search;
     return `Searching: ${plural(states, "state")} taken, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
   }
-  return capital(PHASE_WORDS[phase]) + (phase === "costs" ? progressWords(run) : "");
+  return capital(PHASE_WORDS[phase]) + stepWords(run) + (phase === "costs" ? progressWords(run) : "");
+}
+
+/** The step of the measuring loop, where it says more than the phase. */
+function stepWords({ phase, step }: RunSnapshot): string {
+  return step && step !== phase ? ` (${step})` : "";
 }
 
 const OPERATORS_NAMED = 3;

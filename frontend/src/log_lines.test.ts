@@ -7,7 +7,7 @@ const costed: Omit<CandidateCosted, "cost"> = { type: "CandidateCosted", target:
 const events: RunEvent[] = [
   { type: "RunStateChanged", state: "running", error: null, conflict: [], uncovered: [], artifact: false },
   { type: "PhaseStarted", phase: "costs" },
-  { type: "SearchProgress", states: 1, transitions: 1, frontier: 1, covered: 1, nodes: 2, lower_bound_s: 1, best_s: null },
+  { type: "SearchProgress", states: 1, transitions: 1, frontier: 1, covered: 1, nodes: 2, lower_bound_s: 1, best_s: null, placed: [] },
   { ...costed, cost },
   { ...costed, cost: { ...cost, seconds: null, source: "invalid", stage: "build", reason: "no\nlinker" } },
   { type: "PhaseEnded", phase: "costs", seconds: 3 },

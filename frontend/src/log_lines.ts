@@ -43,6 +43,8 @@ function words(event: RunEvent): [Level, string] | undefined {
   switch (event.type) {
     case "PhaseStarted":
       return ["info", `${PHASE_WORDS[event.phase as (typeof PHASES)[number]] ?? event.phase} …`];
+    case "StepStarted":
+      return ["info", `step: ${event.step}`];
     case "PhaseEnded":
       return ["info", `${event.phase} took ${elapsed(event.seconds)}`];
     case "CandidatesFound":

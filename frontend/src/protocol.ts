@@ -547,12 +547,19 @@ export interface Doing {
   repetition: number;
 }
 
-/** Where a search stands, as `SearchProgress` tells it. */
+/** A partition of a search's newest state; `spans` as in `CostedRow`. */
+export interface PlacedPart {
+  target: string;
+  spans: number[];
+}
+
+/** Where a search stands, and its newest state, as `SearchProgress` tells it. */
 export interface SearchStand {
   states: number;
   frontier: number;
   covered: number;
   nodes: number;
+  placed: PlacedPart[];
 }
 
 /**
@@ -647,6 +654,7 @@ export interface VerifyInfo {
  *     done: Distinct computations whose cost is known, of `total`.
  *     now_s: What the run's clock shows when this is sent, or what it showed at the last event.
  *     phases: Those that have begun, in the order in which they did.
+ *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
  *     doing: While costs are measured.
  *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
  *     search: While a search goes on.
@@ -675,6 +683,7 @@ export interface RunSnapshot {
   base: string | null;
   machine: string;
   phase: string | null;
+  step: string | null;
   done: number;
   total: number;
   counts: TargetCounts[];
@@ -1119,6 +1128,12 @@ export interface PhaseEnded {
   seconds: number;
 }
 
+/** Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before. */
+export interface StepStarted {
+  type: "StepStarted";
+  step: string;
+}
+
 /** The candidates of one target are found (phase 2): how many there are, how many distinct computations, and how many rejections. */
 export interface CandidatesFound {
   type: "CandidatesFound";
@@ -1185,7 +1200,13 @@ export interface PlanConsidered {
   partitions: [string, number[], boolean][];
 }
 
-/** Progress of the search: its newest state covers the first `covered` of `nodes` nodes. May be thinned. */
+/**
+ * Progress of the search, and its newest state. May be thinned.
+ *
+ * Attributes:
+ *     covered: Number of nodes before the first one that the newest state does not cover.
+ *     placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+ */
 export interface SearchProgress {
   type: "SearchProgress";
   states: number;
@@ -1195,6 +1216,7 @@ export interface SearchProgress {
   nodes: number;
   lower_bound_s: number;
   best_s: number | null;
+  placed: [string, number[]][];
 }
 
 /** A better plan was found: its total, and its partitions as (target, nodes). A decision: never dropped. */
@@ -1255,6 +1277,7 @@ export interface RunStateChanged {
 export type RunEvent =
   | PhaseStarted
   | PhaseEnded
+  | StepStarted
   | CandidatesFound
   | CandidateBuilding
   | CandidateCosted

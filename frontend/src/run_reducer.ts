@@ -9,7 +9,7 @@ const NOTES_KEPT = 200;
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
 /** What a run that does nothing has to say of what it does. */
-const AT_REST = { phase: null, doing: null, ends_s: null, search: null, considered: null } as const;
+const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null } as const;
 
 /** Whether nothing is going on any more. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
@@ -46,6 +46,8 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
   switch (event.type) {
     case "PhaseStarted":
       return { ...AT_REST, phase: event.phase, phases: timed(run, { phase: event.phase, started_s: run.now_s, seconds: null }) };
+    case "StepStarted":
+      return { step: event.step, doing: null };
     case "PhaseEnded":
       return phaseEnded(run, event.phase, event.seconds);
     case "CandidatesFound":
@@ -63,7 +65,8 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       };
     case "SearchProgress": {
       const { states, frontier, covered, nodes } = event;
-      return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes } };
+      const placed = event.placed.map(([target, spans]) => ({ target, spans }));
+      return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes, placed } };
     }
     case "PlanImproved":
       return { best_s: event.total_s, plan: { total_s: event.total_s, partitions: event.partitions.map(uncosted), transitions: [], total_interval_s: null } };

@@ -27,9 +27,11 @@ test("a candidate of another plan is shown over this one", () => {
   expect(livePicture(null, doing, null)?.partitions).toHaveLength(1);
 });
 
-test("while it searches: what is covered, and the first node that is not", () => {
-  const stand = { states: 9, frontier: 2, covered: 4, nodes: 7 };
-  expect(livePicture(null, null, stand)).toMatchObject({ partitions: [], frontier: 4, covered: 4 });
+test("while it searches: the newest state, and the first node that it leaves open", () => {
+  const stand = { states: 9, frontier: 2, covered: 4, nodes: 7, placed: [{ target: "tvm", spans: [0, 1] }, { target: "openvino", spans: [2, 3, 5, 5] }] };
+  const shown = livePicture(null, null, stand);
+  expect(shown).toMatchObject({ frontier: 4, covered: 4 });
+  expect(shown?.partitions.map(({ target, nodes }) => [target, nodes])).toEqual([["tvm", [0, 1]], ["openvino", [2, 3, 5]]]);
   expect(livePicture(null, null, { ...stand, covered: 7 })?.frontier).toBeNull();
 });
 

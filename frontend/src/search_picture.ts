@@ -14,11 +14,12 @@ const search = computed(() => run.value?.search ?? null);
 /** Null where another overlay is on, or there is nothing to show. */
 export const picture = computed((): Picture | null => (overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null));
 
-/** A run that measures is at a plan and at a candidate of it; one that searches, at a node up to which all are covered. */
+/** A run that measures is at a plan and at a candidate of it; one that searches, at its newest state: what it has placed, and the first node left open. */
 export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stand: SearchStand | null): Picture | null {
   if (stand) {
     const frontier = stand.covered < stand.nodes ? stand.covered : null;
-    return { partitions: [], tried: null, isRefused: false, frontier, covered: stand.covered, isLive: true };
+    const partitions = stand.placed.map((one, i) => part(`live:${i}`, one.target, one.spans, true));
+    return { partitions, tried: null, isRefused: false, frontier, covered: stand.covered, isLive: true };
   }
   if (!plan && !now) return null;
   const tried = now ? part("live:now", now.target, now.spans, false) : null;

@@ -20,6 +20,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     base: null,
     machine: "a laptop",
     phase: null,
+    step: null,
     done: 0,
     total: 0,
     counts: [],

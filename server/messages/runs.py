@@ -56,13 +56,22 @@ class Doing:
 
 
 @dataclass(frozen=True)
+class PlacedPart:
+    """A partition of a search's newest state; `spans` as in `CostedRow`."""
+
+    target: str
+    spans: list[int]
+
+
+@dataclass(frozen=True)
 class SearchStand:
-    """Where a search stands, as `SearchProgress` tells it."""
+    """Where a search stands, and its newest state, as `SearchProgress` tells it."""
 
     states: int
     frontier: int
     covered: int
     nodes: int
+    placed: list[PlacedPart] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -172,6 +181,7 @@ class RunSnapshot:
         done: Distinct computations whose cost is known, of `total`.
         now_s: What the run's clock shows when this is sent, or what it showed at the last event.
         phases: Those that have begun, in the order in which they did.
+        step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
         doing: While costs are measured.
         ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
         search: While a search goes on.
@@ -200,6 +210,7 @@ class RunSnapshot:
     base: str | None
     machine: str
     phase: str | None = None
+    step: str | None = None
     done: int = 0
     total: int = 0
     counts: list[TargetCounts] = field(default_factory=list)

@@ -10,25 +10,27 @@ from typing import Any
 import pytest
 
 from collage_core.cost.cost import Cost
-from collage_core.events import Event, Note
+from collage_core.events import Event, Note, SearchProgress
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.planning import (
+from collage_core.pipeline.plan_documents import priority_note
+from collage_core.pipeline.record import CostedCandidate
+from collage_core.pipeline.run import partition
+from collage_core.pipeline.search_and_merge import (
+    PAUSE_S,
     Planned,
     SearchSettings,
+    _Teller,
     alone,
     greedy_plan,
     known_total_s,
     make_problem,
-    priority_note,
     regret_seconds,
     search_first,
 )
-from collage_core.pipeline.record import CostedCandidate
-from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import make_candidate
 from collage_core.search.objectives import parse_objective
-from collage_core.search.problem import SearchProblem
+from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
@@ -152,3 +154,23 @@ def test_a_run_without_known_costs_says_where_priorities_decided(options: Option
     assert {part["decided_by"] for part in blind.document["plan"]["partitions"]} == {"priority"}
     notes = [event.text for event in events if isinstance(event, Note)]
     assert any("are not known" in note and note.endswith("there the order tvm decided") for note in notes), notes
+
+
+def test_a_search_tells_its_newest_state_and_no_more_often_than_can_be_drawn() -> None:
+    now = [0.0]
+    events: list[Event] = []
+    problem = problem_of({("a", 0): 1.0, ("b", 1): 1.0}).problem
+    teller = _Teller(events.append, problem, lambda: now[0])
+    asked: list[float] = []
+
+    def newest() -> tuple[int, ...]:
+        asked.append(now[0])
+        return (1, 0)
+
+    for moment in (0.0, PAUSE_S / 2, PAUSE_S, 2 * PAUSE_S):
+        now[0] = moment
+        teller.progress(7, 9, 3, 1, 2 * FEMTOSECONDS, None, newest)
+    chosen = [problem.candidates[index] for index in (1, 0)]
+    placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in chosen)
+    assert events == [SearchProgress(7, 9, 3, 1, problem.nodes, 2.0, None, placed)] * 3
+    assert asked == [0.0, PAUSE_S, 2 * PAUSE_S], "a state that nobody is told of is not worked out"

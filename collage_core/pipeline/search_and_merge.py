@@ -1,32 +1,37 @@
-"""Phase 3 with its rounds of merging, and the plan that comes out: from costed candidates to a `Plan` and a document.
+"""Phase 3 with its rounds of merging: from costed candidates to a plan, and the plans that it is compared with.
 
-Design, "Well-formed plan". Plain data, but for the costs of merged partitions, which are asked of whoever the caller names.
+What enters are costed candidates; what leaves are plans (`Planned`) and events about them. The costs of merged partitions are asked of
+whoever the caller names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 from ..cost.cost import Cost
 from ..errors import InfeasibleError
-from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress
+from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
 from ..graph.dataflow_graph import DataflowGraph
-from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
-from ..search.constraints.constraints import Constraint
+from ..search.constraints.constraints import Constraint, parse_constraints
 from ..search.merge import neighbours_as_one
 from ..search.objectives import Objective, parse_objective
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
-from ..search.result import plan_transitions
-from ..search.searcher import SearchReporter, SearchResult, SearchRun, never
+from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, never, nothing
 from ..search.searchers.objective_search import solve_for
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
-from .record import CostedCandidate, flow_tensors, places_of, search_candidates
+from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
+
+PAUSE_S = 0.025
+"""From one event of a search's progress to the next at least: more than a page can draw."""
 
 MOST_REGRET_EDGES = 20_000
 """Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
@@ -67,9 +72,14 @@ class Planned:
     costed: list[CostedCandidate]
 
     @property
-    def places(self) -> list[int]:
-        """Where in `costed` the candidates of the plan stand."""
-        return places_of(self.final.chosen, self.costed)
+    def indices(self) -> list[int]:
+        """The indices in `costed` of the plan's candidates."""
+        return indices_of(self.final.chosen, self.costed)
+
+    @property
+    def partitions(self) -> list[CostedCandidate]:
+        """The plan's candidates."""
+        return [self.costed[index] for index in self.indices]
 
 
 SearchOver = Callable[[list[CostedCandidate]], Planned]
@@ -77,15 +87,69 @@ SearchOver = Callable[[list[CostedCandidate]], Planned]
 
 
 class _Teller(SearchReporter):
-    """Passes the search's news on as events."""
+    """Passes the search's news on as events, its newest state among them, at most every `PAUSE_S`."""
 
-    def __init__(self, emit: Emit, nodes: int):
+    def __init__(self, emit: Emit, problem: SearchProblem, clock: Callable[[], float] = time.monotonic):
         self._emit = emit
-        self._nodes = nodes
+        self._problem = problem
+        self._clock = clock
+        self._next_s = -math.inf
 
-    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        best_s = None if best is None else best / FEMTOSECONDS
-        self._emit(SearchProgress(states, transitions, frontier, covered, self._nodes, lower_bound / FEMTOSECONDS, best_s))
+    def progress(
+        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+    ) -> None:
+        if self._emit is ignore or self._clock() < self._next_s:
+            return
+        candidates = [self._problem.candidates[index] for index in newest()]
+        placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in candidates)
+        best_s, bound_s = None if best is None else best / FEMTOSECONDS, lower_bound / FEMTOSECONDS
+        self._emit(SearchProgress(states, transitions, frontier, covered, self._problem.nodes, bound_s, best_s, placed))
+        self._next_s = self._clock() + PAUSE_S
+
+
+class PlanSearch:
+    """The searches of one run: graph, transitions and constraints stay, the costs of the candidates change.
+
+    Args:
+        toolchains: In the order of their priority.
+        transition_pairs: Asked once, before the first search: (maker, reader) → fixed seconds, and seconds per byte.
+        constraints: As the user wrote them.
+    """
+
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        toolchains: Mapping[str, Toolchain],
+        transition_pairs: Callable[[], Mapping[tuple[str, str], Any]],
+        constraints: Sequence[Mapping[str, Any]],
+        settings: SearchSettings,
+    ):
+        self.settings = settings
+        self._graph = graph
+        self._toolchains = toolchains
+        self._transition_pairs = transition_pairs
+        self._constraints = constraints
+
+    @cached_property
+    def _without_candidates(self) -> SearchProblem:
+        transitions = {
+            ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in self._transition_pairs().items()
+        }
+        return make_problem(self._graph, (), transitions, self._toolchains)
+
+    def problem(self, costed: Sequence[CostedCandidate]) -> SearchProblem:
+        """What is searched where candidates cost what `costed` says."""
+        return self._without_candidates.with_candidates(search_candidates(costed))
+
+    def constraints(self, problem: SearchProblem) -> list[Constraint]:
+        """Those of the user, for `problem`."""
+        return parse_constraints([dict(item) for item in self._constraints], problem)
+
+    def best(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
+        """The best plan over `costed`, as both the first and the final one."""
+        problem = self.problem(costed)
+        result = searched(problem, self.constraints(problem), self.settings, emit)
+        return Planned(result, result, problem, costed)
 
 
 def make_problem(
@@ -107,16 +171,16 @@ def make_problem(
     )
 
 
-def search_first(problem: SearchProblem, constraints: Sequence[Constraint], how: SearchSettings, emit: Emit) -> SearchResult:
+def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes, and its plan, as events."""
-    result = searched(problem, constraints, how, emit)
+    result = searched(problem, constraints, settings, emit)
     emit(plan_event(problem, result, 0))
     return result
 
 
-def searched(problem: SearchProblem, constraints: Sequence[Constraint], how: SearchSettings, emit: Emit) -> SearchResult:
+def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes as events."""
-    return solve_for(problem, how.objective, constraints, how.search, SearchRun(_Teller(emit, problem.nodes), how.should_stop))
+    return solve_for(problem, settings.objective, constraints, settings.search, SearchRun(_Teller(emit, problem), settings.should_stop))
 
 
 def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:
@@ -162,74 +226,7 @@ def considered_event(planned: Planned, settled: Sequence[bool], best: int | None
     return PlanConsidered(planned.final.total / FEMTOSECONDS, None if best is None else best / FEMTOSECONDS, partitions)
 
 
-def placed_partitions(
-    graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, preferred: Collection[str] = ()
-) -> tuple[PlacedPartition, ...]:
-    """The chosen candidates, as a plan lists them.
-
-    Args:
-        stability: Id → share of the draws in which it is chosen.
-        preferred: Ids of those that priority decided, since measuring could not.
-    """
-    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
-    wanted = {candidate.inside for candidate in chosen}
-    by_place = {(item.inside, item.target): item for item in planned.costed if item.inside in wanted}
-    made = []
-    for candidate in chosen:
-        item = by_place[candidate.inside, candidate.target]
-        nodes = tuple(item.inside)
-        made.append(
-            PlacedPartition(
-                id=item.id,
-                target=item.target,
-                nodes=nodes,
-                names=tuple(graph.nodes[node].name for node in nodes),
-                ops=tuple(graph.nodes[node].op for node in nodes),
-                cost_s=item.cost.seconds,
-                spread_s=item.cost.spread_s,
-                interval_s=item.cost.interval_s,
-                samples=item.cost.samples,
-                source=item.cost.source,
-                decided_by="priority" if item.id in preferred or candidate.is_unknown else "cost",
-                stability=(stability or {}).get(item.id),
-            )
-        )
-    return tuple(made)
-
-
-def priority_note(planned: Planned) -> str:
-    """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
-    problem = planned.problem
-    chosen = [problem.candidates[index] for index in planned.final.chosen]
-    blind = [candidate for candidate in chosen if candidate.is_unknown]
-    if not blind:
-        return ""
-    nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
-    listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
-    order = ", ".join(problem.priorities)
-    return f"the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed}): there the order {order} decided"
-
-
-def within_noise(count: int, above_s: float, noise: float) -> str:
-    """What is said where priority decided because measuring could not."""
-    return (
-        f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
-        f"and its total is known to {noise * 1e6:.3g} µs"
-    )
-
-
-def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
-    """Every tensor that changes hands in the plan."""
-    problem = planned.problem
-    return tuple(
-        PlacedTransition(
-            maker=maker, reader=reader, tensor=problem.tensors[tensor].name, bytes=problem.tensors[tensor].bytes, cost_s=cost / FEMTOSECONDS
-        )
-        for maker, reader, tensor, cost in plan_transitions(problem, planned.final.chosen)
-    )
-
-
-def alone(problem: SearchProblem, target: str, how: SearchSettings) -> SearchResult | None:
+def alone(problem: SearchProblem, target: str, settings: SearchSettings) -> SearchResult | None:
     """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
     indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
     only = problem.with_candidates([problem.candidates[index] for index in indices])
@@ -237,7 +234,7 @@ def alone(problem: SearchProblem, target: str, how: SearchSettings) -> SearchRes
     if len(covered) < problem.nodes:
         return None
     try:
-        result = solve_for(only, how.objective, (), how.search, SearchRun(should_stop=how.should_stop))
+        result = solve_for(only, settings.objective, (), settings.search, SearchRun(should_stop=settings.should_stop))
     except InfeasibleError:
         return None
     return replace(result, chosen=tuple(indices[index] for index in result.chosen))
@@ -274,37 +271,6 @@ def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[
     }
 
 
-def search_document(planned: Planned) -> dict[str, Any]:
-    """The `search` part of the `partition` document: the first search, and under ``final`` the last one."""
-    return {**result_document(planned.first), "final": result_document(planned.final)}
-
-
-def result_document(result: SearchResult) -> dict[str, Any]:
-    """One search, as the documents say it; ``gap_s`` is by how much a better plan could be below it."""
-    return {
-        "algorithm": result.algorithm,
-        "optimal": result.optimal,
-        "gap_s": result.gap / FEMTOSECONDS,
-        "stopped": result.stopped,
-        "total_s": result.total / FEMTOSECONDS,
-        "states": result.states,
-        "transitions": result.transitions,
-        "seconds": result.seconds,
-        "lower_bound_s": result.lower_bound / FEMTOSECONDS,
-    }
-
-
 def host_cost() -> Cost:
     """What the host's own nodes cost: they only reshuffle references."""
     return Cost(0.0, "host")
-
-
-def not_verified(accuracy: float) -> dict[str, Any]:
-    """The `verify` part of the `partition` document where nothing was built."""
-    return {**dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")), "accuracy": accuracy, "reason": ""}
-
-
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The `plan` part of the `partition` document."""
-    data = plan.to_json()
-    return {key: data[key] for key in ("total_s", "total_interval_s", "partitions", "transitions")}

@@ -1,4 +1,4 @@
-"""`Costing`: progress that a person can read, whatever the estimator counts by itself; what a run says of its inputs."""
+"""`CostProgress` in whole runs: progress that a person can read, whatever the estimator counts by itself; what a run says of its inputs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,21 @@ from collage_core.cli.terminal import Progress
 from collage_core.cost.cost import Cost
 from collage_core.cost.estimator import Known
 from collage_core.cost.transition import TransitionModel
-from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note, PhaseEnded, PhaseStarted, PlanConsidered, PlanImproved
+from collage_core.events import (
+    CandidateBuilding,
+    CandidateCosted,
+    Event,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    PlanConsidered,
+    PlanImproved,
+    StepStarted,
+)
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pipeline.run import Run, partition
-from collage_core.pipeline.time_remaining import NEWEST, Pace
+from collage_core.pipeline.time_remaining import NEWEST, TimeRemaining
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import model_of, write
 
@@ -58,29 +68,31 @@ class Unlucky:
 
     name = "measure"
     machine = "a machine"
-    most_s: float | None = None
 
     def __init__(self) -> None:
-        self.told = {sort: Cost(seconds, "measured", 0.0, 5, interval_s=seconds / 5) for sort, seconds in FIRST.items()}
+        self.told = {key: Cost(seconds, "measured", 0.0, 5, interval_s=seconds / 5) for key, seconds in FIRST.items()}
         self.sat: list[tuple[str, int]] = []
 
-    def sort_of(self, candidate: CandidatePartition) -> tuple[str, int]:
+    def computation_key(self, candidate: CandidatePartition) -> tuple[str, int]:
         return candidate.target, len(candidate.inside)
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         return iter(())
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        for candidate in candidates:
-            yield candidate, self.told.get(self.sort_of(candidate), Cost(9.0, "measured", 0.0, 5, interval_s=0.5)), False
+        return self.measure(candidates)
 
-    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         for candidate in candidates:
-            sort = self.sort_of(candidate)
-            if self.told[sort].samples == 5:
-                self.sat.append(sort)
-                self.told[sort] = Cost(TRUTH[sort], "measured", 0.0, 35, interval_s=0.01)
-                yield candidate, self.told[sort], False
+            yield candidate, self.told.get(self.computation_key(candidate), Cost(9.0, "measured", 0.0, 5, interval_s=0.5)), False
+
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+        for candidate in candidates:
+            key = self.computation_key(candidate)
+            if self.told[key].samples == 5:
+                self.sat.append(key)
+                self.told[key] = Cost(TRUTH[key], "measured", 0.0, 35, interval_s=0.01)
+                yield candidate, self.told[key], False
 
     def lowest_core_latency_s(self) -> float:
         return math.inf
@@ -103,9 +115,7 @@ def test_what_was_left_out_sits_again_where_its_interval_says_that_it_may_be_bet
     unlucky = Unlucky()
 
     def planned() -> list[tuple[str, int]]:
-        run = Run(path, options, lambda event: None)
-        run.close()
-        run.costing.estimator = unlucky
+        run = Run(path, options, lambda event: None, estimator=unlucky)
         run.cost()
         run.search()
         return [(placed.target, len(placed.nodes)) for placed in run.record().plan.partitions]
@@ -166,23 +176,31 @@ def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Eve
 
 def test_the_time_left_follows_from_the_newest_trials() -> None:
     now = [100.0]
-    pace = Pace(lambda: now[0])
+    remaining = TimeRemaining(lambda: now[0])
 
     def trial(seconds: float, candidate: str = "a") -> float | None:
-        pace.begins(candidate)
+        remaining.begins(candidate)
         now[0] += seconds
-        return pace.ended(["same", candidate])
+        return remaining.ended(["same", candidate])
 
     assert trial(9.0) == 9.0
-    assert pace.ended(["from the cache"]) is None
+    assert remaining.ended(["from the cache"]) is None
     assert trial(1.0) == 1.0
-    assert pace.left_s(2, 20) is None, "two trials tell little"
+    assert remaining.left_s(2, 20) is None, "two trials tell little"
     assert trial(2.0) == 2.0
-    assert pace.left_s(3, 20) == 68.0, "three took 12 s, 17 are left"
+    assert remaining.left_s(3, 20) == 68.0, "three took 12 s, 17 are left"
     for number in range(NEWEST):
         trial(0.5, str(number))
-    assert pace.left_s(15, 20) == 2.5, "the first ones were whole models"
-    assert pace.left_s(20, 20) == 0.0
+    assert remaining.left_s(15, 20) == 2.5, "the first ones were whole models"
+    assert remaining.left_s(20, 20) == 0.0
+
+
+def test_the_terminal_says_which_step_it_is() -> None:
+    progress = Progress()
+    assert progress._line(PhaseStarted("merge")) == "trying neighbours as one …"
+    assert progress._line(StepStarted("repeat")) == "trying neighbours as one, repeat …"
+    assert progress._line(StepStarted("settle")) == "trying neighbours as one, settle …"
+    assert progress._line(PhaseStarted("rewrite")) == "assembling …"
 
 
 def test_the_terminal_says_what_is_left() -> None:
