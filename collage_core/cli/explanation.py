@@ -17,7 +17,8 @@ import click
 from ..errors import CollageError
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
-from ..what_if.what_if import Term, Terms, effects, what_if
+from ..what_if.terms import Terms
+from ..what_if.what_if import effects, what_if
 from .terminal import milliseconds
 
 
@@ -53,12 +54,9 @@ def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: f
         InfeasibleError: no plan holds the terms.
     """
     record = _record_at(path)
-    found = what_if(record, Terms(constraints, accuracy))
-    terms = []
-    for place, constraint in enumerate(constraints):
-        others = [item for index, item in enumerate(constraints) if index != place]
-        terms.append(Term(Terms([constraint]), Terms(others, accuracy)))
-    told = [asdict(effect) for effect in effects(record, Terms(constraints, accuracy), terms)]
+    terms = Terms(constraints, accuracy)
+    found = what_if(record, terms)
+    told = [asdict(effect) for effect in effects(record, terms, [[index] for index in range(len(constraints))]).groups]
     difference_s = found["plan"]["total_s"] - record.plan.total_s
     return {"schema": 1, "total_s": record.plan.total_s, "difference_s": difference_s, **found, "constraints": constraints, "effects": told}
 

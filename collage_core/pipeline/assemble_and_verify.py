@@ -28,9 +28,9 @@ from ..graph.index_set import IndexSet
 from ..model.accuracy import output_errors
 from ..model.onnx_model import OnnxModel
 from ..rewrite.assemble import assemble
-from ..rewrite.pieces import Piece, run_order
+from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import Plan
-from ..rewrite.runtime.sessions import bound_artifact, run_artifact
+from ..rewrite.runtime.artifact_calls import bind_artifact, run_artifact
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from .discover import Phases
@@ -102,10 +102,10 @@ def _scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def pieces_of(model: OnnxModel, plan: Plan) -> list[Piece]:
+def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
     """The plan's partitions cut out of the model, in an order in which they can run."""
     pieces = [
-        Piece(target=partition.target, names=partition.names, model=model.cut(IndexSet(partition.nodes)), id=partition.id)
+        PartitionModel(target=partition.target, names=partition.names, model=model.cut(IndexSet(partition.nodes)), id=partition.id)
         for partition in plan.partitions
     ]
     return run_order(pieces)
@@ -251,7 +251,7 @@ def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[flo
     """In the worker: seconds of inferences of the artifact, those of them that nothing disturbed."""
     from ..cost.measuring.timing import TimingLimits, time_runs
 
-    run = bound_artifact(folder, arrays)
+    run = bind_artifact(folder, arrays)
     return list(time_runs(run, TimingLimits(interval=0.01, longest_s=ROUND_S)).seconds)
 
 

@@ -22,7 +22,7 @@ from ..toolchains import registry
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
 from .assemble import assemble
-from .pieces import Piece
+from .partition_models import PartitionModel
 from .runtime.artifact import Artifact
 
 ELEMENTS = 1024
@@ -61,7 +61,7 @@ def _chain_s(kernels: Sequence[Kernel]) -> float:
 
 def _artifact(target: str, count: int, threads: int, folder: Path) -> Artifact:
     models = [relu_model(ELEMENTS, f"t{place}", f"t{place + 1}") for place in range(count)]
-    pieces = [Piece(target, (f"relu{place}",), model, f"p{place}") for place, model in enumerate(models)]
+    pieces = [PartitionModel(target, (f"relu{place}",), model, f"p{place}") for place, model in enumerate(models)]
     assemble(pieces, models[0].inputs, [models[-1].outputs[0].name], folder, threads)
     return Artifact.open(folder)
 

@@ -82,8 +82,7 @@ def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> Inf
     blamed = constraints if conflict else ()
     bare = uncovered(problem, [problem.candidates[index] for index in allowed_indices(problem, blamed)])
     if conflict:
-        which = ", ".join(str(index) for index in conflict)
-        return InfeasibleError(f"the constraints {which} cannot hold together", "drop one of them", conflict=conflict, uncovered=bare)
+        return _colliding([(index, constraints[index]) for index in conflict], bare)
     if bare:
         names = ", ".join(" ".join(problem.names[node].split()) if problem.names else str(node) for node in bare[:5])
         more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
@@ -91,3 +90,17 @@ def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> Inf
             f"no target can take {names}{more}", "add a target that can; `collage candidates` says why each cannot", uncovered=bare
         )
     return InfeasibleError("the candidates cannot be put together to cover the model", "add a target, or allow deeper candidates")
+
+
+def _colliding(conflict: Sequence[tuple[int, Constraint]], uncovered: list[int]) -> InfeasibleError:
+    """The error that names constraints by their index among those given, and targets that are switched off by their name."""
+    listed = [index for index, constraint in conflict if not constraint.switches_off]
+    off = [constraint.target for _, constraint in conflict if constraint.switches_off and constraint.target is not None]
+    numbers, targets = ", ".join(map(str, listed)), ", ".join(map(repr, off))
+    if not off:
+        message, hint = f"the constraints {numbers} cannot hold together", "drop one of them"
+    elif listed:
+        message, hint = f"the constraints {numbers} cannot hold with {targets} switched off", "drop one of them, or switch a target on"
+    else:
+        message, hint = f"no plan is left with {targets} switched off", "switch a target on"
+    return InfeasibleError(message, hint, conflict=listed, switched_off=off, uncovered=uncovered)

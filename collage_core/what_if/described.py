@@ -20,20 +20,18 @@ from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_cand
 from ..pipeline.run_specs import rule_reports
 from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_rounds, searched
 from ..rewrite.plan import PlannedTarget
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base import RuleOptions
 from ..rules.candidate import CandidatePartition, RejectionLog, make_candidate
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
-from ..search.constraints.constraints import parse_constraints
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..toolchains.described import DescribedToolchain, parse_description
 from ..toolchains.registry import check_name_is_free
+from .terms import Terms
 
 
-def with_described(
-    record: RunRecord, descriptions: Mapping[str, str], constraints: Sequence[Mapping[str, Any]], emit: Emit = ignore
-) -> RunRecord:
-    """`record` with the candidates of described toolchains, those merged from neighbours under `constraints` too.
+def with_described(record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit = ignore) -> RunRecord:
+    """`record` with the candidates of described toolchains, those merged from neighbours under `terms` too.
 
     A described toolchain that the run had is replaced by the one of its name.
 
@@ -42,7 +40,7 @@ def with_described(
 
     Raises:
         CollageError: one does not read, has the name of a toolchain, or no ``[cost]``; a constraint is malformed.
-        InfeasibleError: no plan holds the constraints.
+        InfeasibleError: no plan holds the terms.
     """
     read = [parse_description(text, source) for source, text in descriptions.items()]
     own = {toolchain.name: toolchain for toolchain in read}
@@ -51,7 +49,7 @@ def with_described(
     estimator = RooflineEstimator(own, 1, emit)
     tried = _Tried(record, own, estimator, Phases(emit), emit)
     tried.find()
-    costed = tried.cost(constraints)
+    costed = tried.cost(terms)
     return replace(
         record,
         candidates=costed,
@@ -93,14 +91,14 @@ class _Tried:
                 self.found.update(find_candidates(self.record.graph, spec, log))
             for note in log.notes:
                 self.emit(Note(note.reason))
-        reports = {name: tally.report(name, rule, self.found[name], log) for name, rule in rules.items()}
+        reports = {name: rule_report.make_report(name, rule, self.found[name], log) for name, rule in rules.items()}
         before = {name: made for name, made in rule_reports(self.record).items() if name not in self.own}
         self.reports = {**{name: made for name, made in before.items() if name != HOST_TARGET}, **reports, HOST_TARGET: before[HOST_TARGET]}
         for name, candidates in self.found.items():
             rejected = sum(item["count"] for item in reports[name]["rejected"])
             self.emit(CandidatesFound(name, len(candidates), self._unique(name), rejected))
 
-    def cost(self, constraints: Sequence[Mapping[str, Any]]) -> list[CostedCandidate]:
+    def cost(self, terms: Terms) -> list[CostedCandidate]:
         """What the run knows and the estimates, with neighbours on one described target taken together where a plan would have them so."""
         with self.phases("costs"):
             self.estimator.transitions(tuple(self.own))
@@ -111,7 +109,7 @@ class _Tried:
 
             def search(costed: list[CostedCandidate]) -> Planned:
                 problem = self.problem(costed)
-                result = searched(problem, parse_constraints([dict(item) for item in constraints], problem), how, ignore)
+                result = searched(problem, terms.parse(problem), how, ignore)
                 return Planned(result, result, problem, costed)
 
             return merge_rounds(search(first), search, self._merged, ignore).costed
@@ -125,7 +123,7 @@ class _Tried:
         return [CostedCandidate(candidate, cost) for candidate, cost, _ in self.estimator.estimate(self.record.graph, candidates)]
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
-        """What is searched; described targets come last in the order of priority."""
+        """Return what is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
         return replace(self.record.problem, candidates=search_candidates(costed), priorities=(*known, *self.own))
 
@@ -139,7 +137,7 @@ class _Tried:
         return described_options(self.record.plan.options, {name: toolchain.text for name, toolchain in self.own.items()})
 
     def document(self, costed: list[CostedCandidate]) -> dict[str, Any]:
-        """The run's, with a row for each described target: what was found, and what it takes alone."""
+        """Return the run's, with a row for each described target: what was found, and what it takes alone."""
         before = self.record.document
         rows = [self._counts(name, costed) for name in self.own]
         others = {key: [row for row in before[key] if row["name"] not in self.own] for key in ("targets", "baselines")}

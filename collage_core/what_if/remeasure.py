@@ -6,7 +6,7 @@ and in the cost database. The run itself stays as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,29 +27,21 @@ from ..rules.spec import HOST_TARGET
 from ..search.problem import SearchProblem
 from ..toolchains.registry import get, names
 from .search_again import search_again
+from .terms import Terms
 
 
-def measure_again(
-    record: RunRecord,
-    source: str | Path,
-    candidate: str,
-    emit: Emit = ignore,
-    constraints: Sequence[dict[str, Any]] | None = None,
-    accuracy: float | None = None,
-) -> RunRecord:
+def measure_again(record: RunRecord, source: str | Path, candidate: str, emit: Emit = ignore, terms: Terms | None = None) -> RunRecord:
     """Measure one candidate of a run afresh, and search again on the costs that are known then.
 
     Args:
-        constraints: None for those of the run.
-        accuracy: As of `search_again`.
+        terms: What the new plan has to hold; None for the constraints of the run.
 
     Raises:
         CollageError: it cannot be measured here.
         InfeasibleError: it is no candidate any more, and there is no plan without it.
     """
     renewed = measured_again(record, source, candidate, emit)
-    same = [dict(item) for item in record.plan.constraints]
-    return search_again(renewed, same if constraints is None else constraints, emit, accuracy)
+    return search_again(renewed, Terms([dict(item) for item in record.plan.constraints]) if terms is None else terms, emit)
 
 
 def measured_again(record: RunRecord, source: str | Path, wanted: str, emit: Emit) -> RunRecord:

@@ -1,10 +1,8 @@
-"""`search_again`: phase 3 alone, on the costs that a run knows, under other constraints. Nothing is measured or built."""
+"""`search_again`: phase 3 alone, on the costs that a run knows, under other terms. Nothing is measured or built."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..cost.database.records import now
 from ..events import Emit, ignore
@@ -12,22 +10,20 @@ from ..pipeline.discover import Phases
 from ..pipeline.plan_documents import not_verified, plan_document, search_document
 from ..pipeline.record import RunRecord
 from ..pipeline.search_and_merge import regret_seconds
-from .what_if import Terms, replanned
+from .terms import Terms
+from .what_if import replanned
 
 
-def search_again(record: RunRecord, constraints: Sequence[dict[str, Any]], emit: Emit = ignore, accuracy: float | None = None) -> RunRecord:
-    """Phase 3 alone, on the costs that `record` knows, under other constraints. Nothing is measured or built.
-
-    Args:
-        accuracy: Candidates that err by more are left out; None for that of the run.
+def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRecord:
+    """Phase 3 alone, on the costs that `record` knows, under `terms`. Nothing is measured or built.
 
     Raises:
-        CollageError: a constraint is malformed.
-        InfeasibleError: no plan holds them.
+        CollageError: a constraint is malformed, or a target that is switched off is not known.
+        InfeasibleError: no plan holds the terms.
     """
     phases = Phases(emit)
     with phases("search"):
-        found = replanned(record, Terms(constraints, accuracy), emit)
+        found = replanned(record, terms, emit)
     plan = found.plan
     document = {
         **record.document,

@@ -6,49 +6,26 @@ differences between totals. Nothing is measured, built or kept.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import InfeasibleError
+from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
 from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
 from ..rewrite.plan import Plan
-from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
+from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS
+from .terms import Terms
+
+GREEDY = "greedy"
+"""The baseline that no single target is."""
 
 LONGEST_S = 5.0
 """How long the effects of terms may take; those that are not known by then are left out."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a plan has to hold.
-
-    Attributes:
-        constraints: As a constraints file lists them.
-        accuracy: Largest relative error of a partition; None for that of the run.
-    """
-
-    constraints: Sequence[Mapping[str, Any]] = ()
-    accuracy: float | None = None
-
-    @property
-    def key(self) -> str:
-        """The same for equal terms."""
-        return json.dumps([list(self.constraints), self.accuracy], sort_keys=True)
-
-
-@dataclass(frozen=True)
-class Term:
-    """One of the terms that can be taken back: itself alone, and all the others without it."""
-
-    alone: Terms
-    others: Terms
 
 
 @dataclass(frozen=True)
@@ -65,6 +42,21 @@ class Effect:
     alone_s: float | None
     saves_s: float | None
     refuses: int
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What each of the terms does. Those that took too long are missing: at the end of `groups`, in `switched_off`, or None.
+
+    Attributes:
+        groups: Of the groups of constraints that were asked about, in their order.
+        switched_off: Of each target that is switched off.
+        accuracy: Of the accuracy, where the terms set one.
+    """
+
+    groups: list[Effect] = field(default_factory=list)
+    switched_off: dict[str, Effect] = field(default_factory=dict)
+    accuracy: Effect | None = None
 
 
 def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
@@ -103,12 +95,12 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfRes
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds them.
     """
-    parsed = parse_constraints(list(terms.constraints), record.problem)
+    parsed = terms.parse(record.problem)
     judged = under_accuracy(record, terms.accuracy)
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
     changes = {
-        "constraints": tuple(dict(item) for item in terms.constraints),
+        "constraints": terms.listed,
         "total_s": result.total / FEMTOSECONDS,
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
@@ -126,47 +118,92 @@ def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
     return {"plan": plan_document(found.plan), "optimal": found.planned.final.optimal, "untimed": untimed(record, terms.accuracy)}
 
 
-def effects(record: RunRecord, everything: Terms, terms: Sequence[Term]) -> list[Effect]:
-    """What each of `terms` does, in their order; the last ones are left out where that takes too long."""
-    totals = _Totals(record)
-    began = time.monotonic()
-    made: list[Effect] = []
-    for term in terms:
-        if time.monotonic() - began > LONGEST_S:
-            break
-        alone_s = _difference(totals.of(term.alone), totals.of(Terms()))
-        saves_s = _difference(totals.of(everything), totals.of(term.others))
-        made.append(Effect(alone_s, saves_s, totals.refused_by(term.alone)))
-    return made
+def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+    """What each of `terms` does.
+
+    Args:
+        groups: Indices in ``terms.constraints`` of those that are taken back together.
+
+    Raises:
+        CollageError: a constraint is malformed.
+    """
+    found = _Effects(record, terms)
+    of_groups = (found.of_group(group) for group in groups)
+    of_targets = ((target, found.of_target(target)) for target in terms.switched_off)
+    return Effects(
+        [effect for effect in of_groups if effect is not None],
+        {target: effect for target, effect in of_targets if effect is not None},
+        found.of_accuracy(),
+    )
+
+
+class _Effects:
+    """Takes one of the terms of a run back at a time, until the time for that is over; each total is found once."""
+
+    def __init__(self, record: RunRecord, terms: Terms):
+        self._record = record
+        self._terms = terms
+        self._how = SearchSettings.given(record.plan.options)
+        self._deadline = time.monotonic() + LONGEST_S
+        self._totals: dict[str, int | None] = {}
+
+    def of_group(self, group: Sequence[int]) -> Effect | None:
+        """The effect of the constraints at these indices; None, here and below, where the time is over."""
+        listed = self._terms.constraints
+        alone = Terms([listed[index] for index in group])
+        return self._effect(alone, replace(self._terms, constraints=[item for index, item in enumerate(listed) if index not in group]))
+
+    def of_target(self, target: str) -> Effect | None:
+        """The effect of switching `target` off."""
+        others = [name for name in self._terms.switched_off if name != target]
+        return self._effect(Terms(switched_off=(target,)), replace(self._terms, switched_off=others))
+
+    def of_accuracy(self) -> Effect | None:
+        """The effect of the accuracy; None where the terms set none."""
+        accuracy = self._terms.accuracy
+        return None if accuracy is None else self._effect(Terms(accuracy=accuracy), replace(self._terms, accuracy=None))
+
+    def _effect(self, alone: Terms, others: Terms) -> Effect | None:
+        if time.monotonic() > self._deadline:
+            return None
+        alone_s = _difference(self._total(alone), self._total(Terms()))
+        saves_s = _difference(self._total(self._terms), self._total(others))
+        return Effect(alone_s, saves_s, self._refused_by(alone))
+
+    def _total(self, terms: Terms) -> int | None:
+        """The least total under `terms` in femtoseconds; None where no plan holds them."""
+        if terms.key not in self._totals:
+            self._totals[terms.key] = self._search(terms)
+        return self._totals[terms.key]
+
+    def _search(self, terms: Terms) -> int | None:
+        parsed = terms.parse(self._record.problem)
+        try:
+            return searched(under_accuracy(self._record, terms.accuracy).problem, parsed, self._how, ignore).total
+        except InfeasibleError:
+            return None
+
+    def _refused_by(self, terms: Terms) -> int:
+        """How many candidates `terms` forbid."""
+        judged = under_accuracy(self._record, terms.accuracy).problem
+        return len(self._record.problem.candidates) - len(allowed_indices(judged, terms.parse(self._record.problem)))
 
 
 def _difference(a: int | None, b: int | None) -> float | None:
     return None if a is None or b is None else (a - b) / FEMTOSECONDS
 
 
-class _Totals:
-    """The least totals under terms of one run, each found once."""
+def baseline_plan(record: RunRecord, name: str) -> dict[str, Any]:
+    """The best plan on the target `name` alone, or the greedy one, on the costs of `record`, as the ``plan`` part of a document.
 
-    def __init__(self, record: RunRecord):
-        self._record = record
-        self._how = SearchSettings.given(record.plan.options)
-        self._known: dict[str, int | None] = {}
-
-    def of(self, terms: Terms) -> int | None:
-        """Femtoseconds; None where no plan holds `terms`."""
-        if terms.key not in self._known:
-            self._known[terms.key] = self._found(terms)
-        return self._known[terms.key]
-
-    def _found(self, terms: Terms) -> int | None:
-        parsed = parse_constraints(list(terms.constraints), self._record.problem)
-        try:
-            return searched(under_accuracy(self._record, terms.accuracy).problem, parsed, self._how, ignore).total
-        except InfeasibleError:
-            return None
-
-    def refused_by(self, terms: Terms) -> int:
-        """How many candidates `terms` forbid."""
-        judged = under_accuracy(self._record, terms.accuracy).problem
-        allowed = allowed_indices(judged, parse_constraints(list(terms.constraints), self._record.problem))
-        return len(self._record.problem.candidates) - len(allowed)
+    Raises:
+        CollageError: it cannot take the whole model.
+    """
+    others = [target.name for target in record.plan.targets if target.name != name]
+    if name == GREEDY:
+        options, others = {**record.plan.options, "search": GREEDY}, []
+        record = replace(record, plan=record.plan.model_copy(update={"options": options}))
+    try:
+        return plan_document(replanned(record, Terms(switched_off=others)).plan)
+    except InfeasibleError as error:
+        raise CollageError(f"{name} has no plan: it cannot take every node of the model", "compare with another one", "no_plan") from error

@@ -17,7 +17,7 @@ from ...base.isolation.scratch import scratch_folder
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...model.base import Arrays, Model
-from ...toolchains.buffers import numpy_dtype
+from ...toolchains.buffers import buffer_dtype
 from .trial_worker import ArrayFile
 
 CHUNK_BYTES = 1 << 30
@@ -59,7 +59,7 @@ class ActivationStore:
 
     def _can_be_kept(self, name: str) -> bool:
         try:
-            numpy_dtype(self._model.graph.types[name].dtype)
+            buffer_dtype(self._model.graph.types[name].dtype)
         except CollageError:
             return False
         return True

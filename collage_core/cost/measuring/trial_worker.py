@@ -19,7 +19,7 @@ from ...graph.dataflow_graph import Tensor
 from ...model.accuracy import is_float, output_errors, worst_element
 from ...model.base import SubModel
 from ...toolchains.base import Kernel, Toolchain, ToolchainError
-from ...toolchains.buffers import aligned_empty, numpy_dtype
+from ...toolchains.buffers import aligned_empty, buffer_dtype
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
 from .timing import Samples, TimingLimits, time_runs
@@ -41,7 +41,7 @@ class ArrayFile:
         """The values, mapped where they are large; never to be written to."""
         mapped = self.path.stat().st_size >= _MAP_FROM_BYTES
         array = np.load(self.path, mmap_mode="r" if mapped else None)
-        return array.view(numpy_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
+        return array.view(buffer_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -35,6 +35,7 @@ class Constraint:
         candidate: Id of the candidate that it names, or None.
         together: A pin wants the nodes in one partition.
         exact: A pin wants nothing else in their partitions.
+        switches_off: It is the veto of a target that is switched off (`switch_off`), not one that the user lists.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class Constraint:
     candidate: str | None = None
     together: bool = False
     exact: bool = False
+    switches_off: bool = False
 
     def allows(self, candidate: SearchCandidate) -> bool:
         """Whether a plan that holds `candidate` can hold this constraint: the definition (`violations` is the fast way)."""
@@ -133,6 +135,17 @@ def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
         raise _mistake("constraints", items, "a list")
     reader = _Reader(problem)
     return [reader.read(item, f"constraints[{index}]") for index, item in enumerate(items)]
+
+
+def switch_off(problem: SearchProblem, targets: Sequence[str]) -> list[Constraint]:
+    """The vetoes of `problem` that keep every node from `targets`; a conflict names them by their target.
+
+    Raises:
+        ProblemMistake: one is no target of the problem.
+    """
+    reader = _Reader(problem)
+    vetoes = [reader.read({"kind": "veto", "target": target}, f"switched_off[{index}]") for index, target in enumerate(targets)]
+    return [replace(veto, switches_off=True) for veto in vetoes]
 
 
 class _Reader:

@@ -104,7 +104,7 @@ export interface RuleRejection {
 }
 
 /**
- * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.tally`).
+ * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
  *
  * Attributes:
  *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
@@ -1134,7 +1134,7 @@ export interface StepStarted {
   step: string;
 }
 
-/** Phase 2 is done with one target: candidates, how many distinct computations they are, and what was rejected. */
+/** The candidates of one target are found (phase 2): how many there are, how many distinct computations, and how many rejections. */
 export interface CandidatesFound {
   type: "CandidatesFound";
   target: string;
@@ -1144,12 +1144,12 @@ export interface CandidatesFound {
 }
 
 /**
- * A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned.
+ * A worker starts a trial; `done` of `total` distinct computations are known. May be thinned.
  *
  * Attributes:
- *     spans: Its nodes, as the first and the last one of each run without gaps, one after another.
- *     left_s: About how long costing takes still; None while nothing tells that.
- *     repetition: After the first one it is timed once more, since a plan rests on it.
+ *     spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
+ *     left_s: Estimated time until all costs are known; None while there is no estimate.
+ *     repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
  */
 export interface CandidateBuilding {
   type: "CandidateBuilding";
@@ -1164,12 +1164,12 @@ export interface CandidateBuilding {
 }
 
 /**
- * The cost of a candidate is known, or why it has none. A decision: never dropped.
+ * The cost of a candidate, or the reason why it has none, is known. A decision: never dropped.
  *
  * Attributes:
- *     candidates: Ids of all candidates that are this computation.
+ *     candidates: Ids of all candidates that are the same computation.
  *     cost: As `Cost.to_json` gives it.
- *     took_s: How long its trial took, the build included; None where there was none.
+ *     took_s: Duration of the trial, the build included; None where there was no trial.
  *     left_s: As in `CandidateBuilding`.
  */
 export interface CandidateCosted {
@@ -1186,11 +1186,11 @@ export interface CandidateCosted {
 }
 
 /**
- * While costs are measured: the plan that is best as far as one can tell, and says what is measured next. May be thinned.
+ * The plan that is best by the costs and bounds known so far; its unknown costs are measured next. May be thinned.
  *
  * Attributes:
- *     total_s: What it takes at least, with heuristic bounds for what is not measured: an estimate.
- *     best_s: Least total of a plan that rests on measurements alone; None while there is none.
+ *     total_s: Its total, with a heuristic lower bound in the place of each cost that is not measured: an estimate.
+ *     best_s: Least total of a plan whose costs are all measured; None while there is no such plan.
  *     partitions: Target, nodes as in `CandidateBuilding`, and whether the cost is known.
  */
 export interface PlanConsidered {
@@ -1201,11 +1201,11 @@ export interface PlanConsidered {
 }
 
 /**
- * Where the search stands, and its newest state. May be thinned.
+ * Progress of the search, and its newest state. May be thinned.
  *
  * Attributes:
- *     covered: So many nodes come before the first one that the newest state leaves open.
- *     placed: That state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+ *     covered: Number of nodes before the first one that the newest state does not cover.
+ *     placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
  */
 export interface SearchProgress {
   type: "SearchProgress";
@@ -1219,7 +1219,7 @@ export interface SearchProgress {
   placed: [string, number[]][];
 }
 
-/** A better plan: its total and its partitions as (target, nodes). A decision: never dropped. */
+/** A better plan was found: its total, and its partitions as (target, nodes). A decision: never dropped. */
 export interface PlanImproved {
   type: "PlanImproved";
   total_s: number;
@@ -1227,7 +1227,7 @@ export interface PlanImproved {
   round: number;
 }
 
-/** A single target alone (or greedy), through the same artifact code. */
+/** A baseline (a target alone, or greedy) was built by the same code as the plan, and timed. */
 export interface BaselineMeasured {
   type: "BaselineMeasured";
   name: string;
@@ -1240,7 +1240,7 @@ export interface BaselineMeasured {
  * The assembled plan was run and compared with the reference.
  *
  * Attributes:
- *     max_rel_error: The largest relative error of all outputs; None where it is infinite, which JSON cannot say.
+ *     max_rel_error: Largest relative error over all outputs; None where it is infinite, which JSON has no number for.
  */
 export interface Verified {
   type: "Verified";
@@ -1249,7 +1249,7 @@ export interface Verified {
   accuracy: number;
 }
 
-/** Something that the user should know: a bound that was hit, a decision within the noise, a worker that died. */
+/** Something that the user should know, such as a limit that was reached, a decision within the noise, or a worker that died. */
 export interface Note {
   type: "Note";
   text: string;

@@ -33,6 +33,7 @@ from collage_core.search.objectives import parse_objective
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
 from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
 from tests.helpers.graphs import graph
 
 CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "pool: MaxPool <- relu"])
@@ -133,10 +134,10 @@ def test_the_objective_holds_in_the_whole_run_and_in_those_after_it(options: Opt
     quiet = partition("mini_mnist", Options(**{**vars(options), "objective": "bytes,time"}))
     assert used(quiet.document) == {"tvm"}, "alone it takes 11 s, ONNX Runtime 14 s"
     assert quiet.document["search"]["optimal"]
-    again = search_again(quiet, [{"kind": "veto", "target": "tvm"}])
+    again = search_again(quiet, Terms([{"kind": "veto", "target": "tvm"}]))
     assert used(again.document) == {"onnxruntime"}
     assert again.document["verify"] == quiet.document["verify"], "nothing is built in either"
-    back = search_again(again, [])
+    back = search_again(again, Terms())
     assert used(back.document) == {"tvm"}
     rows = quiet.node_candidates(1)["candidates"]
     assert {row["target"]: row["regret_s"] for row in rows if len(row["nodes"]) == 1} == {"tvm": 0.0, "onnxruntime": 8.0}, (

@@ -31,6 +31,7 @@ from collage_core.trace.reporter import TraceReporter
 from collage_core.trace.trace import trace
 from collage_core.trace.trace_file import FILE_NAME, TraceWriter, read_chunk, read_info
 from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
 from tests.collage_core.search.decomposition.test_subproblem_search import repeated
 from tests.helpers.paths import ROOT
 from tests.helpers.problems import problems
@@ -119,7 +120,7 @@ def traced(problem: SearchProblem, file: Path, searches: Sequence[str], bound_by
         for search in searches:
             reporter.begin(search, problem, costed(problem), Weights(problem, usable))
             found.append(solve(problem, (), search, SearchRun(reporter)))
-        writer.finish(reporter.over())
+        writer.finish(reporter.summary())
     return found
 
 
@@ -190,7 +191,7 @@ def test_equal_searches_give_equal_files(tmp_path: Path) -> None:
             problem = repeated(3)
             reporter.begin("x", problem, costed(problem), None)
             solve(problem, (), "astar", SearchRun(reporter))
-            reporter.over()
+            reporter.summary()
             writer.finish({})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -226,7 +227,7 @@ def test_the_searches_of_a_run_with_merging_come_out_as_they_were(options: Optio
 
 
 def test_a_search_over_known_costs_is_one_search_and_holds_its_constraints(options: Options, tmp_path: Path) -> None:
-    record = search_again(partition("mini_mnist", options), [{"kind": "veto", "target": "tvm"}])
+    record = search_again(partition("mini_mnist", options), Terms(switched_off=["tvm"]))
     trace(record, tmp_path / FILE_NAME)
     made = replayed(tmp_path / FILE_NAME)
     assert [walk["title"] for walk in made.info["searches"]] == ["the search"]

@@ -15,9 +15,10 @@ from collage_core.pipeline.apply import apply
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
-from collage_core.toolchains.described import DescriptionMistake, parse_description
+from collage_core.toolchains.described import DescriptionError, parse_description
 from collage_core.what_if.described import with_described
 from collage_core.what_if.search_again import search_again
+from collage_core.what_if.terms import Terms
 
 HOOK = """
 name = "hook"
@@ -38,8 +39,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 
 def tried(record: RunRecord, text: str = HOOK, constraints: list[dict[str, object]] | None = None) -> RunRecord:
-    known = with_described(record, {"it": text}, constraints or [])
-    return search_again(known, constraints or [])
+    terms = Terms(constraints or [])
+    return search_again(with_described(record, {"it": text}, terms), terms)
 
 
 def test_it_takes_what_it_is_said_to_take_and_the_rest_keeps_its_costs(record: RunRecord) -> None:
@@ -139,8 +140,8 @@ def test_a_toolchain_that_was_measured_cannot_be_described_away(record: RunRecor
 
 def test_rules_that_find_nothing_change_nothing_and_say_so(record: RunRecord) -> None:
     events: list[Event] = []
-    known = with_described(record, {"it": HOOK.replace("Relu(Conv(*, *) | Add(Conv(*, *), *))", "Softmax(*)")}, [], events.append)
-    assert search_again(known, []).plan.total_s == record.plan.total_s
+    known = with_described(record, {"it": HOOK.replace("Relu(Conv(*, *) | Add(Conv(*, *), *))", "Softmax(*)")}, Terms(), events.append)
+    assert search_again(known, Terms()).plan.total_s == record.plan.total_s
     told = [event.text for event in events if isinstance(event, Note)]
     assert any("matches nothing in the model, which has no Softmax" in text for text in told)
 
@@ -155,7 +156,7 @@ def test_rules_that_find_nothing_change_nothing_and_say_so(record: RunRecord) ->
     ],
 )
 def test_a_mistake_knows_its_line(text: str, line: int) -> None:
-    with pytest.raises(DescriptionMistake) as caught:
+    with pytest.raises(DescriptionError) as caught:
         parse_description(text, "it")
     assert caught.value.line == line
     assert caught.value.message in (f"it, line {line}: {caught.value.reason}", f"'it' {caught.value.reason.removeprefix('it ')}")

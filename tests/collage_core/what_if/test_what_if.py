@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.errors import InfeasibleError
+from collage_core.errors import CollageError, InfeasibleError
 from collage_core.options import Options
 from collage_core.pipeline.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.what_if.search_again import search_again
-from collage_core.what_if.what_if import Term, Terms, effects, what_if
+from collage_core.what_if.terms import Terms
+from collage_core.what_if.what_if import baseline_plan, effects, what_if
 from tests.collage_core.cli.test_main import collage, document
 
 PIN = {"kind": "pin", "op": "Conv", "target": "tvm"}
@@ -31,7 +32,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> None:
     found = what_if(record, Terms([PIN]))
-    assert found["plan"] == search_again(record, [PIN]).document["plan"]
+    assert found["plan"] == search_again(record, Terms([PIN])).document["plan"]
     assert found["plan"]["total_s"] == record.plan.total_s + 2
     assert found["optimal"]
     with pytest.raises(InfeasibleError):
@@ -39,8 +40,9 @@ def test_a_plan_under_other_terms_is_that_of_a_new_search(record: RunRecord) -> 
 
 
 def test_effects_say_what_each_costs_alone_and_what_taking_it_back_saves(record: RunRecord) -> None:
-    terms = [Term(Terms([PIN]), Terms([VETO, IDLE])), Term(Terms([VETO]), Terms([PIN, IDLE])), Term(Terms([IDLE]), Terms([PIN, VETO]))]
-    pin, veto, idle = effects(record, Terms([PIN, VETO, IDLE]), terms)
+    found = effects(record, Terms([PIN, VETO, IDLE]), [[0], [1], [2]])
+    pin, veto, idle = found.groups
+    assert (found.switched_off, found.accuracy) == ({}, None)
     assert (pin.alone_s, pin.saves_s) == (2, 0), "the veto holds what the pin wants"
     assert (veto.alone_s, veto.saves_s) == (2, 0)
     assert (idle.alone_s, idle.saves_s) == (0, 0), "TVM runs no MaxPool in any case"
@@ -49,8 +51,55 @@ def test_effects_say_what_each_costs_alone_and_what_taking_it_back_saves(record:
 
 def test_what_cannot_hold_has_no_cost(record: RunRecord) -> None:
     both = [{"kind": "veto", "target": "onnxruntime"}, {"kind": "veto", "target": "tvm"}]
-    (first,) = effects(record, Terms(both), [Term(Terms(both[:1]), Terms(both[1:]))])
+    (first,) = effects(record, Terms(both), [[0]]).groups
     assert (first.alone_s, first.saves_s) == (2 * len(record.graph), None)
+
+
+def test_a_target_that_is_switched_off_takes_no_node(record: RunRecord) -> None:
+    vetoed = search_again(record, Terms([PIN, {"kind": "veto", "target": "onnxruntime"}]))
+    switched = search_again(record, Terms([PIN], switched_off=["onnxruntime"]))
+    assert switched.document["plan"] == vetoed.document["plan"] == what_if(record, Terms([PIN], None, ["onnxruntime"]))["plan"]
+    assert switched.plan.constraints == vetoed.plan.constraints, "a plan file lists what holds as constraints"
+
+
+def test_a_collision_keeps_the_numbers_of_the_constraints_and_names_the_targets(record: RunRecord) -> None:
+    with pytest.raises(InfeasibleError) as caught:
+        search_again(record, Terms([IDLE, PIN], switched_off=["tvm"]))
+    assert (caught.value.conflict, caught.value.switched_off) == ([1], ["tvm"])
+    assert caught.value.message == "the constraints 1 cannot hold with 'tvm' switched off"
+    assert caught.value.hint == "drop one of them, or switch a target on"
+    with pytest.raises(InfeasibleError) as caught:
+        what_if(record, Terms([IDLE], switched_off=["tvm", "onnxruntime"]))
+    assert (caught.value.conflict, caught.value.switched_off) == ([], ["tvm", "onnxruntime"])
+    assert caught.value.message == "no plan is left with 'tvm', 'onnxruntime' switched off"
+    with pytest.raises(CollageError, match=r"switched_off\[0\]\.target is 'cudnn', it must be a target \(onnxruntime, tvm\)"):
+        what_if(record, Terms(switched_off=["cudnn"]))
+
+
+def test_switched_off_targets_and_the_accuracy_have_effects_too(record: RunRecord) -> None:
+    terms = Terms([PIN], 1e-9, ["onnxruntime"])
+    found = effects(record, terms, [[0]])
+    switched = found.switched_off["onnxruntime"]
+    assert (len(found.groups), set(found.switched_off)) == (1, {"onnxruntime"})
+    assert switched.alone_s == 2 * len(record.graph)
+    assert switched.saves_s == what_if(record, terms)["plan"]["total_s"] - what_if(record, Terms([PIN]))["plan"]["total_s"]
+    assert switched.refuses == sum(candidate.target == "onnxruntime" for candidate in record.problem.candidates)
+    assert found.accuracy is not None
+    assert (found.accuracy.alone_s, found.accuracy.refuses) == (0, 0)
+
+
+def test_effects_are_left_out_from_when_the_time_is_over(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_core.what_if.what_if.LONGEST_S", -1.0)
+    found = effects(record, Terms([PIN], 1e-9, ["tvm"]), [[0]])
+    assert (found.groups, found.switched_off, found.accuracy) == ([], {}, None)
+
+
+def test_a_baseline_is_a_plan_on_one_target_or_the_greedy_one(record: RunRecord) -> None:
+    assert baseline_plan(record, "tvm")["total_s"] == 3 * len(record.graph)
+    assert baseline_plan(record, "greedy")["total_s"] >= record.plan.total_s
+    bare = replace(record, problem=record.problem.with_candidates([one for one in record.problem.candidates if one.target != "tvm"]))
+    with pytest.raises(CollageError, match="tvm has no plan: it cannot take every node of the model"):
+        baseline_plan(bare, "tvm")
 
 
 def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
@@ -58,7 +107,7 @@ def test_candidates_that_err_too_much_are_left_out(record: RunRecord) -> None:
     judged = [_erring(item) if item.target == "onnxruntime" and conv in item.inside else item for item in record.candidates]
     erring = replace(record, candidates=judged)
     assert what_if(erring, Terms(accuracy=1e-1))["plan"]["total_s"] == record.plan.total_s
-    strict = search_again(erring, [], accuracy=1e-4)
+    strict = search_again(erring, Terms(accuracy=1e-4))
     assert strict.plan.total_s == record.plan.total_s + 2
     assert strict.plan.accuracy == strict.document["verify"]["accuracy"] == 1e-4
     refused = [item.cost for item in strict.candidates if item.cost.error]

@@ -1,7 +1,7 @@
-"""What an operator's definition calls its inputs: ``X``, ``W`` and ``B`` of a ``Conv``.
+"""The names of an operator's inputs in its definition, such as ``X``, ``W`` and ``B`` of a ``Conv``.
 
-Enters: operators as `Node.op` says them, and the opset versions of the model. Leaves: their names, from ONNX's schemas, and
-from ONNX Runtime's where ONNX has none (``com.microsoft``).
+Operators (as in `Node.op`) and the opset versions of the model enter. The names come from ONNX's schemas, or from ONNX Runtime's
+where ONNX has none (``com.microsoft``).
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import onnx
 import onnx.defs
 from onnxruntime.capi import _pybind_state
 
-from .naming import ONNX_DOMAINS
-
 _NEWEST = 1 << 30
 
 
@@ -26,21 +24,16 @@ class FormalInputs:
 
     Attributes:
         names: In order.
-        rest: What each further input is called; None where the operator takes no more, or has inner graphs: then what
-            these read from outside comes after its own inputs, and no place tells which is which.
+        rest: Name of every further input; None where the operator takes no more, or has inner graphs: tensors that these read from
+            outside follow its own inputs, and no index tells where they begin.
     """
 
     names: tuple[str, ...]
     rest: str | None
 
 
-def opset_versions(model: onnx.ModelProto) -> dict[str, int]:
-    """Domain → version, as the model imports them; ONNX's own domain is ``""``."""
-    return {"" if entry.domain in ONNX_DOMAINS else entry.domain: entry.version for entry in model.opset_import}
-
-
 def formal_inputs(ops: Iterable[str], versions: Mapping[str, int]) -> dict[str, FormalInputs]:
-    """The inputs of each of `ops` that a schema is known of; the newest where `versions` does not have the domain."""
+    """Return the inputs of each of `ops` that has a schema; of the newest version where `versions` lacks the domain."""
     found = {}
     for op in sorted(set(ops)):
         domain, _, name = op.rpartition(".")
@@ -58,14 +51,14 @@ def _inputs_of(schema: Any) -> FormalInputs:
 
 
 def _schema(name: str, domain: str, version: int) -> Any:
-    """The newest schema up to `version`; None where nobody has one."""
+    """Return the newest schema up to `version`; None where there is none."""
     known = [one for one in _all_schemas().get((domain, name), ()) if one.since_version <= version]
     return max(known, key=lambda one: one.since_version, default=None)
 
 
 @cache
 def _all_schemas() -> Mapping[tuple[str, str], list[Any]]:
-    """Every version of every operator: ONNX's, and those of ONNX Runtime that ONNX does not have."""
+    """Return the schemas of every operator in every version: ONNX's, and those of ONNX Runtime for operators that ONNX lacks."""
     found: dict[tuple[str, str], list[Any]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         found.setdefault((schema.domain, schema.name), []).append(schema)

@@ -15,7 +15,7 @@ from collage_core.options import Options
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
-from collage_core.rules import tally
+from collage_core.rules import rule_report
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import DFPattern, Host, OpPredicate
 from collage_core.rules.candidate import RejectionLog
@@ -27,10 +27,10 @@ from tests.helpers.graphs import MINI_MNIST, graphs
 MOCK = {"targets": {"onnxruntime": {"op_s": 3}, "tvm": {"op_s": 2, "decay": 0.9}}}
 
 
-def reported(rule: PartitionRule, on: DataflowGraph, *targets: str) -> tuple[dict[str, tally.Report], RejectionLog]:
+def reported(rule: PartitionRule, on: DataflowGraph, *targets: str) -> tuple[dict[str, rule_report.RuleReport], RejectionLog]:
     log = RejectionLog()
     found = find_candidates(on, PartitionSpec(targets, rule), log)
-    return {target: tally.report(target, rule, found[target], log) for target in targets}, log
+    return {target: rule_report.make_report(target, rule, found[target], log) for target in targets}, log
 
 
 def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -52,7 +52,7 @@ def test_the_root_gives_every_candidate_and_no_rejection_is_lost(on: DataflowGra
     ):
         log = RejectionLog()
         found = find_candidates(on, PartitionSpec(("t",), rule), log)["t"]
-        tree = tally.tallied(tally.report("t", rule, found, log))
+        tree = rule_report.tree_with_counts(rule_report.make_report("t", rule, found, log))
         assert tree["candidates"] == len(found)
         assert tree["deferred"] == sum(candidate.deferred for candidate in found)
         assert rejections(tree) + len(log.notes) == sum(log.counts.values())
@@ -61,7 +61,7 @@ def test_the_root_gives_every_candidate_and_no_rejection_is_lost(on: DataflowGra
 
 def test_each_rule_of_the_bundled_tree_has_its_share() -> None:
     reports, _ = reported(arbitrary_fusion(OpPredicate(ops=("Conv", "Add", "Relu")), RuleOptions(), 3), MINI_MNIST, "a", "b")
-    (spec,) = tally.specs(reports)
+    (spec,) = rule_report.specs_with_counts(reports)
     assert spec["targets"] == ["a", "b"]
     told = {node["path"].removeprefix("primitive.union."): node for node in nodes_of(spec["tree"])}
     valid, predicate = told["only_valid"], told["only_valid.combine.op_predicate"]
@@ -80,7 +80,7 @@ def test_patterns_keep_their_own_rejections_and_notes() -> None:
         DFPattern("Add(*)"),
     )
     reports, _ = reported(OnlyValid(Union(patterns)), MINI_MNIST, "t")
-    union = tally.specs(reports)[0]["tree"]["of"][0]
+    union = rule_report.specs_with_counts(reports)[0]["tree"]["of"][0]
     conv, dense, softmax, relu, add = union["of"]
     for composite, label in ((conv, "conv"), (dense, "dense")):
         assert composite["path"] == f"only_valid.union.composite({label})"
@@ -112,7 +112,7 @@ def test_a_run_keeps_its_reports_and_an_older_one_is_told_from_its_sample(tmp_pa
 
 
 def test_rules_that_are_only_shown_have_no_counts() -> None:
-    assert tally.bare(Host()) == {
+    assert rule_report.tree_without_counts(Host()) == {
         "path": "host", "rule": "host", "options": {}, "candidates": 0, "deferred": 0, "is_shared": False,
         "rejected": [], "notes": [], "of": [],
     }  # fmt: skip

@@ -1,7 +1,6 @@
-"""ONNX Runtime as the core uses it: quiet, on the CPU, errors in one line, and arrays of every dtype in and out.
+"""`OrtSession`: ONNX Runtime for folding and the reference: silent, on the CPU, with errors in one line and arrays of every dtype.
 
-Enters: models and arrays. Leaves: arrays. This is for folding and the reference; candidates are built and timed by the
-toolchain of that name, in worker processes.
+Candidates are not run here, but by the toolchain of that name in worker processes.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ from ..errors import CollageError
 from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
 
 MOST_BYTES = 2**31 - 2**20
-"""What protobuf can hold in one message, less some room for the graph itself."""
+"""Most bytes of weights in a model: what protobuf can hold in one message, less some space for the graph itself."""
 
 _FATAL_ONLY = 4
 
 
 class RuntimeRefusal(Exception):
-    """ONNX Runtime did not take a model or could not run it; the text is one line in its own words."""
+    """Raised when ONNX Runtime does not load a model or cannot run it; the text is its message in one line."""
 
 
 class OrtSession:
-    """One loaded model that runs on arrays by name.
+    """A loaded model that runs on arrays by name.
 
     Args:
-        model: What to load.
-        optimise: ONNX Runtime's basic level in place of none.
-        disabled: Names of single optimisations to leave out.
-        saved_to: Where the optimised model is written.
+        model: The model to load.
+        optimise: Whether to optimise at ONNX Runtime's basic level.
+        disabled: Names of optimisers to leave out.
+        saved_to: File that the optimised model is written to.
 
     Raises:
-        RuntimeRefusal: the model was not taken.
+        RuntimeRefusal: ONNX Runtime does not load the model.
     """
 
     def __init__(self, model: ModelProto, *, optimise: bool = False, disabled: Sequence[str] = (), saved_to: Path | None = None):
@@ -48,22 +47,26 @@ class OrtSession:
         options.log_severity_level = _FATAL_ONLY
         options.graph_optimization_level = levels.ORT_ENABLE_BASIC if optimise else levels.ORT_DISABLE_ALL
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
-        # Idle threads that spin would take cores from what is being measured beside this process.
+        # Spinning idle threads would take cores from measurements beside this process.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # Operators that are defined by other operators stay whole while the graph is optimised.
+        # Operators that are defined by other operators are not expanded when the graph is optimised.
         options.add_session_config_entry("session.disable_aot_function_inlining", "1")
         if saved_to is not None:
             options.optimized_model_filepath = str(saved_to)
         ort.set_default_logger_severity(_FATAL_ONLY)
         with _Refusals():
-            # Its fallback to other providers prints on the terminal and tries the same again.
+            # The fallback to other providers would print on the terminal and try the same provider again.
             self._session = ort.InferenceSession(
                 model.SerializeToString(), options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
             )
         self._types = {value.name: value.type for value in (*self._session.get_inputs(), *self._session.get_outputs())}
 
     def run(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
-        """The values of the outputs `names` on `inputs`. Raises RuntimeRefusal."""
+        """Return the values of the outputs `names` on `inputs`.
+
+        Raises:
+            RuntimeRefusal: ONNX Runtime does not accept the inputs, or fails.
+        """
         wanted = list(names)
         with _Refusals():
             if all(self._is_plain(name) for name in (*inputs, *wanted)):
@@ -72,24 +75,24 @@ class OrtSession:
             return {name: _to_numpy(value) for name, value in zip(wanted, self._session.run_with_ort_values(wanted, feeds), strict=True)}
 
     def _is_plain(self, name: str) -> bool:
-        """Whether numpy itself has the type, so that ONNX Runtime takes and gives arrays of it."""
+        """Return whether the tensor `name` has a type of numpy itself, arrays of which ONNX Runtime takes and returns."""
         kind = self._types[name]
         return not any(odd in kind for odd in ("bfloat16", "float8", "float4", "int4", "int2"))
 
 
 class _Refusals:
-    """Turns whatever ONNX Runtime raises into a `RuntimeRefusal`; it has no common base class of its own errors."""
+    """Turns every exception of ONNX Runtime into a `RuntimeRefusal`; its exceptions have no common base class."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RuntimeRefusal | CollageError):
-            raise RuntimeRefusal(first_line(error)) from error
+            raise RuntimeRefusal(error_text(error)) from error
 
 
-def first_line(error: BaseException) -> str:
-    """What a library's exception says, as one line without its error codes and source positions."""
+def error_text(error: BaseException) -> str:
+    """Return the message of a library's exception as one line, without error codes and source positions."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(lines) or type(error).__name__
     text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
@@ -101,13 +104,13 @@ def first_line(error: BaseException) -> str:
 
 
 def _without_signature(text: str) -> str:
-    """`text` without the C++ function signature in front of it."""
+    """Return `text` without the C++ function signature in front of it."""
     depth = 0
     opened = text.find("(")
-    for place in range(max(opened, 0), len(text)):
-        depth += {"(": 1, ")": -1}.get(text[place], 0)
+    for position in range(max(opened, 0), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
         if depth == 0 and opened >= 0:
-            return text[place + 1 :].removeprefix(" const").lstrip()
+            return text[position + 1 :].removeprefix(" const").lstrip()
     return text
 
 
