@@ -1,4 +1,4 @@
-"""The rules of a recorded run, as the page gets them."""
+"""What is asked about a recorded run: its rules, as the page gets them."""
 
 from __future__ import annotations
 

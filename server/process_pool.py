@@ -1,7 +1,7 @@
-"""`JobPool`: worker processes that have the pipeline imported before they are needed, and how one of them is stopped.
+"""`ProcessPool`: worker processes that have the engine imported before they are needed, and how one of them is stopped.
 
-What enters is which function of `job` to call; what leaves is its result or its error. A process that has measured is
-ended; one that has only searched or looked something up is used again, with the records that it has in memory.
+What enters is which function to call, with its arguments; what leaves is its result or its error. A process that has measured is
+ended; one that has only searched or answered a query is used again, with the records that it has in memory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import psutil
 
@@ -18,31 +18,34 @@ from collage_core.base.isolation.errors import WorkerError
 from collage_core.base.isolation.worker import Worker
 from collage_core.errors import Cancelled, CollageError
 
-from ..worker import run_job
+from .worker import queries
+from .worker.engine import Engine
 
 IDLE_KEPT = 2
 PREPARE_TIMEOUT_S = 120.0
-LOOK_UP_TIMEOUT_S = 30.0
+CALL_TIMEOUT_S = 30.0
 RUN_TIMEOUT_S = 7 * 86400.0
 """A run has its own time limit; this one only keeps it from being endless."""
 
 RETURN_S = 0.25
-"""How long one waits for a spare that is out for something short, before another is started: that takes longer."""
+"""How long a call waits for a process that is lent for something short, before it starts another: that takes longer."""
 
 GRACE_S = 0.5
 
 Events = list[dict[str, Any]]
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
-class JobPool:
-    """Spare processes, at least one of them idle as far as possible.
+class ProcessPool:
+    """Worker processes, at least one of them idle as far as possible.
 
     Args:
-        pipeline: Dotted name of the pipeline's module.
+        engine: What an idle process has imported.
     """
 
-    def __init__(self, pipeline: str):
-        self._pipeline = pipeline
+    def __init__(self, engine: Engine[Any]):
+        self._engine = engine
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._lent = 0
@@ -51,44 +54,49 @@ class JobPool:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="collage-spare")
 
     def start(self) -> None:
-        """Have a spare made, in the background."""
+        """Have an idle process made, in the background."""
         self._in_background(self._make_spare)
 
     def warm(self, folder: str) -> None:
-        """Have a spare read the record of `folder`, in the background."""
-        self._in_background(lambda: self._prepare(run_job.warm, folder))
+        """Have an idle process read the record of `folder`, in the background."""
+        self._in_background(lambda: self._prepare(queries.warm, self._engine, folder))
 
-    def look_up(self, function: Callable[..., Any], *args: Any, timeout_s: float = LOOK_UP_TIMEOUT_S) -> Any:
-        """Call a quick function of `job` with the pipeline's name and `args`.
+    def call(self, function: Callable[[*Arguments], T], *args: *Arguments, timeout_s: float = CALL_TIMEOUT_S) -> T:
+        """Call a quick function of `server.worker`.
 
         Raises:
             CollageError: as the function raised it.
             WorkerError: it failed.
         """
         with self._borrowed() as worker:
-            return worker.call(function, self._pipeline, *args, timeout_s=timeout_s, should_stop=self._closed.is_set)
+            result: T = worker.call(function, *args, timeout_s=timeout_s, should_stop=self._closed.is_set)
+            return result
 
     def run(
-        self, function: Callable[..., Any], *args: Any, on_events: Callable[[Events], None], should_stop: Callable[[], bool], again: bool
-    ) -> Any:
-        """Call a function of `job` as a run.
+        self,
+        function: Callable[[*Arguments], T],
+        *args: *Arguments,
+        on_events: Callable[[Events], None],
+        should_stop: Callable[[], bool],
+        is_reusable: bool,
+    ) -> T:
+        """Call a function of `server.worker` that may take as long as it likes.
 
         Args:
-            on_events: Gets every list of events that the run reports.
-            should_stop: Asked about every 50 ms; the run and all that it started are ended soon after it says so.
-            again: The process can be used again afterwards.
+            on_events: Gets every list of events that the function reports.
+            should_stop: Asked about every 50 ms; the process and all that it started are ended soon after it says so.
+            is_reusable: The process can be used again afterwards.
 
         Raises:
-            CollageError: as the run raised it.
+            CollageError: as the function raised it.
             Cancelled: it was stopped.
             WorkerError: it died, or met a fault of ours.
         """
-        with self._borrowed() if again else self._owned() as worker:
+        with self._borrowed() if is_reusable else self._owned() as worker:
             stop = _Stop(worker, lambda: self._closed.is_set() or should_stop())
             try:
-                return worker.call(
-                    function, self._pipeline, *args, timeout_s=RUN_TIMEOUT_S, on_progress=on_events, should_stop=stop.is_wanted
-                )
+                result: T = worker.call(function, *args, timeout_s=RUN_TIMEOUT_S, on_progress=on_events, should_stop=stop.is_wanted)
+                return result
             finally:
                 stop.end_what_is_left()
 
@@ -146,12 +154,12 @@ class JobPool:
 
     def _make_spare(self) -> None:
         if not self._idle:
-            self._prepare(run_job.prepare)
+            self._prepare(queries.prepare, self._engine)
 
-    def _prepare(self, function: Callable[..., Any], *args: Any) -> None:
-        """What is wrong here is met again, and told, by the run that needs it."""
-        with suppress(WorkerError, CollageError, Cancelled), self._borrowed() as worker:
-            worker.call(function, self._pipeline, *args, timeout_s=PREPARE_TIMEOUT_S, should_stop=self._closed.is_set)
+    def _prepare(self, function: Callable[[*Arguments], None], *args: *Arguments) -> None:
+        """Call `function` in an idle process. A failure is ignored: the run that needs the process meets it again and tells it."""
+        with suppress(WorkerError, CollageError, Cancelled):
+            self.call(function, *args, timeout_s=PREPARE_TIMEOUT_S)
 
     def _in_background(self, function: Callable[[], None]) -> None:
         with self._lock:

@@ -1,6 +1,6 @@
-"""`RunFactory`: what a request for a run comes to: its folder, its session and the work to be done, or why it cannot be.
+"""`RunFactory`: makes a new run of a request: its folder, its snapshot and its task; or says why that cannot be.
 
-Three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
+There are three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
 """
 
 from __future__ import annotations
@@ -12,41 +12,45 @@ from pathlib import Path
 from typing import Any
 
 from collage_core.cost.database.records import machine_id
+from collage_core.what_if.terms import Terms
 
+from ..config import ServerConfig
 from ..http.errors import Problem, not_found
-from ..http.request_checks import check_positive, check_targets, vetoes
+from ..http.request_checks import check_positive, check_targets, switched_off
 from ..messages.requests import OptionProblem, OptionProblems, RunOptions, RunRequest
 from ..messages.runs import RunSnapshot, TargetCounts
 from ..models.store import ModelStore
+from ..process_pool import ProcessPool
 from ..toolchains import descriptions
-from ..worker import run_job
-from . import options as run_options
+from ..worker import queries, tasks
 from . import store as run_store
-from .job_pool import JobPool
 from .live_run import LiveRun
-from .run_queue import RunQueue
-from .run_task import RunTask
+from .queue import RunQueue
 from .service import RunService
 from .state import Nodes
+from .task import RunTask
 
 
 class RunFactory:
-    """Makes work of requests.
+    """Makes runs of requests.
 
     Args:
-        line: Refuses what would have to wait too long.
+        queue: Refuses what would have to wait too long.
         wake: Called when a run has new events.
     """
 
-    def __init__(self, models: ModelStore, pool: JobPool, runs: RunService, line: RunQueue, wake: Callable[[], None]):
+    def __init__(
+        self, config: ServerConfig, models: ModelStore, pool: ProcessPool, runs: RunService, queue: RunQueue, wake: Callable[[], None]
+    ):
+        self._config = config
         self._models = models
         self._pool = pool
         self._runs = runs
-        self._line = line
+        self._queue = queue
         self._wake = wake
 
-    def work_of(self, request: RunRequest) -> RunTask:
-        """The work of a new run, which has not begun.
+    def task_of(self, request: RunRequest) -> RunTask:
+        """The task of a new run, which has not begun.
 
         Raises:
             CollageError: the request is not right, or there is no such model or base.
@@ -56,12 +60,12 @@ class RunFactory:
         check_positive("time_limit_s", request.time_limit_s)
         if request.measure is not None:
             return self._measure_again(request)
-        return self._search(request) if request.base is not None else self._measurement(request)
+        return self._search(request) if request.base is not None else self._partition(request)
 
     def option_problems(self, targets: list[str], options: RunOptions) -> OptionProblems:
         """Everything that the engine says against the options of a run on `targets`."""
-        given = run_options.for_engine(options)
-        rows = self._pool.look_up(run_options.problems, targets, given) if given and targets else []
+        given = options.given()
+        rows = self._pool.call(queries.option_problems, self._config.engine, targets, given) if given and targets else []
         return OptionProblems([OptionProblem(**row) for row in rows])
 
     def model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
@@ -77,6 +81,24 @@ class RunFactory:
                 raise
             raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
 
+    def _partition(self, request: RunRequest) -> RunTask:
+        self._check_options(request)
+        path, shapes = self.model_file(request.model, request.model)
+        self._queue.check_room()
+        name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
+        described = descriptions.among(request.targets)
+        run = self._new_run(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
+        options: dict[str, Any] = {
+            "targets": request.targets,
+            "costs": "measure",
+            "constraints": request.constraints,
+            "shapes": shapes,
+            **request.given(),
+        }
+        if described:
+            options["toolchain_files"] = [str(file) for file in descriptions.write(run.folder / descriptions.FOLDER, described)]
+        return RunTask(run, tasks.partition, self._config.engine, str(path), options, str(run.folder), builds=True)
+
     def _search(self, request: RunRequest) -> RunTask:
         assert request.base is not None
         base = self._runs.get(request.base)
@@ -86,55 +108,33 @@ class RunFactory:
         if given:
             message = f"{' and '.join(given)} cannot be set for a search on known costs"
             raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
-        tried = descriptions.tried(request, [counts.name for counts in base.counts], self._pool.look_up)
-        off = [one for one in vetoes(base, [name for name in request.targets if name not in tried]) if one["target"] not in tried]
+        tried = descriptions.tried(request, [counts.name for counts in base.counts], self._pool)
+        off = switched_off(base, [name for name in request.targets if name not in tried])
+        terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried])
         described = [*dict.fromkeys([*base.described, *tried])]
-        session = self._new_session(
-            request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried)
-        )
-        args = (str(self._runs.costs_of(base)), [*request.constraints, *off], request.accuracy, str(session.folder))
-        return RunTask(session, run_job.search_with if tried else run_job.search, (*args, tried) if tried else args, is_search=True)
-
-    def _measurement(self, request: RunRequest) -> RunTask:
-        self._check_options(request)
-        path, shapes = self.model_file(request.model, request.model)
-        self._line.check_room()
-        name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
-        described = descriptions.among(request.targets)
-        session = self._new_session(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
-        options: dict[str, Any] = {
-            "targets": tuple(request.targets),
-            "costs": "measure",
-            "constraints": tuple(request.constraints),
-            "shapes": {name: tuple(shape) for name, shape in shapes.items()},
-            "accuracy": None,
-            "time_limit_s": None,
-            **run_options.for_engine(request),
-        }
-        if described:
-            options["toolchain_files"] = descriptions.write(session.folder / descriptions.FOLDER, described)
-        return RunTask(session, run_job.partition, (str(path), options, str(session.folder)))
+        costs = str(self._runs.costs_of(base))
+        run = self._new_run(request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried))
+        return RunTask(run, tasks.search, self._config.engine, costs, terms, tried, str(run.folder), is_search=True)
 
     def _measure_again(self, request: RunRequest) -> RunTask:
         if request.base is None or request.measure is None:
             raise Problem(400, "invalid", "'measure' names a candidate of a base, and there is none", "give the 'base' that it is of")
         base = self._runs.get(request.base)
         costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
-        self._line.check_room()
+        self._queue.check_room()
         same = replace(request, model=base.model, targets=base.targets, constraints=base.constraints, accuracy=base.accuracy)
-        session = self._new_session(
-            same, base.model_name, base.machine, self._models.nodes(base.model), base.options, base.described, base=base
-        )
-        constraints = [*base.constraints, *vetoes(base, base.targets)]
-        args = (str(costs), str(path), request.measure, constraints, base.accuracy, str(session.folder))
-        return RunTask(session, run_job.measure_again, args)
+        nodes = self._models.nodes(base.model)
+        run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base)
+        terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets))
+        engine, folder = self._config.engine, str(run.folder)
+        return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
     def _check_options(self, request: RunRequest) -> None:
         """Refuse what the engine would not take. Accuracy and time limit were looked at already."""
         for problem in self.option_problems(request.targets, replace(request, accuracy=None, time_limit_s=None)).problems:
             raise Problem(400, "bad_option", problem.message, problem.hint)
 
-    def _new_session(
+    def _new_run(
         self,
         request: RunRequest,
         model_name: str,
