@@ -1,6 +1,6 @@
 """How runs are timed, on a clock that the tests turn: batches, warm-up, when it is enough, and when it is given up.
 
-What a disturbed machine does to it is in `test_cost_steadiness`.
+`test_noise_filter` times on a disturbed machine.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.database.records import Record
+from collage_core.cost.measuring.intervals import confidence_interval
 from collage_core.cost.measuring.repetitions import cost_of
-from collage_core.cost.measuring.timing import TimingLimits, confidence_interval, time_runs
+from collage_core.cost.measuring.sampling import NoiseSigns
+from collage_core.cost.measuring.timing import TimingLimits, time_runs
 
 LIMITS = TimingLimits()
 
 
-def nobody_waits() -> AbstractContextManager[Callable[[], list[int]]]:
+def no_waits() -> AbstractContextManager[Callable[[], list[int]]]:
     return nullcontext(list[int])
+
+
+SIGNS = NoiseSigns(waits=no_waits)
 
 
 class Machine:
@@ -44,7 +49,7 @@ class Machine:
     def samples(
         self, limits: TimingLimits = LIMITS, budget_s: float | None = None, enough_s: float | None = None
     ) -> tuple[tuple[float, ...], bool]:
-        timed = time_runs(self.run, limits, budget_s, self.clock, enough_s=enough_s, watch=nobody_waits)
+        timed = time_runs(self.run, limits, budget_s, enough_s=enough_s, signs=SIGNS, clock=self.clock).result()
         assert timed.slowed_by == 0
         return timed.seconds, timed.stopped_early
 
@@ -130,7 +135,7 @@ def test_garbage_collection_is_off_while_timing_and_as_before_after_it(was_on: b
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        time_runs(run, LIMITS, clock=machine.clock, watch=nobody_waits)
+        time_runs(run, LIMITS, signs=SIGNS, clock=machine.clock)
         assert gc.isenabled() == was_on
     finally:
         (gc.enable if before else gc.disable)()
