@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 from ...errors import Cancelled
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record
-from .repetitions import is_precise, repetition_count, with_repetition
+from .repetition_noise import RepetitionNoise
+from .repetitions import is_precise, repetition_count, repetition_values, with_repetition
 from .trial import TrialTask
 from .trial_backend import TrialBackend
 
@@ -62,23 +63,28 @@ class RepetitionRounds(Generic[C]):
             Cancelled: `should_stop` said so; what was measured is kept.
         """
         records = dict(known)
-        waiting = {key: computation for key, computation in wanted.items() if not self._is_precise(records[key])}
+        noise = self._noise(records)
+        waiting = {key: computation for key, computation in wanted.items() if not self._is_precise(records[key], noise)}
         deadline = time.monotonic() + self._left_s
         while waiting:
             began = time.monotonic()
             left = dict(waiting)
             for key, record in self.one_round(waiting, records, deadline):
                 records[key] = record
-                if not self._is_precise(records[key]) and time.monotonic() < deadline:
+                if not self._is_precise(record, noise) and time.monotonic() < deadline:
                     del left[key]
             for key in left:
                 del waiting[key]
                 yield key, records[key]
+            noise = self._noise(records)
             if waiting:
                 self._wait_until(began + ROUND_EVERY_S)
 
-    def _is_precise(self, record: Record) -> bool:
-        return is_precise(record, self._percentile, self._plan_s)
+    def _noise(self, records: Mapping[CostKey, Record]) -> RepetitionNoise:
+        return RepetitionNoise.of(repetition_values(record, self._percentile) for record in records.values())
+
+    def _is_precise(self, record: Record, noise: RepetitionNoise) -> bool:
+        return is_precise(record, self._percentile, self._plan_s, noise)
 
     def one_round(
         self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float = math.inf

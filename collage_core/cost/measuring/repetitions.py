@@ -16,11 +16,12 @@ import numpy as np
 
 from ..cost import Cost
 from ..database.records import Record
-from .intervals import NORMAL_95, confidence_interval
+from .intervals import half_interval
 from .noise_filter import HIGH_LATENCY
+from .repetition_noise import ASSUMED_NOISE, RepetitionNoise
 
 FEWEST = 7
-"""With so many repetitions, the interval follows from them alone."""
+"""With so many repetitions, the interval follows from them, and not from their samples."""
 MOST = 11
 MOST_TRIED = 2 * MOST
 """Some do not count, because the machine was slowed down all the time."""
@@ -28,10 +29,6 @@ PRECISE = 0.02
 """No further repetition where the interval is within this share of the cost, either way."""
 PLAN_SHARE = 0.25
 """A part of a plan need not be known better than if it took this share of the plan."""
-BETWEEN = 0.1
-"""Standard deviation of one repetition among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
-_ALIKE = 2.58
-"""For 99 %, were repetitions independent; those some tenths of a second apart are not, and so it is about 95 % (`make bench-costs`)."""
 
 
 def repetition_values(record: Record, percentile: float) -> list[float]:
@@ -45,29 +42,31 @@ def repetition_count(record: Record) -> int:
     return len(_repetitions(record))
 
 
-def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float) -> float:
+def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float, noise: RepetitionNoise = ASSUMED_NOISE) -> float:
     """Return by how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
 
-    From the order of the repetitions where there are enough, so no distribution is assumed; else from that of the samples,
-    together with what is known of repetitions in general.
+    It follows from the repetitions where there are enough, else from them together with their samples.
 
     Args:
         values: Of each repetition (`repetition_values`), in seconds.
         samples: Of all repetitions, in seconds.
         percentile: Of a repetition's samples, which `values` are.
+        noise: What is known of repetitions on this machine.
     """
-    cost_s = median(values)
+    between_s = noise.half_interval_s(values)
     if len(values) >= FEWEST:
-        return _wider_half(values, 50.0, cost_s, _ALIKE)
-    between_s = NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
-    return math.hypot(_wider_half(samples, percentile, cost_s), between_s)
+        return between_s
+    return math.hypot(half_interval(samples, percentile, median(values)), between_s)
 
 
-def cost_of(record: Record, percentile: float, source: str) -> Cost:
+def cost_of(record: Record, percentile: float, source: str, noise: RepetitionNoise = ASSUMED_NOISE) -> Cost:
     """Return the cost that follows from a record, or an invalid one with the reason.
 
     It is the median over the repetitions of each one's percentile; the spread is half the interquartile range of all samples.
     Where the machine was slowed down all the time, it may be too high by as much.
+
+    Args:
+        noise: What is known of repetitions on the machine; without it the interval of few repetitions is wide.
     """
     if record.stage or not record.samples:
         return replace(Cost.invalid(record.stage or "run", record.reason), error=record.error)
@@ -81,15 +80,16 @@ def cost_of(record: Record, percentile: float, source: str) -> Cost:
         len(record.samples),
         stopped_early=record.stopped_early,
         error=record.error,
-        interval_s=max(half_interval_s(values, record.samples, percentile), seconds * record.slowed_by / (1 + record.slowed_by)),
+        interval_s=max(half_interval_s(values, record.samples, percentile, noise), seconds * record.slowed_by / (1 + record.slowed_by)),
     )
 
 
-def is_precise(record: Record, percentile: float, plan_s: float | None) -> bool:
+def is_precise(record: Record, percentile: float, plan_s: float | None, noise: RepetitionNoise = ASSUMED_NOISE) -> bool:
     """Return whether a further repetition would tell nothing that matters.
 
     Args:
         plan_s: Seconds of the whole plan: a part need not be known better than the plan is. None where that is not known.
+        noise: As `cost_of` takes it.
     """
     if record.stage or record.stopped_early or repetition_count(record) >= MOST_TRIED:
         return True
@@ -97,7 +97,7 @@ def is_precise(record: Record, percentile: float, plan_s: float | None) -> bool:
     if len(values) >= MOST:
         return True
     enough_s = max(median(values), (plan_s or 0.0) * PLAN_SHARE)
-    return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile) <= PRECISE * enough_s
+    return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile, noise) <= PRECISE * enough_s
 
 
 def with_repetition(older: Record, newer: Record) -> Record:
@@ -137,8 +137,3 @@ def _has_higher_latency(one: Record, other: Record) -> bool:
         and other.core_latency_s is not None
         and one.core_latency_s > (1 + HIGH_LATENCY) * other.core_latency_s
     )
-
-
-def _wider_half(values: Sequence[float], percentile: float, middle: float, deviations: float = NORMAL_95) -> float:
-    low, high = confidence_interval(values, percentile, deviations)
-    return max(min(high, max(values)) - middle, middle - max(low, min(values)))

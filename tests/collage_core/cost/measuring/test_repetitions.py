@@ -10,8 +10,8 @@ import pytest
 
 from collage_core.cost.database.record_validation import flaw
 from collage_core.cost.database.records import Record
+from collage_core.cost.measuring.repetition_noise import RepetitionNoise
 from collage_core.cost.measuring.repetitions import (
-    BETWEEN,
     FEWEST,
     MOST,
     PRECISE,
@@ -39,9 +39,9 @@ def test_each_repetition_counts_as_much_however_many_samples_it_has() -> None:
     assert repetition_values(record, 100.0) == [5.0, 1.0, 3.0]
 
 
-def test_one_repetition_is_off_by_what_repetitions_in_general_differ() -> None:
-    assert half_s(Record(samples=(1.0,) * 200)) == pytest.approx(1.96 * BETWEEN)
-    assert half_s(repeated(1.0, 1.0, 1.0, 1.0)) == pytest.approx(1.96 * BETWEEN / 2)
+def test_one_repetition_is_off_by_what_repetitions_are_assumed_to_differ() -> None:
+    assert half_s(Record(samples=(1.0,) * 200)) == pytest.approx(0.195, abs=0.001)
+    assert half_s(repeated(1.0, 1.0, 1.0, 1.0)) == pytest.approx(0.1, abs=0.001)
 
 
 def test_few_samples_are_off_by_as_much_as_they_reach() -> None:
@@ -50,7 +50,13 @@ def test_few_samples_are_off_by_as_much_as_they_reach() -> None:
 
 def test_enough_repetitions_speak_for_themselves() -> None:
     assert half_s(repeated(*[1.0] * FEWEST)) == 0.0
-    assert half_s(repeated(0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 2.0)) == pytest.approx(0.8)
+    assert half_s(repeated(0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 2.0)) == pytest.approx(0.565, abs=0.005)
+
+
+def test_what_others_show_of_the_machine_narrows_the_interval_of_one_repetition() -> None:
+    record, noise = Record(samples=(1.0,) * 200), RepetitionNoise.of([[0.99, 1.0, 1.01, 1.0, 0.99, 1.0, 1.01]] * 4)
+    assert cost_of(record, 50.0, "measured", noise).interval_s == pytest.approx(0.017, abs=0.002)
+    assert is_precise(repeated(*[1.0] * FEWEST), 50.0, None, noise)
 
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
