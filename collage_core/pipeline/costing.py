@@ -28,8 +28,8 @@ from ..rules.candidate import CandidatePartition, make_candidate
 from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import Constraint, parse_constraints
 from ..search.objectives import parse_objective
+from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
-from ..search.result import plan_total
 from ..toolchains.described import DescribedToolchain
 from .discover import CandidateSet
 from .lazy import SHARE, LazyCosts, is_bound, is_settled

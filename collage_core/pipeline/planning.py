@@ -18,12 +18,12 @@ from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
 from ..search.constraints.constraints import Constraint
-from ..search.merge import neighbours_as_one
+from ..search.merge import mergeable_neighbours
+from ..search.objective_search import solve_for
 from ..search.objectives import Objective, parse_objective
+from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
-from ..search.result import plan_transitions
 from ..search.searcher import SearchReporter, SearchResult, SearchRun, never
-from ..search.searchers.objective_search import solve_for
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
 from .record import CostedCandidate, flow_tensors, places_of, search_candidates
@@ -123,7 +123,7 @@ def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit
     """Try neighbours on one target as one, search again, until nothing changes."""
     asked: set[tuple[str, int]] = set()
     for number in range(1, planned.problem.nodes + 1):
-        wanted = [key for key in neighbours_as_one(planned.problem, planned.final.chosen) if key not in asked]
+        wanted = [key for key in mergeable_neighbours(planned.problem, planned.final.chosen) if key not in asked]
         asked.update(wanted)
         more = cost_more(wanted) if wanted else []
         if not more:
@@ -288,7 +288,7 @@ def result_document(result: SearchResult) -> dict[str, Any]:
         "stopped": result.stopped,
         "total_s": result.total / FEMTOSECONDS,
         "states": result.states,
-        "transitions": result.transitions,
+        "transitions": result.moves,
         "seconds": result.seconds,
         "lower_bound_s": result.lower_bound / FEMTOSECONDS,
     }
