@@ -55,7 +55,7 @@ def read_constraints(path: Path | None) -> tuple[dict[str, Any], ...]:
 @contextmanager
 def naming(path: Path | None) -> Iterator[None]:
     """What is wrong in the constraints file `path` is told with the file and the line."""
-    from ..search.problem_lines import ProblemMistake
+    from ..search.source_lines import ProblemMistake
 
     try:
         yield

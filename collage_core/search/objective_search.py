@@ -1,12 +1,12 @@
-"""`solve_for`: the best plan for an objective other than time.
+"""`solve_for`: search a problem for the best plan by any objective; `k_best_for` lists the best plans.
 
-Requirement 59. Steps that add up over candidates and hand-overs are packed side by side into one whole number, wide enough
-that no sum spills over, and become the costs of a problem that every searcher solves as it is. `milp` takes the steps one
-after another instead: packed numbers are wider than what it computes with.
+Steps of an objective that are sums over candidates and transitions are packed side by side into one whole number, wide enough
+that no sum overflows, which becomes the cost in a problem that every searcher solves as it is. `milp` minimises the steps one
+after another instead, since packed numbers are wider than the numbers it computes with.
 
-Peak memory does not add up. Plans are gone through in the order of what else the objective says, until no plan that is still
-to come can be better: each has at least the memory that some partition around every node needs. That may take long. Past
-`MOST_PLANS`, or where the run is stopped, the best so far is given, and it is not called optimal.
+Peak memory is no sum. Plans are enumerated in the order of the rest of the objective, until no later plan can be better: each
+needs at least the memory around some partition at every node. That may take long. Past `MOST_PLANS`, or when the run is stopped,
+the best plan so far is returned, and it is not called optimal.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import CollageError
-from ...graph.dataflow_graph import HOST
-from ..alternatives.k_best import k_best, plans_in_order
-from ..boundaries import boundaries_of
-from ..constraints.constraints import Constraint, allowed_indices
-from ..objectives import TIME, Objective, is_moved, measures
-from ..problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
-from ..result import plan_total
-from ..searcher import QUIET, Newest, SearchReporter, SearchResult, SearchRun, nothing
-from ..solve import DEFAULT, SEARCHERS, infeasible, solve
-from .linear_program import Measure
-from .milp import Program, partitions_measure, priority_measure, time_measure, unknown_measures
+from ..errors import CollageError
+from ..graph.dataflow_graph import HOST
+from .alternatives.k_best import k_best, plans_in_order
+from .boundaries import boundaries_of
+from .constraints.constraints import Constraint, allowed_indices
+from .objectives import TIME, Objective, is_moved, measures
+from .plan_properties import plan_total
+from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
+from .searcher import QUIET, Newest, SearchReporter, SearchResult, SearchRun, nothing
+from .searchers.linear_program import Measure, bytes_measure, partitions_measure, priority_measure, time_measure, unknown_measures
+from .searchers.milp import Program
+from .solve import DEFAULT, SEARCHERS, infeasible, solve
 
 MOST_PLANS = 100_000
-"""Plans that are gone through at most where memory is asked for."""
+"""Plans that are enumerated at most when the objective holds memory."""
 
 
 def solve_for(
@@ -40,14 +40,14 @@ def solve_for(
     search: str = DEFAULT,
     run: SearchRun = QUIET,
 ) -> SearchResult:
-    """A best plan for `objective` that holds every constraint, as `solve` gives it; ``total`` is its time in any case.
+    """Return a best plan for `objective` that holds every constraint; ``total`` is its time whatever the objective.
 
-    ``lower_bound`` is of the time too: 0 where the objective does not begin with it. Where it is stopped before there is any
-    plan, the one that is at hand for time is given.
+    ``lower_bound`` is of the time too, and 0 when the objective does not begin with time. When the search is stopped before it
+    has a plan, the plan that a search by time has by then is returned.
 
     Raises:
-        CollageError: `search` is no searcher.
-        InfeasibleError: there is no plan.
+        CollageError: `search` names no searcher.
+        InfeasibleError: there is no plan, or none was found; the message says which.
     """
     if objective.is_time or search not in SEARCHERS:
         return solve(problem, constraints, search, run)
@@ -70,10 +70,10 @@ def solve_for(
 def k_best_for(
     problem: SearchProblem, objective: Objective, constraints: Sequence[Constraint], count: int, run: SearchRun = QUIET
 ) -> list[SearchResult]:
-    """The `count` best plans for an objective that adds up, the best first; fewer where there are fewer, or it is stopped.
+    """Return the `count` best plans for a sum, the best first; fewer when there are fewer, or when the run is stopped.
 
     Raises:
-        CollageError: the objective asks for memory, for which plans have no order that can be followed.
+        CollageError: the objective holds memory, in whose order plans cannot be enumerated.
     """
     usable = allowed_indices(problem, constraints)
     if objective.is_time:
@@ -97,10 +97,10 @@ def _packed(
 
 
 class Packing:
-    """The sums of an additive objective as the costs of a problem.
+    """The steps of an additive objective as the costs of a problem; memory in the objective is left out.
 
     Attributes:
-        problem: The same nodes and candidates; a candidate costs what it adds to every step, in one whole number.
+        problem: The same nodes and candidates; a candidate's cost holds what it adds to every step, in one whole number.
     """
 
     def __init__(self, problem: SearchProblem, usable: Sequence[int], objective: Objective):
@@ -110,7 +110,7 @@ class Packing:
         self._steps = [{name: factor for name, factor in step.items() if name != "memory"} for step in objective.steps]
         widths = [sum(factor * most[name] for name, factor in step.items()).bit_length() for step in self._steps]
         rank_width = (problem.nodes * (len(problem.priorities) + 1)).bit_length() if has_unknown else 0
-        shifts = [rank_width + sum(widths[place + 1 :]) for place in range(len(widths))]
+        shifts = [rank_width + sum(widths[step + 1 :]) for step in range(len(widths))]
         self._time_shift = shifts[0] if dict(objective.steps[0]) == {"time": 1} and not has_unknown else None
         self._unknown = 1 << rank_width + sum(widths)
         self._factors = {name: sum(step.get(name, 0) << shift for step, shift in zip(self._steps, shifts, strict=True)) for name in most}
@@ -129,28 +129,28 @@ class Packing:
 
     def _transitions(self) -> dict[tuple[str, str], Transition]:
         ends = [*self._ranks, *([] if HOST_NAME in self._ranks else [HOST_NAME])]
-        made: dict[tuple[str, str], Transition] = {}
+        packed: dict[tuple[str, str], Transition] = {}
         for maker in ends:
             for reader in ends:
                 for_time = self._original.transitions.get((maker, reader), FREE)
                 for_bytes = self._factors["bytes"] if is_moved(maker, reader) else 0
                 if for_time != FREE or for_bytes:
-                    made[maker, reader] = _packed_transition(for_time, self._factors["time"], for_bytes)
-        return made
+                    packed[maker, reader] = _packed_transition(for_time, self._factors["time"], for_bytes)
+        return packed
 
     def unpacked(self, found: SearchResult) -> SearchResult:
-        """`found`, with the time of its plan in place of the packed sum."""
+        """Return `found` with the time of its plan in place of the packed sum."""
         bound = 0 if self._time_shift is None else found.lower_bound >> self._time_shift
         return replace(found, total=self.time_of(found.chosen) if found.chosen else 0, lower_bound=bound)
 
     def time_of(self, chosen: Sequence[int]) -> int:
-        """Femtoseconds of a plan."""
+        """Return the femtoseconds of a plan."""
         return plan_total(self._original, chosen)
 
 
 @dataclass(frozen=True)
 class _PackedTransition(Transition):
-    """A hand-over's time and bytes, each with its factor; ``fixed`` and ``per_byte`` are bounds from above."""
+    """A transition's time and bytes, each with its factor; ``fixed`` and ``per_byte`` are upper bounds."""
 
     for_time: Transition = FREE
     time_factor: int = 0
@@ -167,9 +167,9 @@ def _packed_transition(for_time: Transition, time_factor: int, byte_factor: int)
 
 
 def _most(problem: SearchProblem, usable: Sequence[int]) -> dict[str, int]:
-    """The most that any plan has of each measure that adds up."""
-    dearest = [transition for transition in problem.transitions.values() if transition != FREE]
-    paid = sum((len(t.readers) + 1) * max((each.cost(t.bytes) for each in dearest), default=0) for t in problem.tensors)
+    """Return an upper bound of each additive measure of any plan."""
+    charged = [transition for transition in problem.transitions.values() if transition != FREE]
+    paid = sum((len(t.readers) + 1) * max((transition.cost(t.bytes) for transition in charged), default=0) for t in problem.tensors)
     return {
         "time": sum(problem.candidates[index].cost or 0 for index in usable) + paid,
         "bytes": sum(tensor.bytes * len(tensor.readers) for tensor in problem.tensors),
@@ -178,7 +178,7 @@ def _most(problem: SearchProblem, usable: Sequence[int]) -> dict[str, int]:
 
 
 class _Unpacking(SearchReporter):
-    """Passes a search's news on, with times in place of packed sums; its bounds are of no use to anybody."""
+    """Passes the news of a packed search on, with times in place of packed sums; bounds are left out, since they are packed."""
 
     def __init__(self, reporter: SearchReporter, packing: Packing):
         self._reporter = reporter
@@ -190,9 +190,9 @@ class _Unpacking(SearchReporter):
         self.considered = reporter.considered  # type: ignore[method-assign]
 
     def progress(
-        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+        self, states: int, moves: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
     ) -> None:
-        self._reporter.progress(states, transitions, frontier, covered, 0, None, newest)
+        self._reporter.progress(states, moves, frontier, covered, 0, None, newest)
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         self._reporter.better_plan(chosen, self._packing.time_of(chosen))
@@ -201,31 +201,28 @@ class _Unpacking(SearchReporter):
         self._reporter.end(self._packing.unpacked(result))
 
 
-def bytes_measure() -> Measure:
-    """Bytes moved between targets."""
-    return Measure(lambda index: 0, lambda maker, reader, size: size if is_moved(maker, reader) else 0)
-
-
 def _step_measure(problem: SearchProblem, step: Mapping[str, int]) -> Measure:
-    parts = {"time": time_measure(problem), "bytes": bytes_measure(), "partitions": partitions_measure()}
-    used = [(factor, parts[name]) for name, factor in step.items()]
+    """Return the weighted sum of measures that `step` states."""
+    by_name = {"time": time_measure(problem), "bytes": bytes_measure(), "partitions": partitions_measure()}
+    used = [(factor, by_name[name]) for name, factor in step.items()]
     return Measure(
-        lambda index: sum(factor * part.own(index) for factor, part in used),
-        lambda maker, reader, size: sum(factor * part.handed(maker, reader, size) for factor, part in used),
+        lambda index: sum(factor * measure.own(index) for factor, measure in used),
+        lambda maker, reader, size: sum(factor * measure.transition(maker, reader, size) for factor, measure in used),
     )
 
 
 def _by_program(problem: SearchProblem, usable: Sequence[int], objective: Objective, run: SearchRun) -> SearchResult:
+    """Return a best plan found by minimising the steps one after another as a mixed-integer program."""
     began = time.perf_counter()
     steps = [_step_measure(problem, step) for step in objective.steps]
-    first = unknown_measures(problem, usable)
-    listed = [*first, *steps, priority_measure(problem), partitions_measure()]
+    unknown = unknown_measures(problem, usable)
+    listed = [*unknown, *steps, priority_measure(problem), partitions_measure()]
     program = Program(problem, usable, listed, run)
-    solutions = program.in_order(insist=True)
+    solutions = program.in_order(accept_unproven=True)
     chosen = solutions[-1].chosen
     is_best = program.proves(solutions)
-    starts_with_time = dict(objective.steps[0]) == {"time": 1} and len(solutions) > len(first)
-    bound = solutions[len(first)].bound if starts_with_time else 0
+    starts_with_time = dict(objective.steps[0]) == {"time": 1} and len(solutions) > len(unknown)
+    bound = solutions[len(unknown)].bound if starts_with_time else 0
     total = plan_total(problem, chosen) if chosen else 0
     stopped = not all(solution.is_over for solution in solutions)
     seconds = time.perf_counter() - began
@@ -233,7 +230,7 @@ def _by_program(problem: SearchProblem, usable: Sequence[int], objective: Object
 
 
 def _with_memory(problem: SearchProblem, usable: Sequence[int], objective: Objective, run: SearchRun) -> SearchResult:
-    """The best of the plans in the order of all but the memory, until none to come can be better."""
+    """Return the best of the plans, enumerated in the order of all but the memory until no later one can be better."""
     began = time.perf_counter()
     packing = Packing(problem, usable, objective)
     least_memory = _least_memory(problem, usable)
@@ -258,20 +255,20 @@ def _with_memory(problem: SearchProblem, usable: Sequence[int], objective: Objec
 
 
 def _until(plans: Iterator[SearchResult], most: int) -> Iterator[SearchResult | None]:
-    """`plans`, and None in place of the one after `most`."""
+    """Yield `plans`, and None in place of the one after `most`."""
     for number, plan in enumerate(plans):
         yield plan if number < most else None
 
 
 def _least_memory(problem: SearchProblem, usable: Sequence[int]) -> int:
-    """No plan holds less at its peak: its inputs at the start, its outputs at the end, and around every node a partition's own."""
-    frame, tensors = boundaries_of(problem), problem.tensors
+    """Return a lower bound of the peak memory: the inputs at the start, the outputs at the end, the partition around each node."""
+    boundaries, tensors = boundaries_of(problem), problem.tensors
     at_start = sum(tensor.bytes for tensor in tensors if tensor.maker == HOST)
     at_end = sum(tensor.bytes for tensor in tensors if tensor.is_output)
     around: list[int | None] = [None] * problem.nodes
     for index in usable:
         inside = problem.candidates[index].inside
-        boundary = frame.boundary(inside)
+        boundary = boundaries.boundary(inside)
         crossing = [*boundary.host_reads, *(tensor for tensor, _ in boundary.reads), *(tensor for tensor, _, _ in boundary.makes)]
         needs = sum(tensors[tensor].bytes for tensor in crossing if tensor < len(tensors))
         for node in inside:
