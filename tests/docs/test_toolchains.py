@@ -18,12 +18,15 @@ PAGE = DOCS / "toolchains.md"
 USE = """
 from pathlib import Path
 import numpy as np
-from collage_core.graph import IndexSet
-from collage_core.model import load_model
-from collage_core.rewrite import Piece, assemble
-from collage_core.rules import RejectionLog, RuleContext, RuleOptions
-from collage_core.runtime import run_artifact
-from collage_core.toolchains import ToolchainError, get
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import load_model
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.pieces import Piece
+from collage_core.rewrite.runtime.sessions import run_artifact
+from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.registry import get
 
 numpy = get("numpy")
 model = load_model(Path("model.onnx"), fold=False)

@@ -277,7 +277,7 @@ def test_another_version_of_a_toolchain_is_noted(built: Path, monkeypatch: pytes
 
 
 def test_a_partition_that_fails_as_it_runs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.toolchains.plug_ins:RunFails")
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.helpers.plug_ins:RunFails")
     model = sub_model([node("Neg", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
     assemble([Piece("runfails", ("n",), model, "p9")], model.inputs, ["y"], tmp_path / "out", 1)
     with pytest.raises(CollageError) as caught:
