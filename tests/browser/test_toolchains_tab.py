@@ -50,7 +50,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
     absent = page.get_by_role("list", name="Toolchains").get_by_role("listitem").filter(has_text="absent")
     expect(absent).to_contain_text("its library is not installed")
     expect(absent.get_by_text("pip install absent", exact=True)).to_be_visible()
-    absent.get_by_role("button", name="Copy what mends absent").click()
+    absent.get_by_role("button", name="Copy the command that makes absent usable").click()
     expect(absent.get_by_role("status")).to_have_text("copied")
     assert page.evaluate("() => navigator.clipboard.readText()") == "pip install absent"
     targets = page.get_by_role("group", name="Targets")

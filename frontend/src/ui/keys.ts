@@ -1,4 +1,4 @@
-// The keyboard: one table of shortcuts, which the help lists as well. Keys typed into a field are the field's own.
+// The keyboard shortcuts, as one table that the help lists as well. Keys that are typed into a field are left to the field.
 
 import { isHelpOpen, overlay, type Overlay, panelTab, type PanelTab, showDrawer } from "../state/display";
 import { showCoverage } from "../state/graph/coverage";
@@ -17,13 +17,13 @@ import { areKeysOn } from "../state/settings";
 
 export interface Shortcut {
   keys: readonly string[];
-  /** How the keys are shown. */
+  /** The keys as text. */
   shown: string;
   says: string;
   run: (event: KeyboardEvent) => void;
-  /** Works where single-key shortcuts are switched off, too: a key that types nothing. */
+  /** Whether it works where single-key shortcuts are switched off: a key that types nothing. */
   isAlways?: boolean;
-  /** Works without a model, too. */
+  /** Whether it works without a model. */
   isGeneral?: boolean;
 }
 
@@ -65,7 +65,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
 ];
 
-/** To the find box; what stands there is replaced by what is typed. */
+/** Go to the find box, and select its text, which typing replaces. */
 function findAgain(): void {
   const input = document.getElementById("find");
   if (!(input instanceof HTMLInputElement)) return;
@@ -73,13 +73,13 @@ function findAgain(): void {
   input.select();
 }
 
-/** Out of the selection, then out of what is tried. */
+/** Clear the selection; where there is none, discard the what-if. */
 function escape(): void {
   if (selection.peek().kind === "none" && whatIf.peek()) discard();
   else clearSelection();
 }
 
-/** Listen to the whole page. */
+/** Listen to keys on the whole page. */
 export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
@@ -93,7 +93,7 @@ export function startKeys(): void {
   });
 }
 
-/** What a key does now; undefined where that is nothing. */
+/** The shortcut of a key, where it works now; undefined otherwise. */
 function shortcutFor({ key, shiftKey }: KeyboardEvent): Shortcut | undefined {
   const name = key === "F10" && shiftKey ? "ContextMenu" : key;
   const found = SHORTCUTS.find((one) => one.keys.includes(name));
@@ -105,7 +105,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
 }
 
-/** Arrow keys scroll panels and move in lists; elsewhere they walk the graph. */
+/** Whether arrow keys walk the graph here; in panels they scroll, and in lists they move the choice. */
 function isOverGraph(target: EventTarget | null): boolean {
   return target === document.body || (target instanceof Element && target.closest(".stage") !== null);
 }

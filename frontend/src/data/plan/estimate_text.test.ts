@@ -29,7 +29,7 @@ test("one that loses says by how much, and from what speed it would win", () => 
   expect(said(hook(60e-6))[2]).toBe("It would not win here even if it took no time.");
 });
 
-test("of one that loses by a bound alone no more is said than that proves", () => {
+test("of one that loses by a bound alone, no more is said than the bound proves", () => {
   const bounded = (least: number): string[] => said(hook(null, { regret_at_least_s: least })).slice(1);
   expect(bounded(30e-6)).toEqual(["It loses by at least 30.0 µs: the exact difference takes too long to prove.", "It would win from 10 TFLOP/s at the earliest, the rest of hook and all else as it is."]);
   expect(bounded(0)).toEqual(["By how much it loses is not known: proving it takes too long."]);
@@ -49,7 +49,7 @@ test("one that is chosen says by how much it wins, and down to what speed", () =
   expect(said(chosen, hook(9e-6, { id: "other" }))[1]).toBe("No other target can take this node, so nothing tells by how much it wins.");
 });
 
-test("what is not said of it bounds nothing", () => {
+test("a property that its description leaves out bounds nothing", () => {
   const bytesOnly = { ...WORK, operations_per_s: null };
   expect(said(hook(3e-6, { supposed: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
     "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.",

@@ -1,17 +1,17 @@
-// What can be said of a described toolchain at one node: what its estimate rests on, by how much it wins or loses, and from what
-// speed it would win. Pure. All of it holds for one part of the model, with everything else as it is.
+// The words of the panel "Why" about a described toolchain at a node: the basis of its estimate, by how much it wins or loses, and from
+// what speed it would win. All of it is about one candidate, with the rest of the plan as it is. Pure.
 
 import { bytes, duration, operations, perSecond } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
 
 export interface EstimateText {
   target: string;
-  /** Its candidate in the plan, else the one nearest to it; undefined where it has none here. */
+  /** Its candidate in the plan, else the one of least regret; undefined where it has none here. */
   candidate: NodeCandidate | undefined;
   lines: string[];
 }
 
-/** Of each described target, what can be said at the node of `data`. */
+/** The texts for each described target at the node of `data`. */
 export function estimateTexts(data: NodeCandidates, described: readonly string[]): EstimateText[] {
   return described.map((target) => {
     const mine = data.candidates.filter((one) => one.target === target && one.supposed !== null);
@@ -32,7 +32,7 @@ function linesOf(candidate: NodeCandidate, basis: SupposedJson, all: readonly No
   return [estimate, ...(candidate.chosen ? winText(candidate, basis, all) : lossText(candidate, basis))];
 }
 
-/** "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
+/** The basis of an estimate: "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
 function basisText({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson): string {
   const limits = [
     speed === null ? "" : `${operations(count)} at ${operations(speed)}/s (${duration(count / speed)})`,
@@ -42,7 +42,7 @@ function basisText({ operations: count, bytes: size, launch_s: launch, operation
   return [launch > 0 || longer === "" ? `${duration(launch)} for the call` : "", longer].filter(Boolean).join(", and ");
 }
 
-/** The least that a plan with another target here takes more. */
+/** How much longer the best plan with another target here takes, exactly or at least. */
 function margin(target: string, all: readonly NodeCandidate[]): { seconds: number; isExact: boolean } | undefined {
   const others = all.filter((one) => one.target !== target && one.regret_at_least_s !== null);
   const seconds = Math.min(...others.map((one) => one.regret_at_least_s ?? Infinity));
@@ -80,7 +80,7 @@ function unchangedText(target: string): string {
 
 type Speed = { kind: "never" } | { kind: "speed"; words: string };
 
-/** How fast it must be to take no longer than `seconds`; what is enough as it is stays unsaid, unless all of it is. */
+/** The speeds at which it takes `seconds`. A speed that is high enough already is left out, unless all are. */
 function speedFor({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson, seconds: number): Speed {
   const rest = seconds - launch;
   if (rest <= 0) return { kind: "never" };

@@ -1,4 +1,4 @@
-// The charts of a run: one at a time, with what it says in words and its numbers as a table beside it.
+// The tab "Charts": one chart at a time, with its summary in words, or its numbers as a table.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -81,7 +81,7 @@ function Drawing({ of }: { of: Figure }): JSX.Element {
   );
 }
 
-/** Whether points stand for something that can be shown. */
+/** Whether the points of the chart are runs or candidates, which a click shows. */
 function isPicking(): boolean {
   return chart.peek() === "totals" || chart.peek() === "spread" || isOfCandidates();
 }
@@ -90,7 +90,7 @@ function isOfCandidates(): boolean {
   return chart.peek() === "predicted" && predictedOf.peek() === "candidates";
 }
 
-/** A bar is a run, a point a candidate: it is shown. */
+/** Show the run or the candidate of a clicked point. */
 function picked(about: string): void {
   const row = plannedRuns.peek().find((one) => one.id === about);
   if (row) void openRun(row);

@@ -1,4 +1,4 @@
-// What the table of costs is filtered by.
+// The filter of the table of costs.
 
 import type { JSX } from "preact";
 import { EVERYTHING, isFiltering, type Filter, type RegretFilter, type Validity } from "../../data/tables/candidate_rows";

@@ -1,4 +1,4 @@
-// The cells of the list of runs.
+// The columns of the list of runs.
 
 import type { JSX } from "preact";
 import { duration, relativeError } from "../../base/format";
@@ -99,7 +99,7 @@ function isGoing(row: RunSummary): boolean {
   return row.state === "queued" || row.state === "running";
 }
 
-/** Keys of a field: Enter keeps, Escape leaves all as it was. */
+/** Keys in a field: Enter saves, Escape discards. */
 function fieldKey(event: KeyboardEvent): void {
   if (event.key !== "Enter" && event.key !== "Escape") return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// Every run that is kept: found by its words, sorted, opened, given a star, a name and a note, compared, deleted.
+// The tab "Runs": all kept runs, to be found, sorted, opened, starred, named, compared and deleted.
 
 import type { JSX } from "preact";
 import { count } from "../../base/format";
@@ -57,7 +57,7 @@ export function RunsTab(): JSX.Element {
   );
 }
 
-/** Keys on a row: F2 to write its name, Delete to delete it, * for the star. */
+/** Keys on a row: F2 edits its name, Delete deletes it, * stars it. */
 function rowKey(event: KeyboardEvent, row: RunSummary): void {
   const does: Record<string, () => void> = {
     F2: () => startEditing(row),

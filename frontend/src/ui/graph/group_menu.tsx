@@ -1,4 +1,4 @@
-// By what the graph is grouped, and everything folded or unfolded at once.
+// The choice of the grouping, and the button that folds or unfolds all groups.
 
 import type { JSX } from "preact";
 import type { Grouping } from "../../graph/boxes/groups";

@@ -1,4 +1,4 @@
-// What the colours of the search overlay mean while a run goes on.
+// The legend of the overlay Search while a run goes on.
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";

@@ -1,4 +1,4 @@
-// What is not as it should be, over the graph: the server does not answer, or the model's file is another one by now.
+// Notices over the graph: the server does not answer, or the file of the model has changed.
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";

@@ -1,4 +1,4 @@
-// The overlays as a row of choices, and what some of them ask: whose coverage, and which two plans differ.
+// The choice of the overlay, with the target of Coverage and the two plans of Difference.
 
 import type { JSX } from "preact";
 import { coverageTarget, overlay, type Overlay, OVERLAYS } from "../../state/display";

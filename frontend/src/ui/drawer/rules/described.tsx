@@ -1,4 +1,4 @@
-// A described toolchain, written and tried: an editor that says what is wrong at which line, and what the toolchain would bring.
+// The page "Describe one": an editor for a described toolchain, which shows the line of a mistake, and what the toolchain would gain.
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -93,7 +93,7 @@ function Buttons(): JSX.Element {
   );
 }
 
-/** How the text reads. */
+/** The server's reading of the text, or its mistake. */
 function Reading(): JSX.Element {
   const found = descriptionCheck.value;
   return (
@@ -128,7 +128,7 @@ function Mistake({ mistake }: { mistake: DescriptionMistake }): JSX.Element {
 
 const LISTED = 40;
 
-/** What it brings, and whether to go on with that. */
+/** The gain of the tried toolchain, with the buttons to keep or discard it. */
 function Answer({ found }: { found: TryOut }): JSX.Element | null {
   const { name, before, after } = found;
   if (!before.plan || !after.plan) return null;

@@ -1,4 +1,4 @@
-// The options of the next run, each with what is wrong beside it; what the shown run was given; back to the defaults.
+// The page "Options": the options of the next run with their problems, and those of the shown run.
 
 import type { JSX } from "preact";
 import { parseAccuracy } from "../../../data/plan/terms";
@@ -147,7 +147,7 @@ interface FieldProps {
   problem?: string | undefined;
 }
 
-/** A short text field; what is wrong with it stands under it. */
+/** A short text field, with its problem below. */
 function Field({ label, field, value, placeholder, set, problem = problems.value.get(field) }: FieldProps): JSX.Element {
   const id = `problem-${field}`;
   return (
@@ -176,7 +176,7 @@ function Field({ label, field, value, placeholder, set, problem = problems.value
 interface SelectProps {
   label: string;
   value: string;
-  /** What the empty value is called. */
+  /** The name of the empty value. */
   first: string;
   options: readonly string[];
   set: (value: string) => void;
@@ -195,7 +195,7 @@ function Select({ label, value, first, options, set }: SelectProps): JSX.Element
   );
 }
 
-/** What the shown run was given, and a way to run with it again. */
+/** The options of the shown run, with a button to take them over. */
 function ShownRun(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;

@@ -1,4 +1,4 @@
-// Toolchains and rules: what is installed or why not, and each one's rule tree with what every rule gave and rejected in the run.
+// The tab "Toolchains & rules": the toolchains, with the reason where one is not usable, and their rule trees with the counts of the run.
 
 import type { JSX } from "preact";
 import { plural } from "../../../base/format";
@@ -76,7 +76,7 @@ function Entry({ name, toolchain }: { name: string; toolchain: ToolchainInfo | u
   );
 }
 
-/** Device and precision. */
+/** The device, precision and style of a toolchain. */
 function About({ name, toolchain }: { name: string; toolchain: ToolchainInfo | undefined }): JSX.Element | null {
   if (name === HOST) return <span class="muted">passes references on; costs nothing</span>;
   if (!toolchain) return <span class="muted">in this run, but not here</span>;
@@ -100,7 +100,7 @@ function Rules(): JSX.Element {
   );
 }
 
-/** Whose tree it is, and what was found with it. */
+/** The targets of the tree, and what its rules found. */
 function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }): JSX.Element {
   const target = shownTarget.value;
   if (!tree) return <p class="muted">{target === HOST ? "Its rules are shown with a run." : `${target} has no rules here.`}</p>;

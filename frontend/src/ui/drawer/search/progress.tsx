@@ -1,4 +1,4 @@
-// A run as it happens: the phases with their times, what it does this moment and how long that takes still, the counts of each target.
+// The progress of a run: the phases with their times, its present activity and the time remaining, and the counts of each target.
 
 import type { JSX } from "preact";
 import { count, duration, elapsed } from "../../../base/format";
@@ -31,10 +31,10 @@ function Phase({ phase, status, seconds }: PhaseState): JSX.Element {
   );
 }
 
-/** A trial that takes longer has its time told. */
+/** From this time on the time of a trial is shown. */
 const LONG_S = 3;
 
-/** What goes on this moment, and why it takes as long as it does. */
+/** The present activity of the run, with its time and the time remaining. */
 export function Now({ run }: { run: RunSnapshot }): JSX.Element {
   const left = remainingS(run, nowS.value);
   const [pace, isMeasuring] = [trialTimeText(run), phaseOf(run) === "costs"];

@@ -1,4 +1,4 @@
-// The replay of a search: have it traced, play it, step and scrub through it, read what happens at each step.
+// The replay of a search: trace it, play it, step and scrub through it, and read each step in words.
 
 import type { JSX } from "preact";
 import { bytes, count, duration } from "../../../base/format";
@@ -22,7 +22,7 @@ export function Replay(): JSX.Element {
   );
 }
 
-/** Nothing to replay yet. */
+/** The offer to trace the search, or the progress of that. */
 function Offer(): JSX.Element | null {
   const state = traceState.value;
   if (state?.state === "tracing") {
@@ -120,7 +120,7 @@ function Speed(): JSX.Element {
   );
 }
 
-/** To the beginning of each search, where the run had several: merging searches again. */
+/** A choice of the searches of the run, where it has several, since merging searches again. */
 function Searches({ facts: known }: { facts: TraceFacts }): JSX.Element | null {
   if (known.searches.length < 2) return null;
   const current = searchAt(known, replayStep.value);
@@ -148,7 +148,7 @@ function Facts({ facts: known }: { facts: TraceFacts }): JSX.Element {
   );
 }
 
-/** The step in words; read out while one steps, not while it plays. */
+/** The step in words. Screen readers read it at each step, but not while the replay plays. */
 function StepText({ facts: known }: { facts: TraceFacts }): JSX.Element {
   const shown = replayFrame.value;
   const nameOf = (node: number): string => model.value?.graph.nodes[node]?.name ?? String(node);
