@@ -40,7 +40,7 @@ class PhaseEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(Event):
-    """Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before."""
+    """The measuring loop enters one of the `STEPS`, which it may have been in before."""
 
     step: str
 

@@ -1,8 +1,8 @@
-"""`make acceptance`: the whole pipeline, measured, on the samples and on real models that come inside packages.
+"""`make acceptance`: runs the whole pipeline, with measuring, on the samples and on real models from installed packages.
 
-For each model: `collage partition … --costs measure --out DIR --json`, then `collage run DIR` in a fresh process. Checked:
-every node is in exactly one partition, the largest relative error is within the default accuracy, the total is not above
-any single target's, and the fresh process gives the reference's outputs. Prints a table; ends with status 1 on any failure.
+For each model it calls `collage partition … --costs measure --out DIR --json`, then `collage run DIR` in a fresh process. It checks that
+every node is in exactly one partition, that the largest relative error is within the default accuracy, that the total is not above that
+of any single target, and that the fresh process gives the reference's outputs. It prints a table, and ends with status 1 on a failure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """The samples of the issue, and the models inside `rapidocr-onnxruntime` and `magika`."""
+    """Return the samples, and the models inside `rapidocr-onnxruntime` and `magika`."""
     made = [
         Case(name, name, {}) for name in ("mini_mnist", "mnist", "lstm", "quantised", "gpt2", "squeezenet", "inception", "bert", "resnet50")
     ]
@@ -59,7 +59,7 @@ def _package(name: str) -> Path:
 
 
 def check(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Run one case; the `partition` document and what is wrong with it."""
+    """Run one case, and return the document of `collage partition` and the list of failures."""
     options = [part for name, shape in case.shapes.items() for part in ("--shape", f"{name}={','.join(map(str, shape))}")]
     command = [str(COLLAGE), "partition", case.source, "--targets", TARGETS, "--costs", "measure", "--out", str(folder), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -69,12 +69,13 @@ def check(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]]:
     model = load_model(resolve(case.source), case.shapes)
     wrong = _check_document(document, len(model.graph), 2e-2 if model.is_quantised else 1e-3)
     inputs = model.seeded_inputs()
-    np.savez(folder / "acceptance_inputs.npz", **inputs)  # type: ignore[arg-type]
-    again = [str(COLLAGE), "run", str(folder), "--inputs", str(folder / "acceptance_inputs.npz"), "--outputs", str(folder / "outputs.npz")]
-    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    given, outputs = folder / "acceptance_inputs.npz", folder / "outputs.npz"
+    np.savez(given, **inputs)  # type: ignore[arg-type]
+    command = [str(COLLAGE), "run", str(folder), "--inputs", str(given), "--outputs", str(outputs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return document, [*wrong, f"collage run: {done.stderr.strip()[-400:]}"]
-    with np.load(folder / "outputs.npz") as got:
+    with np.load(outputs) as got:
         error = largest_error(dict(got), model.reference(inputs))
     if error > document["verify"]["accuracy"]:
         wrong.append(f"a fresh process errs by {error:.2g}")
@@ -96,7 +97,7 @@ def _check_document(document: dict[str, Any], nodes: int, accuracy: float) -> li
 
 
 def row(case: Case, document: dict[str, Any], seconds: float) -> str:
-    """One line of the table, in milliseconds."""
+    """Return one line of the table, in milliseconds."""
     plan, verify = document["plan"], document["verify"]
     alone = {item["name"]: item["measured_s"] for item in document["baselines"]}
     ms = {name: "-" if value is None else f"{value * 1e3:.3g}" for name, value in alone.items()}
@@ -109,7 +110,7 @@ def row(case: Case, document: dict[str, Any], seconds: float) -> str:
 
 
 def main() -> int:
-    """Run the cases that are named, or all of them."""
+    """Run the cases in the arguments, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="only these")
     wanted = parser.parse_args().names

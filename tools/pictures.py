@@ -1,7 +1,7 @@
-"""`make pictures`: the pictures of the page in the README and the docs, in both themes (``docs/images/*.png``).
+"""`make pictures`: takes the pictures of the page for the README and the docs, in both themes (``docs/images/*.png``).
 
-Starts an explorer with an empty folder of its own, opens a sample with its recorded run, and takes the screens that are
-named in `SCREENS`. Needs Chromium and the built page; measures nothing.
+It starts an explorer with an empty data folder, opens a sample with its recorded run, and takes the screens in `SCREENS`. It needs
+Chromium and the built page, and measures nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ PINNED = re.compile("^Pin exactly .* to tvm$")
 
 
 def graph(watched: Watched) -> None:
-    """The model, whole where it is small, with its partitions."""
+    """Show the model with its partitions, whole where it is small."""
 
 
 def why(watched: Watched) -> None:
-    """The dearest partition's first node, and every way to run it."""
+    """Show the first node of the most expensive partition, and all its candidates."""
     watched.page.get_by_role("tab", name="Partitions").click()
     watched.page.get_by_role("row").nth(1).get_by_role("button").click()
     watched.idle()
@@ -39,20 +39,20 @@ def why(watched: Watched) -> None:
 
 
 def cost(watched: Watched) -> None:
-    """The cost overlay, and the totals side by side."""
+    """Show the cost overlay, and the totals side by side."""
     watched.page.get_by_role("radio", name="Cost").click()
     watched.page.get_by_role("tab", name="Totals").click()
 
 
 def what_if(watched: Watched) -> None:
-    """The first nodes pinned to another target: what that costs, before it is kept."""
+    """Pin the first nodes to another target, and show what that costs before it is kept."""
     why(watched)
     watched.page.get_by_role("button", name=PINNED).last.click()
     watched.page.get_by_role("tab", name="Pins").click()
 
 
 def tab(name: str) -> Callable[[Watched], None]:
-    """A tab of the drawer."""
+    """Return an action that shows a tab of the drawer."""
 
     def act(watched: Watched) -> None:
         watched.page.get_by_role("tab", name=name).click()
@@ -76,7 +76,7 @@ FOLDED = "resnet50"
 
 
 def folded(watched: Watched) -> None:
-    """Repeated blocks as one box each."""
+    """Show each repeated block as one box."""
     watched.page.get_by_label("Group by").select_option("repeats")
     watched.idle()
     watched.press("f")
@@ -98,7 +98,7 @@ def picture(browser: Browser, address: str, name: str, scheme: str, act: Callabl
 
 
 def main() -> int:
-    """Take all pictures, of the sample that is named."""
+    """Take all pictures of the sample in the arguments."""
     parser = argparse.ArgumentParser(description="The pictures of the page in the README and the docs.")
     parser.add_argument("sample", nargs="?", default="inception", help="a sample that has a recorded run")
     sample = parser.parse_args().sample

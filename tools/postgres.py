@@ -1,6 +1,6 @@
-"""Sees to it that the database tests have a PostgreSQL to start (``make test``): installs Debian's where that needs no question.
+"""Installs Debian's PostgreSQL for the database tests (``make test``), where that is possible without a password.
 
-Otherwise it says that these tests will be skipped, and what to type to have them.
+Else it prints that these tests will be skipped, and the command that installs it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEBIANS = Path("/usr/lib/postgresql")
 
 
 def find() -> Path | None:
-    """The folder with `initdb` and `pg_ctl`; Debian keeps them off the path, in one folder a version."""
+    """Return the folder with `initdb` and `pg_ctl`, which Debian keeps in a folder per version that is not on the path."""
     on_path = shutil.which("initdb")
     folders = [Path(on_path).resolve().parent] if on_path else []
     folders += sorted(DEBIANS.glob("*/bin"), key=lambda folder: (len(folder.parent.name), folder.parent.name), reverse=True)

@@ -1,7 +1,7 @@
-"""`make record`: measures the samples on this machine and keeps the runs that come with them, labelled as recorded.
+"""`make record`: measures the samples on this machine, and writes the recorded runs that come with them.
 
-Writes ``collage_core/model/samples/recorded/<sample>.json.gz``. Every candidate is measured, also those that cannot matter: the
-tests of lazy measuring replay them. Run it on an idle machine; the page shows which one it was.
+They are written to ``collage_core/model/samples/recorded/<sample>.json.gz``. Every candidate is measured, even those that cannot matter,
+since the tests of lazy measuring replay them. Run it on an idle machine; the page shows which machine it was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "model" / "sa
 
 
 def main() -> int:
-    """Record the samples that are named, or all of them."""
+    """Record the samples in the arguments, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="only these samples")
     names = parser.parse_args().names or list(SAMPLES)

@@ -1,9 +1,8 @@
 """Sets the checkout up (``make setup``): the virtual environment from the locks, then the built page.
 
-In go the lock files and the page's sources; out come `.venv`, `node_modules` and `static/dist`. Each step leaves a stamp
-with a digest of what it was made from, so that a second call does nothing and a change repeats just the steps it
-concerns. A stamp goes before its step begins and comes back when the step is over: after an interruption the step is
-done again, from the start. Needs nothing but the standard library.
+The lock files and the page's sources enter; `.venv`, `node_modules` and `static/dist` leave. Each step leaves a stamp with a digest
+of its inputs, so that a second call does nothing and a change repeats only the steps that it affects. The stamp is removed before its
+step begins and written when the step has ended: after an interruption the step starts again. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ SERVER_PACKAGE = ROOT / ".make" / "packages" / "collage_server"
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to make.
+    """A step of the set-up.
 
     Attributes:
-        stamp: Where the digest of the last success lies.
-        inputs: Files and folders it is made from; of a folder, every file in it.
-        outputs: What must be there, or else the step is repeated whatever its stamp says.
-        extra: Anything else that it depends on.
+        stamp: File with the digest of the last success.
+        inputs: Files and folders that the step reads; a folder stands for every file in it.
+        outputs: Files that must exist; else the step is repeated whatever its stamp says.
+        extra: Other texts that the step depends on.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Step:
         return self.stamp.is_file() and self.stamp.read_text() == self.digest() and all(output.exists() for output in self.outputs)
 
     def run(self) -> bool:
-        """Makes it unless it is done; whether there was anything to do."""
+        """Run the step unless it is done, and return whether it was run."""
         if self.is_done():
             return False
         print(f"setup: {self.name}", flush=True)
@@ -65,7 +64,7 @@ class Step:
 
 
 def digest(inputs: Iterable[Path], extra: Iterable[str] = ()) -> str:
-    """A hash over names and contents; a file that is not there counts as such."""
+    """Return a hash over names and contents; a missing file counts as absent."""
     total = hashlib.sha256()
     for path in sorted(files_of(inputs)):
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
@@ -76,7 +75,7 @@ def digest(inputs: Iterable[Path], extra: Iterable[str] = ()) -> str:
 
 
 def files_of(inputs: Iterable[Path]) -> set[Path]:
-    """The files in folders, and the other paths as they are."""
+    """Return the files in the folders of `inputs`, and its other paths."""
     found: set[Path] = set()
     for path in inputs:
         found.update((inner for inner in path.rglob("*") if inner.is_file()) if path.is_dir() else (path,))
@@ -84,13 +83,13 @@ def files_of(inputs: Iterable[Path]) -> set[Path]:
 
 
 def base_python() -> Path:
-    """The interpreter behind the running one: a virtual environment must not be made by itself."""
+    """Return the interpreter outside a virtual environment, since one must not be created by itself."""
     base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     return base if base.exists() else Path(sys.executable)
 
 
 def missing_tools() -> list[str]:
-    """What the machine lacks, each line with the command that installs it."""
+    """Return what the machine lacks, one line each, with the command that installs it."""
     lacks = []
     if subprocess.run([base_python(), "-c", "import ensurepip, venv"], capture_output=True).returncode:
         name = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
@@ -114,7 +113,7 @@ def install_project() -> None:
 
 
 def install_node() -> bool:
-    """Brings Node.js by its wheel where there is none; whether it had to."""
+    """Install Node.js from its wheel where there is none, and return whether that was needed."""
     if node.find(VENV):
         return False
     print(f"setup: Node.js from its wheel (the machine has none that is {node.ENGINES})", flush=True)
@@ -134,7 +133,7 @@ def pip(*arguments: str | Path) -> None:
 
 
 def call(*command: str | Path, environment: dict[str, str] | None = None) -> None:
-    """Runs a command of a step; a failure ends the set-up, and it is said which command it was."""
+    """Run a command of a step; if it fails, print the command and end the set-up."""
     words = [os.fspath(word) for word in command]
     status = subprocess.run(words, cwd=ROOT, env=environment).returncode
     if status:
@@ -143,7 +142,7 @@ def call(*command: str | Path, environment: dict[str, str] | None = None) -> Non
 
 
 def steps() -> tuple[list[Step], list[Step]]:
-    """What Python needs, and what the page needs, each in order."""
+    """Return the steps for Python and those for the page, each in order."""
     locks, package = ROOT / "locks", [ROOT / "package.json", ROOT / "package-lock.json", ROOT / ".npmrc"]
     configuration = [ROOT / "vite.config.ts", ROOT / "tsconfig.json"]
     environment = Step(

@@ -1,8 +1,8 @@
 """Prints how long files and functions are (``make sizes``): median, 90th percentile, longest, and the longest ones by name.
 
-In go the sources that git knows or could know; out comes one table. It judges nothing: the bounds that the project keeps to
-stand in `BOUNDS` and are printed beside the figures. A Python function counts its docstring; functions of TypeScript are
-found by TypeScript's own parser, and are left out where ``node_modules`` is not there.
+The sources that git tracks or could track enter; one table leaves. The project's bounds (`BOUNDS`) are printed beside the figures;
+nothing fails. The lines of a Python function include its docstring. Functions of TypeScript are found by TypeScript's own parser, and
+left out where there is no ``node_modules``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import node
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = {"frontend/src/data/protocol.ts"}
 BOUNDS = {"Python function": 30, "Python file": 450, "page function": 50, "page file": 300}
-"""Lines that 9 of 10 should not exceed."""
+"""Lines that nine of ten should not exceed."""
 
 SHOWN = 5
 
 Size = tuple[int, str]
-"""Lines, and where."""
+"""Number of lines, and the place in the sources."""
 
 
 def sources() -> list[str]:
@@ -67,7 +67,7 @@ console.log(JSON.stringify(found));
 
 
 def page_functions(names: list[str]) -> list[Size]:
-    """Named functions of the page's sources, by TypeScript's parser."""
+    """Return the named functions of the page's sources, as TypeScript's parser finds them."""
     found = node.find()
     if found is None or not (ROOT / "node_modules" / "typescript").exists():
         print("page functions are left out: `make setup` brings TypeScript's parser", file=sys.stderr)

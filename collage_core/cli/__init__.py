@@ -1,4 +1,4 @@
-"""The `collage` command: arguments in, one document or a few clear lines out; one file for each group of commands.
+"""The `collage` command: arguments enter, one document or a few clear lines leave. Each group of commands has a file.
 
-Nothing is computed here that Python code could not ask for without the command line.
+Everything that it computes is available to Python code without the command line.
 """

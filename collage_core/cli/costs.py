@@ -1,6 +1,6 @@
-"""`collage costs`: shows, moves, merges and removes what the cost database holds.
+"""`collage costs`: shows, exports, imports and removes records of the cost database.
 
-Arguments in, one document or a table out. Costs of different machines, versions, threads and options stand apart, always.
+Arguments enter, one document or a table leaves. Costs of different machines, versions, threads and options are never mixed.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def costs() -> None:
 
 
 def _which(*more: str) -> Callable[[F], F]:
-    """The option that names the database, and those that select in it."""
+    """Add the option that names the database, and those of `more` that select records in it."""
     options = {
         "db": click.option("--db", metavar="PATH|URL", help="The database; what COLLAGE_COSTS names, or the user's own, unless given."),
         "toolchain": click.option("--toolchain", default="", help="Only costs of this toolchain."),
         "machine": click.option("--machine", default="", help="Only costs of machines of this name; * stands for anything."),
         "version": click.option("--version", default="", help="Only costs of this version of a toolchain."),
-        "computation": click.option("--computation", default="", help="Only, and each, of the computation whose digest begins so."),
+        "computation": click.option("--computation", default="", help="List the costs of computations whose digest begins so."),
     }
 
     def add(command: F) -> F:
@@ -71,13 +71,13 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    click.echo(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} hand-overs")
+    click.echo(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
         setting = f"{key.toolchain} {key.version}, {key.threads} threads, {key.options}, {key.machine}"
-        told = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
-        click.echo(f"{key.computation}  {setting}: {told}")
+        text = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
+        click.echo(f"{key.computation}  {setting}: {text}")
 
 
 @costs.command(short_help="Write costs to FILE.")
@@ -92,7 +92,7 @@ def export(file: str, db: str | None, **given: str) -> None:
     with _opened(db, read_only=True) as database:
         found, pairs = records(database, selection), selected_transitions(database, selection)
     write_file(file, found, pairs)
-    click.echo(f"exported {len(found)} costs and {len(pairs)} hand-overs", err=file == "-")
+    click.echo(f"exported {len(found)} costs and {len(pairs)} transitions", err=file == "-")
 
 
 @costs.command("import", short_help="Merge costs from FILE.")
@@ -137,11 +137,11 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    click.echo(f"{database.name}: {counts[0]} costs and {counts[1]} hand-overs {'would be' if dry_run else 'were'} removed")
+    click.echo(f"{database.name}: {counts[0]} costs and {counts[1]} transitions {'would be' if dry_run else 'were'} removed")
 
 
 def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:
-    """Notes of its opening go to standard error."""
+    """Open the cost database, and print its notes on standard error."""
     from ..cost.database.database import CostDatabase
 
     database = CostDatabase(db, read_only=read_only)
@@ -157,7 +157,7 @@ def _selection(**given: str) -> Selection:
 
 
 def _cutoff(older_than: str) -> str:
-    """The time before which costs are older than that; empty where nothing was given."""
+    """Return the time before which costs are older than `older_than`; empty where that is empty."""
     if not older_than:
         return ""
     given = re.fullmatch(r"([0-9]{1,5})([hdw])", older_than)
@@ -168,7 +168,7 @@ def _cutoff(older_than: str) -> str:
 
 
 def _show_groups(groups: list[Group]) -> None:
-    """A table for each machine."""
+    """Print a table for each machine."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

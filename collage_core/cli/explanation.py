@@ -1,7 +1,7 @@
-"""Why a plan is as it is, from the run that was saved beside it: the document of `collage explain`, and its words.
+"""Explains a plan from the run that was saved with it: the documents of `collage explain`, and their text.
 
-Design, "Why": regret, the cost at which a candidate would enter, and for a target with no candidate the stage and reason; and
-what if other constraints had to hold, on the costs that the run knows.
+For each candidate these are its regret and the cost at which it would enter the plan, and for a target without a candidate the stage
+and the reason; or the best plan under other constraints, on the costs that the run knows.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .terminal import milliseconds
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:
-    """The explanation of a node, a candidate, or (with neither) of every partition.
+    """Return the explanation of a node, of a candidate, or (where neither is given) of every partition.
 
     Args:
-        path: A plan file or the folder of a run; the run must lie beside the plan.
+        path: A plan file or the folder of a run; the run must be in the folder of the plan.
     """
     record = _record_at(path)
     if node is not None:
@@ -43,10 +43,10 @@ def _record_at(path: Path) -> RunRecord:
 
 
 def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: float | None) -> dict[str, Any]:
-    """The best plan under other terms, its difference from the plan of the run, and what each constraint does.
+    """Return the best plan under other terms, its difference from the plan of the run, and the effect of each constraint.
 
     Args:
-        path: As of `explain_run`.
+        path: As in `explain_run`.
         accuracy: Largest error of a partition; None for that of the run.
 
     Raises:
@@ -56,31 +56,38 @@ def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: f
     record = _record_at(path)
     terms = Terms(constraints, accuracy)
     found = what_if(record, terms)
-    told = [asdict(effect) for effect in effects(record, terms, [[index] for index in range(len(constraints))]).groups]
+    listed = [asdict(effect) for effect in effects(record, terms, [[index] for index in range(len(constraints))]).groups]
     difference_s = found["plan"]["total_s"] - record.plan.total_s
-    return {"schema": 1, "total_s": record.plan.total_s, "difference_s": difference_s, **found, "constraints": constraints, "effects": told}
+    return {
+        "schema": 1,
+        "total_s": record.plan.total_s,
+        "difference_s": difference_s,
+        **found,
+        "constraints": constraints,
+        "effects": listed,
+    }
 
 
 def show_terms(document: dict[str, Any]) -> None:
-    """What `explain_terms` found, for people, on standard output."""
+    """Print the document of `explain_terms` as text."""
     difference_s = document["difference_s"]
     sign = "-" if difference_s < 0 else "+"
     total = milliseconds(document["plan"]["total_s"])
     click.echo(f"{total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
     for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
         alone, saves = effect["alone_s"], effect["saves_s"]
-        words = (
+        text = (
             "cannot hold, even alone" if alone is None else f"costs {milliseconds(alone)} alone, taking it back saves {milliseconds(saves)}"
         )
         if not alone and not saves and alone is not None:
-            words = "has no effect"
-        click.echo(f"  {json.dumps(constraint)}: {words}")
+            text = "has no effect"
+        click.echo(f"  {json.dumps(constraint)}: {text}")
     if document["untimed"]:
         click.echo(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
 
 
 def draw_run(path: Path) -> str:
-    """The graph of a run with the partitions of its plan, as DOT; `path` as `explain_run` takes it."""
+    """Return the graph of a run with the partitions of its plan as DOT; `path` as in `explain_run`."""
     record = _record_at(path)
     return dot_text(record.graph, plan_drawing(record.plan))
 
@@ -111,7 +118,7 @@ def _candidate_nodes(record: RunRecord, candidate: str) -> list[int]:
 
 
 def show_explanation(document: dict[str, Any]) -> None:
-    """The explanation for people, on standard output."""
+    """Print the document of `explain_run` as text."""
     for item in document["nodes"]:
         click.echo(f"{item['name']} ({item['op']}), node {item['node']}")
         for row in item["candidates"]:

@@ -1,7 +1,7 @@
-"""The `collage` command: arguments in, one document or a few clear lines out (design, "Contracts").
+"""The `collage` command, its entry point and its exit statuses; `collage explore`.
 
-Exit status 0; 2 for a user's mistake, with at most three lines on standard error; 3 when no plan exists or it is over the
-accuracy; 130 after Ctrl-C; 1, with a traceback, for a fault of ours. Heavy modules are imported by the command that needs them.
+The exit status is 0; 2 for a user's mistake, with at most three lines on standard error; 3 when no plan exists or it is over the
+accuracy; 130 after Ctrl-C; 1, with a traceback, for a fault of ours. Each command imports the heavy modules that it needs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 from ..errors import CollageError
 from ..version import __version__
 from .costs import costs
-from .documents import plug_ins_aside, print_json
+from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, explain, run, search
 from .run_options import shape
@@ -26,48 +26,6 @@ from .worker import worker
 @click.version_option(__version__, prog_name="collage")
 def collage() -> None:
     """Finds, shows and explains the fastest way to run a neural network over several toolchains at once."""
-
-
-@collage.command()
-@click.option("--rules", is_flag=True, help="Show the rule tree of each; with --json also as the data that a rule file holds.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def toolchains(rules: bool, as_json: bool) -> None:
-    """Which toolchains are usable here, their versions, or the reason why not."""
-    from .standalone import toolchain_documents
-
-    with plug_ins_aside():
-        found = toolchain_documents()
-        if rules and as_json:
-            from ..rules.base import RuleOptions
-            from ..toolchains.registry import get
-
-            found = [{**item, "tree": get(item["name"]).rule(RuleOptions()).to_json()} for item in found]
-    if as_json:
-        print_json({"schema": 1, "toolchains": found})
-        return
-    for item in found:
-        state = (
-            f"{item['version']}  {item['device']} {item['precision']}"
-            if item["usable"]
-            else f"not usable: {item['reason']} ({item['hint']})"
-        )
-        click.echo(f"{item['name']:<14} {state}")
-        if rules:
-            click.echo("\n".join(f"    {line}" for line in item["rules"].splitlines()))
-
-
-@collage.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def models(as_json: bool) -> None:
-    """The bundled sample models; their names are accepted wherever MODEL is."""
-    from ..model.samples.registry import SAMPLES
-
-    listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]
-    if as_json:
-        print_json({"schema": 1, "models": listed})
-        return
-    for item in listed:
-        click.echo(f"{item['name']:<14} {item['title']}")
 
 
 @collage.command()
@@ -89,12 +47,12 @@ def explore(
     serve(host=host, port=port, model=model, open_browser=not no_browser, shapes=fixed, hosts=hosts, behind_proxy=behind_proxy)
 
 
-for command in (partition, candidates, search, explain, apply, run, costs, worker):
+for command in (toolchains, models, partition, candidates, search, explain, apply, run, costs, worker):
     collage.add_command(command)
 
 
 def _complain(message: str, hint: str) -> None:
-    """At most three lines on standard error."""
+    """Print a mistake and its hint on standard error, in two lines."""
     lines = [f"error: {' '.join(message.split())}"]
     if hint:
         lines.append(f"hint: {' '.join(hint.split())}")
@@ -102,7 +60,7 @@ def _complain(message: str, hint: str) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point of the `collage` script."""
+    """Run the `collage` command with `arguments` (by default those of the process), and exit with its status."""
     try:
         collage.main(args=arguments, prog_name="collage", standalone_mode=False)
     except CollageError as error:

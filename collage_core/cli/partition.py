@@ -1,4 +1,4 @@
-"""`collage partition` and `collage candidates`: what runs a model, or could."""
+"""`collage partition` and `collage candidates`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from ..events import Event, Note
-from .documents import naming, plug_ins_aside, print_json, write_json
+from .constraints_file import mistakes_located
+from .json_output import print_json, prints_to_stderr, write_json
 from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP, options_of, run_options
 
 
@@ -18,18 +19,18 @@ from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP, options_of, run_options
 @run_options
 @click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE or replay:DB.")
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
-@click.option("--percentile", type=float, default=50.0, show_default=True, help="Of the measured samples: what counts as the cost.")
+@click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
 @click.option("--tracker", metavar="HOST:PORT", help="Measure on the workers of this tracker (`collage worker`).")
 @click.option("--key", default="collage", show_default=True, help="Label under which the workers registered.")
-@click.option("--machine", help="Of the workers, those on this kind of machine; the most frequent one unless given.")
+@click.option("--machine", help="Kind of machine to measure on, of those of the workers; the most frequent one unless given.")
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
 @click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
-@click.option("--time-limit", type=float, help="Seconds after which the search gives its best.")
+@click.option("--time-limit", type=float, help="Seconds after which the search returns its best plan.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
-@click.option("--save-problem", type=click.Path(path_type=Path), help="Write what is searched to this file.")
+@click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
@@ -39,7 +40,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
     if dry_run:
         _dry_run(model, as_json, given)
         return
-    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, naming(given["constraints_file"]), plug_ins_aside():
+    with Progress(quiet=as_json and not sys.stderr.isatty()) as progress, mistakes_located(given["constraints_file"]), prints_to_stderr():
         record = run(model, options_of(given), progress)
     if save_problem is not None:
         write_json(save_problem, record.problem.to_json())
@@ -52,7 +53,7 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
     from ..pipeline.dry_run import dry_run
 
-    with plug_ins_aside():
+    with prints_to_stderr():
         document = dry_run(model, options_of(given), _tell_note)
     if as_json:
         print_json(document)
@@ -73,7 +74,7 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
     """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
     from ..pipeline.discover import find
 
-    with plug_ins_aside():
+    with prints_to_stderr():
         document = find(model, options_of({**given, "costs": "none"}), _tell_note)
     if as_json:
         print_json(document)
@@ -85,6 +86,6 @@ def candidates(model: str, as_json: bool, **given: Any) -> None:
 
 
 def _tell_note(event: Event) -> None:
-    """Of the events of a short command, only what the user should know."""
+    """Print `event` on standard error if it is a note."""
     if isinstance(event, Note):
         click.echo(f"note: {event.text}", err=True)

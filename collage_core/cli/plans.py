@@ -1,4 +1,4 @@
-"""`collage search`, `explain`, `apply` and `run`: plans found, questioned, built, and their artifacts run."""
+"""`collage search`, `explain`, `apply` and `run`: find, explain and build a plan, and run its artifact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from .documents import naming, print_json, read_constraints
+from .constraints_file import mistakes_located, read_constraints
+from .json_output import print_json
 from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP
 
 
@@ -16,16 +17,16 @@ from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP
 @click.argument("problem", type=click.Path(path_type=Path))
 @click.option("--search", default="astar", show_default=True, help=SEARCHERS_HELP)
 @click.option("--objective", default="time", show_default=True, help=OBJECTIVE_HELP)
-@click.option("--regret", is_flag=True, help="Say what insisting on each candidate would cost.")
+@click.option("--regret", is_flag=True, help="Compute what requiring each candidate would cost.")
 @click.option("--best", type=int, default=0, metavar="K", help="List the K best plans.")
 @click.option("--pareto", is_flag=True, help="List the plans of which no other is both faster and moves fewer bytes.")
-@click.option("--prune", is_flag=True, help="Search only what upstream's heuristic keeps, and say what that loses.")
-@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search gives its best.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For the searchers that draw lots.")
+@click.option("--prune", is_flag=True, help="Search only what the heuristic of the C++ original keeps, and compute the loss.")
+@click.option("--time-limit", "time_limit_s", type=float, help="Seconds after which the search returns its best plan.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of randomised searchers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def search(problem: Path, as_json: bool, **given: Any) -> None:
     """Phase 3 alone, on a PROBLEM given as plain data."""
-    from .standalone import SearchRequest, solve_file
+    from .problem_search import SearchRequest, solve_file
 
     document = solve_file(problem, SearchRequest(**given))
     if as_json:
@@ -44,13 +45,13 @@ def _show_search(document: dict[str, Any]) -> None:
     click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
     click.echo(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     if document["prune"] is not None:
-        told = document["prune"]
-        loss = "it leaves no plan" if told["loss_s"] is None else f"it loses {told['loss_s']!r} s"
-        click.echo(f"pruned to {told['kept']} of {told['candidates']} candidates: {loss}")
+        pruning = document["prune"]
+        loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {pruning['loss_s']!r} s"
+        click.echo(f"pruned to {pruning['kept']} of {pruning['candidates']} candidates: {loss}")
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
-        for place, plan in enumerate(plans, 1):
-            click.echo(f"{title} {place}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+        for number, plan in enumerate(plans, 1):
+            click.echo(f"{title} {number}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
 
 
 @click.command()
@@ -58,13 +59,13 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--node", help="A node, by name or index.")
 @click.option("--candidate", help="A candidate, by its id.")
 @click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
-@click.option("--accuracy", type=float, help="With --what-if: without what errs by more than this.")
+@click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")
 @click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(
     plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_dot: bool, as_json: bool
 ) -> None:
-    """Why the PLAN of a run is as it is: for a node or candidate, every way to decide otherwise; or what if others had to hold."""
+    """Why the PLAN of a run is as it is: all alternatives for a node or candidate; or the plan under other constraints."""
     from .explanation import draw_run, explain_run, explain_terms, show_explanation, show_terms
 
     if as_dot:
@@ -73,7 +74,7 @@ def explain(
     if what_if is None:
         document, show = explain_run(plan, node, candidate), show_explanation
     else:
-        with naming(what_if):
+        with mistakes_located(what_if):
             document, show = explain_terms(plan, read_constraints(what_if), accuracy), show_terms
     if as_json:
         print_json(document)
@@ -108,7 +109,7 @@ def apply(plan: Path, model: str, out: Path, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, as_json: bool) -> None:
     """Run an exported ARTIFACT, or time it."""
-    from .standalone import run_folder
+    from .artifact_run import run_folder
 
     document = run_folder(artifact, inputs, outputs, bench)
     if as_json:

@@ -1,4 +1,4 @@
-"""The options that `collage partition` and `collage candidates` share, and `Options` made of what was typed."""
+"""The command-line options that `collage partition` and `collage candidates` share, and their conversion to `Options`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import CollageError
-from .documents import read_constraints
+from .constraints_file import read_constraints
 
 if TYPE_CHECKING:
     from ..options import Options
@@ -21,17 +21,19 @@ OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time
 
 
 def run_options(command: F) -> F:
-    """The options that `partition` and `candidates` share."""
+    """Add the options that `partition` and `candidates` share to `command`."""
     options = [
         click.option("--targets", default="", help="Toolchains, the preferred one first: a,b,…"),
         click.option("--constraints", "constraints_file", type=click.Path(path_type=Path), help="JSON file of pins, vetoes and cuts."),
         click.option(
-            "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes one."
+            "--toolchain", "toolchain_files", multiple=True, type=click.Path(path_type=Path), help="TOML file that describes a toolchain."
         ),
         click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable."),
-        click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound every candidate of the rules."),
-        click.option("--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Exits of combined candidates; one unless given."),
-        click.option("--allow-taps", is_flag=True, help="Let combined candidates be read inside and outside."),
+        click.option("--max-depth", "depths", multiple=True, metavar="[TARGET=]N", help="Bound on the depth of every candidate."),
+        click.option(
+            "--max-exits", "exits", multiple=True, metavar="[TARGET=]N", help="Most exits of combined candidates; one unless given."
+        ),
+        click.option("--allow-taps", is_flag=True, help="Allow taps: exits of combined candidates that are also read inside."),
         click.option("--allow-taps-of", "taps", multiple=True, metavar="TARGET", help="The same, for one target alone. Repeatable."),
         click.option("--fusion", "fusions", multiple=True, metavar="TARGET=none|tvm|arbitrary", help="How a target's calls combine."),
         click.option("--threads", type=int, help="Threads of every kernel; the usable cores unless given."),
@@ -44,7 +46,7 @@ def run_options(command: F) -> F:
 
 
 def options_of(given: dict[str, Any]) -> Options:
-    """`Options` from what click parsed."""
+    """Return `Options` from the values that click parsed."""
     from ..options import Options
 
     return Options(
@@ -75,10 +77,10 @@ def options_of(given: dict[str, Any]) -> Options:
 
 
 def shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """What ``--shape`` says: an input's name and its shape.
+    """Return the name and the shape of an input from the text of ``--shape``.
 
     Raises:
-        CollageError: it is malformed.
+        CollageError: `text` is malformed.
     """
     name, dims = _keyed(text, "--shape", "INPUT=1,3,224,224")
     try:

@@ -1,5 +1,4 @@
-"""What a person sees in the terminal: progress while a run works, and its result as tables. All of it goes to standard error,
-except for the tables, which are the command's result."""
+"""Terminal output for people: the progress of a run on standard error, and its result as tables on standard output."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ PHRASES = {
 
 
 def milliseconds(seconds: float | None) -> str:
-    """`seconds` for people: three significant digits and a unit, or a dash."""
+    """Return `seconds` as text with four significant digits and a unit, or a dash."""
     if seconds is None:
         return "-"
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
@@ -52,7 +51,7 @@ def milliseconds(seconds: float | None) -> str:
 
 
 class Progress:
-    """Shows events on standard error: one living line on a terminal, one line a phase elsewhere; where it is quiet, notes alone."""
+    """Shows events on standard error: a live line on a terminal, else a line for each phase; if `quiet`, only notes."""
 
     def __init__(self, *, quiet: bool = False):
         self._console = Console(stderr=True, highlight=False)
@@ -102,7 +101,7 @@ class Progress:
         return ""
 
     def _kept(self, event: Event) -> str:
-        """What stays on the screen."""
+        """Return the line that stays on the screen for `event`; empty for none."""
         if isinstance(event, Note):
             return f"note: {event.text}"
         if isinstance(event, CandidatesFound):
@@ -127,7 +126,7 @@ def _alone(name: str) -> str:
 
 
 def show_plan(document: dict[str, Any]) -> None:
-    """The result of `collage partition`, for people, on standard output."""
+    """Print the document of `collage partition` as a table."""
     console = Console(highlight=False, file=sys.stdout)
     table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
     for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):

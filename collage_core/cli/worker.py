@@ -1,4 +1,4 @@
-"""`collage worker`: this machine measures for others, until Ctrl-C."""
+"""`collage worker`: measures for the runs of other machines, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import CollageError
 @click.command()
 @click.option("--tracker", required=True, metavar="HOST:PORT", help="TVM's RPC tracker.")
 @click.option("--key", default="collage", show_default=True, help="Label under which runs look for workers; no secret.")
-@click.option("--name", default="", help="What records say; the host's name and the port unless given.")
+@click.option("--name", default="", help="Name of the worker in records; the host's name and the port unless given.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on. Whoever reaches it can run anything here.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; any free one unless given.")
 def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
@@ -29,9 +29,9 @@ def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
     if importlib.util.find_spec("tvm") is None:
         raise CollageError("a worker needs TVM, which is not installed", "pip install 'collage-explorer[tvm]'", "no_tvm")
     signal.signal(signal.SIGTERM, _stop)
-    station = WorkerServer(address, key, name, host, port, lambda line: click.echo(line, err=True))
-    click.echo(f"worker {station.name} listens at {host}:{station.port}; Ctrl-C ends it", err=True)
-    station.run()
+    server = WorkerServer(address, key, name, host, port, lambda line: click.echo(line, err=True))
+    click.echo(f"worker {server.name} listens at {host}:{server.port}; Ctrl-C ends it", err=True)
+    server.run()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

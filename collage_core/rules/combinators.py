@@ -1,6 +1,6 @@
-"""Combinator rules that keep, wrap, join or filter what their sub-rules found. `combine` has a file of its own.
+"""Combinator rules that unite, label or filter the matches of their sub-rules. `combine` has a file of its own.
 
-Seeds: RFC 62 (0.81), "PartitionRule": `UnionPartitionRule`, `PrimitivePartitionRule`, `CompositePartitionRule`,
+After RFC 62 (Collage), "PartitionRule": `UnionPartitionRule`, `PrimitivePartitionRule`, `CompositePartitionRule`,
 `OnlyValidPartitionRule`.
 """
 
@@ -18,7 +18,7 @@ from .candidate import Rejection
 
 @dataclass(frozen=True)
 class Union(PartitionRule):
-    """Everything that any sub-rule finds, once; of two that find the same, the first one's path is kept."""
+    """Finds everything that any sub-rule finds, once; of two that find the same set, the path of the first is kept."""
 
     name: ClassVar[str] = "union"
     of: tuple[PartitionRule, ...]
@@ -34,7 +34,7 @@ class Union(PartitionRule):
 
 @dataclass(frozen=True)
 class Primitive(PartitionRule):
-    """Marks what the sub-rule finds as partitions of their own: one function each in the assembled module."""
+    """Makes each match of the sub-rule a partition of its own: one function in the assembled module."""
 
     name: ClassVar[str] = "primitive"
     of: PartitionRule
@@ -46,10 +46,10 @@ class Primitive(PartitionRule):
 
 @dataclass(frozen=True)
 class Composite(PartitionRule):
-    """Labels what the sub-rule finds as one call of the toolchain.
+    """Labels each match of the sub-rule as one call of the toolchain.
 
     Attributes:
-        label: The toolchain's word for it, such as ``conv_relu``.
+        label: The toolchain's name for it, such as ``conv_relu``.
     """
 
     name: ClassVar[str] = "composite"
@@ -64,12 +64,12 @@ class Composite(PartitionRule):
 
 @dataclass(frozen=True)
 class OnlyValid(PartitionRule):
-    """Keeps what is valid as a partition; the rest is logged with the check that failed and the nodes that show it.
+    """Keeps the matches that are valid partitions, and logs the others with the check that failed and the nodes that show it.
 
     Attributes:
         max_depth: Most nodes on the longest path inside; None for no bound.
         max_exits: Most nodes that are read outside.
-        allow_taps: Whether such a node may be read inside too.
+        allow_taps: Whether such a node may also be read inside.
     """
 
     name: ClassVar[str] = "only_valid"

@@ -211,4 +211,4 @@ _READ: Mapping[str, Callable[[Any, str], Any]] = {
     "allow_taps": _flag,
     "sets": _name_sets,
 }
-"""Field of a rule → the function that reads its value; `path` is where the value stands."""
+"""Field of a rule → the function that reads its value; its second argument is the path of the value."""

@@ -1,5 +1,4 @@
-"""Questions about a run that is over: other terms, another toolchain, a candidate measured again.
+"""Questions about a finished run: other terms, a described toolchain, a candidate measured again.
 
-What enters is a `RunRecord`; what leaves is an answer, or a new record. Only `remeasure` has anything built or run, and nothing
-changes the record that was given.
+A `RunRecord` enters; an answer or a new record leaves, and the given record is never changed. Only `remeasure` builds and runs anything.
 """

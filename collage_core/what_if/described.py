@@ -1,7 +1,7 @@
-"""Described toolchains beside what a run knows: what would one bring, on the costs that are there? Nothing is measured or built.
+"""`with_described`: the what-if of a described toolchain, on the costs that a run knows. Nothing is measured or built.
 
-What enters is a record and descriptions; what leaves is a record whose candidates are those of the run and those of the
-described toolchains, which cost what their ``[cost]`` estimates. `search_again` on it says what they bring.
+A record and descriptions enter; a record leaves whose candidates are those of the run and of the described toolchains, with costs
+estimated from their ``[cost]``. `search_again` on that record finds what the toolchains would gain.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from .terms import Terms
 
 
 def with_described(record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit = ignore) -> RunRecord:
-    """`record` with the candidates of described toolchains, those merged from neighbours under `terms` too.
+    """Return `record` with the candidates of described toolchains, including those merged from neighbours under `terms`.
 
-    A described toolchain that the run had is replaced by the one of its name.
+    A described toolchain of the run is replaced by the one of the same name.
 
     Args:
-        descriptions: What a text is called in a mistake → the text, as a TOML file has it.
+        descriptions: Name of a text in error messages → the text, as in a TOML file.
 
     Raises:
-        CollageError: one does not read, has the name of a toolchain, or no ``[cost]``; a constraint is malformed.
+        CollageError: a description is not valid, has the name of an installed toolchain, or no ``[cost]``; a constraint is malformed.
         InfeasibleError: no plan holds the terms.
     """
     read = [parse_description(text, source) for source, text in descriptions.items()]
@@ -47,16 +47,16 @@ def with_described(record: RunRecord, descriptions: Mapping[str, str], terms: Te
     for toolchain in read:
         _check_name(toolchain, record)
     estimator = RooflineEstimator(own, 1, emit)
-    tried = _Tried(record, own, estimator, Phases(emit), emit)
-    tried.find()
-    costed = tried.cost(terms)
+    what_if = _DescribedWhatIf(record, own, estimator, Phases(emit), emit)
+    what_if.find()
+    costed = what_if.cost(terms)
     return replace(
         record,
         candidates=costed,
-        problem=tried.problem(costed),
-        plan=record.plan.model_copy(update={"targets": tried.targets, "options": tried.options}),
-        document=tried.document(costed),
-        rules=tried.reports,
+        problem=what_if.problem(costed),
+        plan=record.plan.model_copy(update={"targets": what_if.targets, "options": what_if.options}),
+        document=what_if.document(costed),
+        rules=what_if.reports,
         regret_s={},
     )
 
@@ -70,8 +70,8 @@ def _check_name(toolchain: DescribedToolchain, record: RunRecord) -> None:
 
 
 @dataclass
-class _Tried:
-    """The steps of `with_described`, and what they hand to each other."""
+class _DescribedWhatIf:
+    """The steps of `with_described`, and their common data."""
 
     record: RunRecord
     own: Mapping[str, DescribedToolchain]
@@ -80,7 +80,7 @@ class _Tried:
     emit: Emit
 
     def find(self) -> None:
-        """Phases 1 and 2 for the described toolchains alone."""
+        """Run phases 1 and 2 for the described toolchains alone."""
         with self.phases("specs"):
             rules = {name: toolchain.rule(RuleOptions()) for name, toolchain in self.own.items()}
             specs = [spec for spec in gather_specs(rules) if HOST_TARGET not in spec.targets]
@@ -99,17 +99,17 @@ class _Tried:
             self.emit(CandidatesFound(name, len(candidates), self._unique(name), rejected))
 
     def cost(self, terms: Terms) -> list[CostedCandidate]:
-        """What the run knows and the estimates, with neighbours on one described target taken together where a plan would have them so."""
+        """Return the run's costs and the estimates, those of merged neighbours on a described target included."""
         with self.phases("costs"):
             self.estimator.transitions(tuple(self.own))
             kept = [item for item in self.record.candidates if item.target not in self.own]
             found = [candidate for candidates in self.found.values() for candidate in candidates]
             first = [*kept, *self._estimated(found)]
-            how = SearchSettings.given(self.record.plan.options)
+            settings = SearchSettings.given(self.record.plan.options)
 
             def search(costed: list[CostedCandidate]) -> Planned:
                 problem = self.problem(costed)
-                result = searched(problem, terms.parse(problem), how, ignore)
+                result = searched(problem, terms.parse(problem), settings, ignore)
                 return Planned(result, result, problem, costed)
 
             return merge_rounds(search(first), search, self._merged, ignore).costed
@@ -123,7 +123,7 @@ class _Tried:
         return [CostedCandidate(candidate, cost) for candidate, cost, _ in self.estimator.estimate(self.record.graph, candidates)]
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
-        """Return what is searched; described targets come last in the order of priority."""
+        """Return the problem that is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
         return replace(self.record.problem, candidates=search_candidates(costed), priorities=(*known, *self.own))
 
@@ -137,7 +137,7 @@ class _Tried:
         return described_options(self.record.plan.options, {name: toolchain.text for name, toolchain in self.own.items()})
 
     def document(self, costed: list[CostedCandidate]) -> dict[str, Any]:
-        """Return the run's, with a row for each described target: what was found, and what it takes alone."""
+        """Return the run's document, with rows for each described target: the counts of its candidates, and its total alone."""
         before = self.record.document
         rows = [self._counts(name, costed) for name in self.own]
         others = {key: [row for row in before[key] if row["name"] not in self.own] for key in ("targets", "baselines")}

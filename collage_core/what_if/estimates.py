@@ -1,7 +1,6 @@
-"""`estimates`: what the roofline estimate says of each candidate that was measured, so that the two can be compared.
+"""`estimates`: the roofline estimate of each candidate that was measured, so that estimates and measurements can be compared.
 
-What enters is a record; what leaves is plain data. No candidate is built or run, and nothing of it is a cost: it says how far
-estimates can be believed where nothing is measured.
+A record enters; plain data leaves. No candidate is built or run, and the estimates are not used as costs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ MEASURED = frozenset({"measured", "recorded"})
 
 
 def estimates(record: RunRecord) -> dict[str, Any]:
-    """``seconds`` by a candidate's id, for those that were measured; ``machine``, by whose speed; ``reason``, what they rest on.
+    """Return ``seconds`` by candidate id for those that were measured, the ``machine`` with whose speed, and the ``reason`` for it.
 
     Raises:
         CollageError: this machine's speed cannot be measured.

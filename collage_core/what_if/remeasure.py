@@ -1,7 +1,7 @@
-"""`measure_again`: one candidate of a run measured afresh, and the plan that is best with its new cost.
+"""`measure_again`: measures one candidate of a run again, and finds the best plan with its new cost.
 
-What enters are a run's record, the model's file and a candidate's id; what leaves is another record, with the new cost in it
-and in the cost database. The run itself stays as it was.
+The record of a run, the model's file and a candidate's id enter; a new record leaves. The new cost is in it and in the cost database; the
+given record is not changed.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from .terms import Terms
 
 
 def measure_again(record: RunRecord, source: str | Path, candidate: str, emit: Emit = ignore, terms: Terms | None = None) -> RunRecord:
-    """Measure one candidate of a run afresh, and search again on the costs that are known then.
+    """Measure one candidate of a run again, and search again with its new cost.
 
     Args:
         terms: What the new plan has to hold; None for the constraints of the run.
 
     Raises:
-        CollageError: it cannot be measured here.
-        InfeasibleError: it is no candidate any more, and there is no plan without it.
+        CollageError: the candidate cannot be measured here.
+        InfeasibleError: the candidate is invalid now, and there is no plan without it.
     """
-    renewed = measured_again(record, source, candidate, emit)
+    renewed = _with_new_cost(record, source, candidate, emit)
     return search_again(renewed, Terms([dict(item) for item in record.plan.constraints]) if terms is None else terms, emit)
 
 
-def measured_again(record: RunRecord, source: str | Path, wanted: str, emit: Emit) -> RunRecord:
-    """`record` with a new cost for the candidate `wanted`, and for all that are the same computation; its plan is the old one.
+def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emit) -> RunRecord:
+    """Return `record` with a new cost for the candidate `wanted` and for all of the same computation; the plan is the old one.
 
     Raises:
-        CollageError: there is no such candidate, it cannot be measured here, or the file is another model's.
-        Cancelled: the work was stopped; the record stays as it was.
+        CollageError: there is no such candidate, it cannot be measured here, or the file has another model.
+        Cancelled: the user stopped the work.
     """
     item = next((item for item in record.candidates if item.id == wanted), None)
     if item is None:
@@ -88,11 +88,11 @@ def _model_of(record: RunRecord, source: str | Path) -> OnnxModel:
 
 
 def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: Emit) -> dict[str, Cost]:
-    """Candidate id → its new cost."""
+    """Return candidate id → new cost."""
     from ..rewrite.call_trial import call_rounds
 
     options = record.plan.options
-    how = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=True)
+    settings = Measuring(options.get("percentile", 50.0), call_rounds=call_rounds, is_afresh=True)
     estimator = make_estimator(
         "measure",
         model=model,
@@ -101,33 +101,33 @@ def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: 
         accuracy=record.plan.accuracy,
         toolchains={item.target: get(item.target)},
         emit=emit,
-        how=how,
+        how=settings,
     )
     assert isinstance(estimator, LazyEstimator)
     try:
-        alike = _alike(record, model, item, estimator)
-        costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, alike)}
+        group = _same_computation(record, model, item, estimator)
+        costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, group)}
     finally:
         estimator.close()
     label = item.candidate["label"]
     emit(CandidateCosted(item.target, tuple(costs), label, costs[item.id].to_json(), False, 1, 1))
-    emit(Note(f"measured again: {label} on {item.target}, {_said(item.cost)} before, {_said(costs[item.id])} now"))
+    emit(Note(f"measured again: {label} on {item.target}, {_cost_text(item.cost)} before, {_cost_text(costs[item.id])} now"))
     return costs
 
 
-def _said(cost: Cost) -> str:
+def _cost_text(cost: Cost) -> str:
     if cost.seconds is None:
         return cost.source
     return f"{cost.seconds * 1e6:.4g} µs{' (an estimate)' if cost.source == 'estimate' else ''}"
 
 
-def _alike(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator: LazyEstimator) -> list[CandidatePartition]:
-    """The candidates of the same target that are the same computation, `item` first: one trial is of them all."""
+def _same_computation(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator: LazyEstimator) -> list[CandidatePartition]:
+    """Return the candidates of the same target and the same computation, `item` first: one trial measures them all."""
     first = _candidate(model, item)
     same = [other for other in _of_target(record, item) if len(other.inside) == len(item.inside)]
     others = (_candidate(model, other) for other in same)
-    sort = estimator.computation_key(first)
-    return [first, *(other for other in others if other.computation == first.computation and estimator.computation_key(other) == sort)]
+    key = estimator.computation_key(first)
+    return [first, *(other for other in others if other.computation == first.computation and estimator.computation_key(other) == key)]
 
 
 def _of_target(record: RunRecord, item: CostedCandidate) -> Iterable[CostedCandidate]:
@@ -139,11 +139,11 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
 
 
 def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]]:
-    """The rows of the baselines with their sums on the new costs; what was measured end to end stays measured."""
-    how = SearchSettings.given(record.plan.options)
-    return [{**row, "total_s": _total_s(problem, row["name"], how)} for row in record.document.get("baselines") or []]
+    """Return the rows of the baselines with their totals on the new costs; their end-to-end measurements stay."""
+    settings = SearchSettings.given(record.plan.options)
+    return [{**row, "total_s": _total_s(problem, row["name"], settings)} for row in record.document.get("baselines") or []]
 
 
-def _total_s(problem: SearchProblem, name: str, how: SearchSettings) -> float | None:
-    found = greedy_plan(problem) if name == "greedy" else alone(problem, name, how)
+def _total_s(problem: SearchProblem, name: str, settings: SearchSettings) -> float | None:
+    found = greedy_plan(problem) if name == "greedy" else alone(problem, name, settings)
     return None if found is None else known_total_s(problem, found)

@@ -1,4 +1,4 @@
-"""`search_again`: phase 3 alone, on the costs that a run knows, under other terms. Nothing is measured or built."""
+"""`search_again`: repeats phase 3 under other terms, on the costs that a run knows. Nothing is measured or built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .what_if import replanned
 
 
 def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRecord:
-    """Phase 3 alone, on the costs that `record` knows, under `terms`. Nothing is measured or built.
+    """Repeat phase 3 under `terms`, on the costs that `record` knows, and return the new record.
 
     Raises:
         CollageError: a constraint is malformed, or a target that is switched off is not known.

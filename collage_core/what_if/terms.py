@@ -1,4 +1,4 @@
-"""`Terms`: what a plan on known costs has to hold: constraints, targets that are switched off, and the largest error. Plain data."""
+"""`Terms`: the conditions on a plan: constraints, targets that are switched off, and the largest error. Plain data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..search.problem import SearchProblem
 
 @dataclass(frozen=True)
 class Terms:
-    """What a plan has to hold.
+    """The conditions on a plan.
 
     Attributes:
-        constraints: As a constraints file lists them.
+        constraints: Pins, vetoes and cuts, as in a constraints file.
         accuracy: Largest relative error of a partition; None for that of the run.
-        switched_off: Names of targets that take no node. Where they collide, `InfeasibleError` names them beside the constraints.
+        switched_off: Names of targets that take no node. In a conflict `InfeasibleError` names them beside the constraints.
     """
 
     constraints: Sequence[Mapping[str, Any]] = ()
@@ -27,16 +27,16 @@ class Terms:
 
     @property
     def key(self) -> str:
-        """The same for equal terms."""
+        """A text that is equal for equal terms."""
         return json.dumps([list(self.constraints), self.accuracy, list(self.switched_off)], sort_keys=True)
 
     @property
     def listed(self) -> tuple[dict[str, Any], ...]:
-        """The constraints, and a veto of each target that is switched off: what a plan file lists."""
+        """The constraints, and a veto for each target that is switched off, as a plan file lists them."""
         return (*(dict(item) for item in self.constraints), *({"kind": "veto", "target": target} for target in self.switched_off))
 
     def parse(self, problem: SearchProblem) -> list[Constraint]:
-        """The terms but for the accuracy, as constraints of `problem`.
+        """Return the terms except the accuracy as constraints of `problem`.
 
         Raises:
             CollageError: a constraint is malformed, or a target is not known.

@@ -1,7 +1,6 @@
-"""What if: the best plan on costs that are known under other terms, and what each of the terms costs.
+"""`what_if`: the best plan under other terms, on the costs that a run knows, and `effects`: what each of the terms costs.
 
-What enters is the record of a run, and terms: constraints, and the largest error that a plan may have. What leaves is a plan, or
-differences between totals. Nothing is measured, built or kept.
+The record of a run and `Terms` enter; a plan, or differences between totals, leave. Nothing is measured, built or kept.
 """
 
 from __future__ import annotations
@@ -22,21 +21,20 @@ from ..search.problem import FEMTOSECONDS
 from .terms import Terms
 
 GREEDY = "greedy"
-"""The baseline that no single target is."""
+"""Name of the baseline that is not a single target."""
 
 LONGEST_S = 5.0
-"""How long the effects of terms may take; those that are not known by then are left out."""
+"""Seconds that the effects of terms may take; those that are not known by then are left out."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one of the terms does.
+    """The effect of one of the terms.
 
     Attributes:
-        alone_s: What it costs alone: the best total under it, less the best total under none. None where no plan holds it.
-        saves_s: What taking it back would save: the best total under all, less the best under all others. None where no plan
-            holds them.
-        refuses: How many candidates it forbids.
+        alone_s: Best total under it alone, less the best total without terms; None where no plan holds it.
+        saves_s: Best total under all terms, less the best total without it; None where no plan holds one of the two.
+        refuses: Number of candidates that it forbids.
     """
 
     alone_s: float | None
@@ -46,12 +44,12 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """What each of the terms does. Those that took too long are missing: at the end of `groups`, in `switched_off`, or None.
+    """The effects of terms. Those that took too long are missing: at the end of `groups`, in `switched_off`, or None.
 
     Attributes:
-        groups: Of the groups of constraints that were asked about, in their order.
-        switched_off: Of each target that is switched off.
-        accuracy: Of the accuracy, where the terms set one.
+        groups: Effects of the given groups of constraints, in their order.
+        switched_off: Effect of each target that is switched off.
+        accuracy: Effect of the accuracy, where the terms set one.
     """
 
     groups: list[Effect] = field(default_factory=list)
@@ -60,7 +58,7 @@ class Effects:
 
 
 def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
-    """The record, with the candidates that err by more than `accuracy` as invalid ones."""
+    """Return `record` with the candidates whose error is over `accuracy` as invalid ones."""
     if accuracy is None or accuracy == record.plan.accuracy:
         return record
     costed = [CostedCandidate(item.held, item.cost.judged(accuracy)) for item in record.candidates]
@@ -71,7 +69,7 @@ def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
 
 
 def untimed(record: RunRecord, accuracy: float | None) -> int:
-    """How many candidates are accurate enough now, and were not when the run measured: what they take nobody knows."""
+    """Return how many candidates are accurate enough now and were not when the run measured, so that they have no cost."""
     if accuracy is None:
         return 0
     refused = (item.cost for item in record.candidates if item.cost.is_invalid and item.cost.stage == "numerics")
@@ -80,7 +78,7 @@ def untimed(record: RunRecord, accuracy: float | None) -> int:
 
 @dataclass(frozen=True)
 class WhatIfResult:
-    """The best plan under other terms, and the record that it was found in: candidates that err too much are out."""
+    """The best plan under other terms, and the record in which it was found, without candidates whose error is too large."""
 
     record: RunRecord
     planned: Planned
@@ -89,7 +87,7 @@ class WhatIfResult:
 
 
 def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfResult:
-    """The best plan under `terms`.
+    """Return the best plan under `terms`.
 
     Raises:
         CollageError: a constraint is malformed.
@@ -109,20 +107,20 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfRes
 
 
 def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
-    """The best plan under `terms`, as the ``plan`` part of a document, whether it is proven, and what is `untimed`.
+    """Return the best plan under `terms` as the ``plan`` of a document, whether it is proven optimal, and the number `untimed`.
 
     Raises:
-        CollageError: as `replanned`.
+        CollageError: as in `replanned`.
     """
     found = replanned(record, terms)
     return {"plan": plan_document(found.plan), "optimal": found.planned.final.optimal, "untimed": untimed(record, terms.accuracy)}
 
 
 def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
-    """What each of `terms` does.
+    """Return the effect of each of `terms`.
 
     Args:
-        groups: Indices in ``terms.constraints`` of those that are taken back together.
+        groups: Groups of indices in ``terms.constraints``; the constraints of a group are taken back together.
 
     Raises:
         CollageError: a constraint is malformed.
@@ -138,28 +136,28 @@ def effects(record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) ->
 
 
 class _Effects:
-    """Takes one of the terms of a run back at a time, until the time for that is over; each total is found once."""
+    """Computes effects of terms one after another until the time is over; each total is computed once."""
 
     def __init__(self, record: RunRecord, terms: Terms):
         self._record = record
         self._terms = terms
-        self._how = SearchSettings.given(record.plan.options)
+        self._settings = SearchSettings.given(record.plan.options)
         self._deadline = time.monotonic() + LONGEST_S
         self._totals: dict[str, int | None] = {}
 
     def of_group(self, group: Sequence[int]) -> Effect | None:
-        """The effect of the constraints at these indices; None, here and below, where the time is over."""
+        """Return the effect of the constraints at these indices; None, here and below, where the time is over."""
         listed = self._terms.constraints
         alone = Terms([listed[index] for index in group])
         return self._effect(alone, replace(self._terms, constraints=[item for index, item in enumerate(listed) if index not in group]))
 
     def of_target(self, target: str) -> Effect | None:
-        """The effect of switching `target` off."""
+        """Return the effect of switching `target` off."""
         others = [name for name in self._terms.switched_off if name != target]
         return self._effect(Terms(switched_off=(target,)), replace(self._terms, switched_off=others))
 
     def of_accuracy(self) -> Effect | None:
-        """The effect of the accuracy; None where the terms set none."""
+        """Return the effect of the accuracy; None where the terms set none."""
         accuracy = self._terms.accuracy
         return None if accuracy is None else self._effect(Terms(accuracy=accuracy), replace(self._terms, accuracy=None))
 
@@ -171,7 +169,7 @@ class _Effects:
         return Effect(alone_s, saves_s, self._refused_by(alone))
 
     def _total(self, terms: Terms) -> int | None:
-        """The least total under `terms` in femtoseconds; None where no plan holds them."""
+        """Return the least total under `terms` in femtoseconds; None where no plan holds them."""
         if terms.key not in self._totals:
             self._totals[terms.key] = self._search(terms)
         return self._totals[terms.key]
@@ -179,12 +177,12 @@ class _Effects:
     def _search(self, terms: Terms) -> int | None:
         parsed = terms.parse(self._record.problem)
         try:
-            return searched(under_accuracy(self._record, terms.accuracy).problem, parsed, self._how, ignore).total
+            return searched(under_accuracy(self._record, terms.accuracy).problem, parsed, self._settings, ignore).total
         except InfeasibleError:
             return None
 
     def _refused_by(self, terms: Terms) -> int:
-        """How many candidates `terms` forbid."""
+        """Return how many candidates `terms` forbid."""
         judged = under_accuracy(self._record, terms.accuracy).problem
         return len(self._record.problem.candidates) - len(allowed_indices(judged, terms.parse(self._record.problem)))
 
@@ -194,10 +192,10 @@ def _difference(a: int | None, b: int | None) -> float | None:
 
 
 def baseline_plan(record: RunRecord, name: str) -> dict[str, Any]:
-    """The best plan on the target `name` alone, or the greedy one, on the costs of `record`, as the ``plan`` part of a document.
+    """Return the best plan on the target `name` alone, or the greedy plan, on the costs of `record`, as the ``plan`` of a document.
 
     Raises:
-        CollageError: it cannot take the whole model.
+        CollageError: the target cannot take the whole model.
     """
     others = [target.name for target in record.plan.targets if target.name != name]
     if name == GREEDY:

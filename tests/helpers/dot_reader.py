@@ -1,4 +1,4 @@
-"""A strict reader of the part of Graphviz's language that we write: what it does not know is a mistake."""
+"""A strict reader of the part of Graphviz's language that is written here: anything else fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(->)|([A-Za-z_][A-Za-z0-9_]*|[0-
 
 @dataclass
 class Dot:
-    """What was read: nodes with their attributes, edges, and clusters with the nodes in them."""
+    """A drawing: nodes with their attributes, edges, and clusters with their nodes."""
 
     title: str = ""
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -20,16 +20,16 @@ class Dot:
 
 
 def tokens(text: str) -> Iterator[str]:
-    place, text = 0, text.rstrip()
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        assert found, f"cannot be read: {text[place : place + 60]!r}"
-        place = found.end()
+    position, text = 0, text.rstrip()
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        assert found, f"cannot be read: {text[position : position + 60]!r}"
+        position = found.end()
         yield found[0].strip()
 
 
 def shown(quoted: str) -> str:
-    """What Graphviz shows for a quoted label."""
+    """Return the text that Graphviz shows for a quoted label."""
     assert quoted[0] == quoted[-1] == '"', quoted
     text = re.sub(r"\\(.)", lambda found: {"n": "\n"}.get(found[1], found[1]), quoted[1:-1], flags=re.DOTALL)
     return text.replace("&amp;", "&")
@@ -47,7 +47,7 @@ class Reader:
         self._want("{")
         while not self._is("}"):
             self._statement(None)
-        assert self._at == len(self._tokens), "something stands behind the graph"
+        assert self._at == len(self._tokens), "there is text after the graph"
         return self.dot
 
     def _next(self) -> str:

@@ -1,4 +1,4 @@
-"""`Known`: a folder of data in which some costs are known, and runs on it."""
+"""`Known`: a data folder in which some costs are known, and runs on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .command import collage
 
 
 def assert_right(found: dict[str, Any]) -> None:
-    """The plan covers every node once, with costs that were measured, and computes what the model computes."""
+    """Assert that the plan covers every node once, that its costs were measured, and that it computes what the model computes."""
     assert sorted(node for partition in found["plan"]["partitions"] for node in partition["nodes"]) == [0, 1, 2, 3]
     assert {partition["source"] for partition in found["plan"]["partitions"]} == {"measured"}
     assert found["verify"]["max_rel_error"] <= 1e-3
@@ -22,7 +22,7 @@ def assert_right(found: dict[str, Any]) -> None:
 
 
 class Known:
-    """A folder of data in which some costs of the chain on ONNX Runtime are known."""
+    """A data folder in which some costs of the chain on ONNX Runtime are known."""
 
     def __init__(self, chain: Path, folder: Path):
         self.home, self.out = folder / "home", folder / "out"
@@ -30,14 +30,14 @@ class Known:
         self.command = ["partition", str(chain), "--targets", "onnxruntime", "--no-fold", "--out", str(self.out)]
 
     def run(self, *more: str) -> tuple[dict[str, Any], str]:
-        """What a right run found of its target, and what it said beside it."""
+        """Run once, and return what it found of its target, and its standard error; the run must be right."""
         done = collage(self.home, *self.command, *more)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         return self.found(), done.stderr
 
     def found(self) -> dict[str, Any]:
-        """What the last run found of its target; it was right."""
+        """Return what the last run found of its target; it must have been right."""
         record = read_record(self.out / "run.json.gz").document
         assert_right(record)
         return record["targets"][0]
@@ -46,11 +46,11 @@ class Known:
         with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
             return connection.execute(f"SELECT count(*) FROM measurements WHERE {of}").fetchone()[0]
 
-    def imported(self, said: str, shown: Callable[..., tuple[int, str, str]], folder: Path) -> int:
-        """How many costs the file holds that `said` names as what could not be kept."""
+    def imported(self, stderr: str, run: Callable[..., tuple[int, str, str]], folder: Path) -> int:
+        """Return how many costs are in the file of costs that could not be kept, which `stderr` names."""
         (file,) = self.home.glob("costs-not-saved-*.jsonl")
-        assert f"costs could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in said
-        status, _, err = shown("costs", "import", file, "--db", folder / "imported.sqlite3", "--json")
+        assert f"costs could not be kept; they are in {str(file)!r}, which `collage costs import` reads" in stderr
+        status, _, err = run("costs", "import", file, "--db", folder / "imported.sqlite3", "--json")
         assert status == 0, err
         with closing(sqlite3.connect(folder / "imported.sqlite3")) as connection:
             return connection.execute("SELECT count(*) FROM measurements").fetchone()[0]

@@ -20,7 +20,7 @@ from .small_models import node, normal, sub_model, tensor
 
 @dataclass(frozen=True)
 class Net:
-    """A model, and for each node the target and the number of its piece."""
+    """A model, and for each node the number of its partition and the target."""
 
     nodes: Sequence[NodeProto]
     inputs: Sequence[Tensor]
@@ -30,7 +30,7 @@ class Net:
 
 
 def usable(target: str) -> str:
-    """`target`, or ONNX Runtime in its place where it is not usable here."""
+    """Return `target` where it is usable here, else ONNX Runtime."""
     return target if target == "host" or get(target).availability().usable else "onnxruntime"
 
 
@@ -40,7 +40,7 @@ def load(net: Net, folder: Path) -> OnnxModel:
     return load_model(path, fold=False)
 
 
-def pieces_of(model: OnnxModel, placed: Sequence[tuple[int, str]]) -> list[PartitionModel]:
+def partition_models(model: OnnxModel, placed: Sequence[tuple[int, str]]) -> list[PartitionModel]:
     made = []
     for number, target in dict.fromkeys(placed):
         inside = [index for index, where in enumerate(placed) if where == (number, target)]
@@ -50,7 +50,7 @@ def pieces_of(model: OnnxModel, placed: Sequence[tuple[int, str]]) -> list[Parti
 
 
 def chain() -> Net:
-    """Four convolutions, each elsewhere, with a residual connection over two of them."""
+    """Four convolutions on different targets, with a residual connection over two of them."""
     weights = {f"w{k}": normal(8, 8, 3, 3, seed=k, scale=0.15) for k in range(4)}
     nodes = [
         node("Conv", "x w0", "a", pads=[1] * 4),
@@ -66,7 +66,7 @@ def chain() -> Net:
 
 
 def fork() -> Net:
-    """Branches that are joined, pieces with several outputs, and outputs that are also read inside."""
+    """Branches that are joined, partitions with several outputs, and outputs that are also read inside."""
     nodes = [
         node("Relu", "x", "r"),
         node("Split", "r", "s t", axis=1),
@@ -81,14 +81,14 @@ def fork() -> Net:
 
 
 def branches_of_one_target() -> Net:
-    """TVM's partition has several outputs, read by two others."""
+    """A partition on TVM with several outputs, which two others read."""
     nodes = [node("Neg", "x", "a"), node("Exp", "x", "b"), node("Relu", "a", "c"), node("Sqrt", "b", "d"), node("Add", "c d", "y")]
     placed = [(0, "tvm"), (0, "tvm"), (1, "onnxruntime"), (2, "openvino"), (3, "tvm")]
     return Net(nodes, [tensor("x", (4, 33))], [tensor("y", (4, 33))], {}, placed)
 
 
 def tagger() -> Net:
-    """An embedding and a dense layer on TVM, an LSTM, which TVM does not take, on ONNX Runtime."""
+    """An embedding and a dense layer on TVM, and an LSTM, which TVM does not take, on ONNX Runtime."""
     weights = {
         "e": normal(20, 8),
         "w": normal(1, 32, 8, scale=0.3),
@@ -108,7 +108,7 @@ def tagger() -> Net:
 
 
 def quantised() -> Net:
-    """Integers cross the borders."""
+    """Transitions of integers."""
     weights: dict[str, np.ndarray] = {
         "s": np.asarray(np.float32(0.05)),
         "z": np.asarray(np.uint8(120)),
@@ -129,7 +129,7 @@ def quantised() -> Net:
 
 
 def dtypes() -> Net:
-    """Bool, int64 and float16 cross the borders."""
+    """Transitions of bool, int64 and float16."""
     weights = {"zero": np.zeros((), np.float16), "k": np.array([2], np.int64)}
     nodes = [
         node("Greater", "h zero", "m"),
@@ -145,7 +145,7 @@ def dtypes() -> Net:
 
 
 def aliases() -> Net:
-    """Identities are left to the host; an input is an output, a tensor is two outputs."""
+    """Identities on the host; an input that is an output, and a tensor that is two outputs."""
     nodes = [
         node("Identity", "x", "i"),
         node("Relu", "i", "r"),
@@ -159,7 +159,7 @@ def aliases() -> Net:
 
 
 def branch() -> Net:
-    """TVM's function has a branch inside."""
+    """A partition on TVM with a branch inside."""
     then = helper.make_graph([node("Neg", "r", "t")], "then", [], [helper.make_tensor_value_info("t", TensorProto.FLOAT, (3,))])
     other = helper.make_graph([node("Exp", "r", "e")], "else", [], [helper.make_tensor_value_info("e", TensorProto.FLOAT, (3,))])
     nodes = [
@@ -185,7 +185,7 @@ NETS: dict[str, Callable[[], Net]] = {
 
 
 def spoil(path: Path) -> None:
-    """Change one byte in the middle."""
+    """Change one byte in the middle of a file."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(bytes(data))

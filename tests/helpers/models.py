@@ -1,4 +1,4 @@
-"""Tiny ONNX models for tests, written as text, and the pieces of a model run one after another."""
+"""Tiny ONNX models for tests, written as text, and a way to run a model in parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collage_core.model.ort_session import OrtSession
 def model_of(
     text: str, constants: Mapping[str, np.ndarray] | None = None, *, opset: int = 17, domains: Mapping[str, int] | None = None
 ) -> ModelProto:
-    """The model of a graph in ONNX's text form, such as ``g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }``.
+    """Return the model of a graph in ONNX's text form, such as ``g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }``.
 
     Args:
         constants: Initializers by name.
@@ -30,27 +30,27 @@ def model_of(
 
 
 def write(folder: Path, model: ModelProto, name: str = "model.onnx") -> Path:
-    """Save `model` under `folder`."""
+    """Write `model` into `folder`, and return the path."""
     path = folder / name
     path.write_bytes(model.SerializeToString())
     return path
 
 
 def loaded(folder: Path, text: str, constants: Mapping[str, np.ndarray] | None = None, *, fold: bool = True, opset: int = 17) -> OnnxModel:
-    """The model of a text, loaded from a file as users do."""
+    """Return the model of a text, loaded from a file as users do."""
     return load_model(write(folder, model_of(text, constants, opset=opset)), fold=fold)
 
 
 def weights(*shape: int, seed: int = 0) -> np.ndarray:
-    """Some float32 values."""
+    """Return seeded float32 values."""
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def run_in_pieces(model: OnnxModel, pieces: Sequence[Sequence[int]], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs of `model` when each piece is cut out and run by itself, in the order given."""
+def run_in_parts(model: OnnxModel, parts: Sequence[Sequence[int]], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the outputs of `model` when each of `parts` is cut out and run by itself, in this order."""
     values = dict(inputs)
-    for piece in pieces:
-        cut = model.cut(IndexSet(piece))
+    for part in parts:
+        cut = model.cut(IndexSet(part))
         proto = onnx.load_from_string(cut.onnx)
         assert [value.name for value in proto.graph.input] == [tensor.name for tensor in cut.inputs]
         assert [value.name for value in proto.graph.output] == [tensor.name for tensor in cut.outputs]

@@ -1,4 +1,4 @@
-"""One small call of every operator that TVM imports, for a look at what TVM makes of it: the call alone, as an ONNX model."""
+"""A small call of every operator that TVM imports, as an ONNX model of its own, to compare with TVM's analysis."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from collage_core.model.dtypes import dtype_name
 from .small_models import normal, sub_model, tensor
 
 Given = np.ndarray | tuple[int, ...] | tuple[str, tuple[int, ...]] | None
-"""An array is a weight, a shape an input of float32, a pair an input of that dtype; None stands for an absent input."""
+"""An input of a call: an array is a weight, a shape a float32 input, a pair an input of that dtype; None is an absent input."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: its inputs, attributes and outputs (how many, or their types where ONNX's inference knows none)."""
+    """A call: its inputs, attributes and outputs (their number, or their types where ONNX's inference does not find them)."""
 
     inputs: tuple[Given, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -141,11 +141,11 @@ CALLS: dict[str, Call] = {
     ),
     "com.microsoft.MatMulInteger16": call(("int16", (3, 4)), ("int16", (4, 5)), outputs=(("int32", (3, 5)),)),
 }
-"""Operator → a call of it, with shapes that show its nature: no extent of 1 and no order of axes that happens to move nothing."""
+"""Operator → a call of it, with shapes that show its kind: no extent of 1, and no order of axes that moves nothing."""
 
 
 def model_of(op: str) -> SubModel:
-    """The call of `op` as a model; types of its outputs by ONNX's inference, or its first input's where that knows none."""
+    """Return the call of `op` as a model; the types of its outputs are those of ONNX's inference, or that of its first input."""
     described = CALLS[op]
     names = [f"x{place}" if given is not None else "" for place, given in enumerate(described.inputs)]
     inputs, weights = [], {}

@@ -1,4 +1,4 @@
-"""One small model for each way in which TVM's import, packing and default schedule treat an operator."""
+"""A small model for each way in which TVM's import, packing and default schedule treat an operator."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _residual() -> SubModel:
 
 
 def _hard_swish() -> SubModel:
-    """A batch norm that was not folded and a hard swish spelt out, after a convolution."""
+    """A convolution, a batch norm that is not folded, and a hard swish of single operators."""
     scalars = {"three": 3.0, "six": 6.0, "zero": 0.0}
     weights = {name: np.asarray(np.float32(value)) for name, value in scalars.items()}
     weights |= {"w": normal(16, 8, 1, 1), "s": normal(16), "b": normal(16), "m": normal(16), "v": np.abs(normal(16)) + 0.5}
@@ -89,7 +89,7 @@ def _hard_swish() -> SubModel:
 
 
 def _tapped() -> SubModel:
-    """A convolution whose result is read by two, inside and outside."""
+    """A convolution whose result is read inside and outside."""
     weights = {"w": normal(16, 8, 1, 1)}
     nodes = [node("Conv", "x w", "c"), node("Sigmoid", "c", "s"), node("Mul", "c s", "y")]
     return sub_model(nodes, [tensor("x", (1, 8, 6, 6))], [tensor("c", (1, 16, 6, 6)), tensor("y", (1, 16, 6, 6))], weights)
@@ -126,7 +126,7 @@ def _conv1d() -> SubModel:
 
 
 def _reshuffled() -> SubModel:
-    """Views, transposes and concatenations, and outputs that share memory with one another and with an input."""
+    """Views, transposes and concatenations, and outputs that share memory with each other and with an input."""
     weights = {"shape": np.array([4, 6], np.int64)}
     nodes = [
         node("Reshape", "x shape", "r"),

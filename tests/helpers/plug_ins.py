@@ -1,4 +1,4 @@
-"""Toolchains that only tests know, to be named in ``COLLAGE_TOOLCHAINS``."""
+"""Toolchains for tests, to be named in ``COLLAGE_TOOLCHAINS``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Raising(Dummy):
 
 
 class RunFails(Dummy):
-    """Builds anything; its kernels fail as they run."""
+    """A toolchain that builds anything, and whose kernels fail when they run."""
 
     name = "runfails"
 

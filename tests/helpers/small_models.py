@@ -1,4 +1,4 @@
-"""Small ONNX models with seeded random weights, as `SubModel`s, and what ONNX Runtime without optimisation makes of them."""
+"""Small ONNX models with seeded random weights, as `SubModel`s, and their outputs in ONNX Runtime without optimisation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _info(tensor: Tensor) -> onnx.ValueInfoProto:
 
 
 def node(op: str, inputs: str, outputs: str, **attributes: object) -> NodeProto:
-    """``node("Add", "a b", "c")``; ``-`` stands for an absent input."""
+    """Return a node, as in ``node("Add", "a b", "c")``; ``-`` stands for an absent input."""
     names = ["" if name == "-" else name for name in inputs.split()]
     return helper.make_node(op, names, outputs.split(), name=f"{op}_{outputs.split()[0]}", **attributes)
 
@@ -52,7 +52,7 @@ def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
 
 
 def drawn(inputs: Sequence[Tensor], seed: int = 0) -> list[np.ndarray]:
-    """Aligned seeded inputs: floats normal, the rest small."""
+    """Return aligned seeded inputs: normal floats, and other types 0 or 1."""
     random = np.random.default_rng(seed)
     made = []
     for given in inputs:

@@ -36,8 +36,8 @@ def bert() -> ModelProto:
     ids = net.input("input_ids", ["batch", _LENGTH], TensorProto.INT64)
     mask = net.input("attention_mask", ["batch", _LENGTH], TensorProto.INT64)
     x = _embed(net, ids)
-    told = net.node("Cast", [mask], "mask/Cast", to=TensorProto.BOOL)
-    seen = net.node("Unsqueeze", [told, net.constant("mask.axes", [1, 2], "int64")], "mask/Unsqueeze")
+    mask_as_bool = net.node("Cast", [mask], "mask/Cast", to=TensorProto.BOOL)
+    seen = net.node("Unsqueeze", [mask_as_bool, net.constant("mask.axes", [1, 2], "int64")], "mask/Unsqueeze")
     for number in range(2):
         x = _bert_layer(net, x, f"layer.{number}", seen)
     first = net.node("Gather", [x, net.constant("pooler.first", 0, "int64")], "pooler/Gather", axis=1)

@@ -72,7 +72,7 @@ def all_of(path: Path) -> tuple[list[tuple[CostKey, Record]], list[tuple[Transit
 @pytest.mark.parametrize("name", ["costs.jsonl", "costs.jsonl.gz"])
 def test_what_is_exported_is_imported(costs: Costs, path: Path, home: Path, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    assert costs("export", file, "--db", path) == "exported 3 costs and 1 hand-overs\n"
+    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transitions\n"
     assert file.read_bytes().startswith(b"\x1f\x8b") is name.endswith(".gz")
     mine = home / FILE_NAME
     assert costs("import", file) == f"{mine}: 4 new, 0 replaced by newer ones, 0 kept as they were\n"
@@ -150,7 +150,7 @@ def test_show_keeps_machines_apart(costs: Costs, path: Path) -> None:
         database.put(replace(KEY, machine=machine_id()), NEWER)
         database.put(replace(KEY, machine=machine_id(), options="float16"), NEWER)
     text = costs("show", "--db", path)
-    assert text.splitlines()[0] == f"{path}: 5 costs, 1 hand-overs"
+    assert text.splitlines()[0] == f"{path}: 5 costs, 1 transitions"
     headings = [line for line in text.splitlines() if "cores" in line]
     assert headings == sorted([f"{machine_id()} (this machine)", KEY.machine, ELSEWHERE.machine])
     document = json.loads(costs("show", "--db", path, "--json"))
@@ -214,7 +214,7 @@ def test_prune_tells_what_it_removed(costs: Costs, path: Path) -> None:
     text = costs("prune", "--db", path, "--machine", "a shed*")
     assert ELSEWHERE.machine in text
     assert KEY.machine not in text
-    assert text.endswith(f"{path}: 1 costs and 0 hand-overs were removed\n")
+    assert text.endswith(f"{path}: 1 costs and 0 transitions were removed\n")
 
 
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])

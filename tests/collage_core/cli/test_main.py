@@ -47,8 +47,8 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str
 
 def test_mini_mnist_by_hand(capsys: pytest.CaptureFixture[str], mock: str) -> None:
     """Folded it is Conv, Relu, MaxPool, Reshape, MatMul, Add. By hand, two at a time: ONNX Runtime takes Conv+Relu
-    (4 + 4·0.75 = 7; TVM's 5 + 3·0.9 = 7.7 would be followed by a hand-over of 1) and MaxPool+Reshape (7), then after a
-    hand-over of 0.5 TVM takes MatMul+Add (3 + 2.7 = 5.7; ONNX Runtime's MatMul alone is 20): 20.2. As one, ONNX Runtime's
+    (4 + 4·0.75 = 7; TVM's 5 + 3·0.9 = 7.7 would be followed by a transition of 1) and MaxPool+Reshape (7), then after a
+    transition of 0.5 TVM takes MatMul+Add (3 + 2.7 = 5.7; ONNX Runtime's MatMul alone is 20): 20.2. As one, ONNX Runtime's
     four are 4·(1 + 0.75 + 0.5625 + 0.421875) = 10.9375: 17.1375."""
     shallow = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--max-depth", "2")
     assert shallow["search"]["total_s"] == pytest.approx(20.2)

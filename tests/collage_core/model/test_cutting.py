@@ -18,7 +18,7 @@ from collage_core.errors import CollageError
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.registry import resolve
-from tests.helpers.models import run_in_pieces
+from tests.helpers.models import run_in_parts
 
 ONNX_MODELS = Path(onnx.backend.test.__file__).parent / "data"
 
@@ -57,7 +57,7 @@ def test_pieces_give_what_the_whole_gives(name, fold, data):
     bounds = [0, *cuts, count]
     pieces = [range(first, last) for first, last in pairwise(bounds)]
     inputs = model.seeded_inputs()
-    assert largest_error(run_in_pieces(model, pieces, inputs), model.reference(inputs)) < 1e-4
+    assert largest_error(run_in_parts(model, pieces, inputs), model.reference(inputs)) < 1e-4
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -96,5 +96,5 @@ def is_taken(path: Path) -> bool:
     except CollageError:
         return False
     pieces = [[index] for index in range(len(model.graph))]
-    assert largest_error(run_in_pieces(model, pieces, inputs), model.reference(inputs)) < 1e-4, path
+    assert largest_error(run_in_parts(model, pieces, inputs), model.reference(inputs)) < 1e-4, path
     return True

@@ -13,7 +13,7 @@ from collage_core.model.accuracy import largest_error
 from collage_core.model.base import Model
 from collage_core.model.dtypes import dtype_name, elem_type
 from collage_core.model.onnx_model import load_model
-from tests.helpers.models import loaded, model_of, run_in_pieces, weights, write
+from tests.helpers.models import loaded, model_of, run_in_parts, weights, write
 
 CHAIN = "g (float[batch,4] x) => (float[batch,4] y) { [relu] a = Relu(x) [add] b = Add(a, w) [tanh] y = Tanh(b) }"
 
@@ -96,7 +96,7 @@ def test_outputs_that_are_inputs_or_constants(tmp_path):
     assert model.graph.outputs == ("x", "w", "y")
     inputs = model.seeded_inputs()
     assert largest_error(model.activations(inputs, model.graph.outputs), model.reference(inputs)) == 0
-    assert largest_error(run_in_pieces(model, [[0]], inputs), model.reference(inputs)) == 0
+    assert largest_error(run_in_parts(model, [[0]], inputs), model.reference(inputs)) == 0
 
 
 IF = """g (float[1,4] x, bool flag) => (float[1,4] y) {
@@ -117,7 +117,7 @@ def test_an_inner_graph_is_one_opaque_node_that_reads_what_it_captures(tmp_path,
     cut = model.cut(IndexSet([1]))
     assert [tensor.name for tensor in cut.inputs] == ["flag", "n", "x"]
     inputs = model.seeded_inputs()
-    assert largest_error(run_in_pieces(model, [[0], [1]], inputs), model.reference(inputs)) == 0
+    assert largest_error(run_in_parts(model, [[0], [1]], inputs), model.reference(inputs)) == 0
 
 
 def test_local_functions_are_inlined(tmp_path):
@@ -166,7 +166,7 @@ def test_small_floats_pass_through(tmp_path, kind, name):
     inputs = model.seeded_inputs()
     want = model.reference(inputs)
     assert np.abs(want["y"].astype(np.float32)).max() > 0
-    assert largest_error(run_in_pieces(model, [[0], [1], [2]], inputs), want) == 0
+    assert largest_error(run_in_parts(model, [[0], [1], [2]], inputs), want) == 0
 
 
 def test_strings_pass_through(tmp_path):
@@ -186,7 +186,7 @@ def test_four_bit_weights_do_not_disturb(tmp_path):
     model = load_model(write(tmp_path, proto), fold=False)
     assert model.graph.constants["q"] == Constant(TensorType((4,), "int4"), (1, -2, 3, 7))
     inputs = model.seeded_inputs()
-    assert largest_error(run_in_pieces(model, [[0], [1]], inputs), model.reference(inputs)) == 0
+    assert largest_error(run_in_parts(model, [[0], [1]], inputs), model.reference(inputs)) == 0
 
 
 def test_a_cut_is_a_checked_model_with_its_weights_and_names(tmp_path):
@@ -204,7 +204,7 @@ def test_a_cut_with_taps_gives_every_tensor_that_is_read_outside(tmp_path):
     cut = model.cut(IndexSet([0, 1]))
     assert [tensor.name for tensor in cut.outputs] == ["a", "b"]
     inputs = model.seeded_inputs()
-    assert largest_error(run_in_pieces(model, [[0, 1], [2, 3]], inputs), model.reference(inputs)) == 0
+    assert largest_error(run_in_parts(model, [[0, 1], [2, 3]], inputs), model.reference(inputs)) == 0
 
 
 def test_the_hash_is_of_contents_shapes_and_folding(tmp_path):

@@ -20,7 +20,7 @@ from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm import TvmToolchain
-from tests.helpers.mixed_models import NETS, load, pieces_of
+from tests.helpers.mixed_models import NETS, load, partition_models
 from tests.helpers.small_models import node, sub_model, tensor, untakable
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -40,7 +40,7 @@ X = tensor("x", (2, 2))
 def test_a_mixed_plan_computes_what_the_model_says(name: str, tmp_path: Path):
     net = NETS[name]()
     model = load(net, tmp_path)
-    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 2)
+    assemble(partition_models(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 2)
     inputs = model.seeded_inputs()
     got = Artifact.open(tmp_path / "out").run(inputs)
     errors = output_errors(got, model.reference(inputs))
@@ -78,7 +78,7 @@ def test_the_folder_says_what_is_in_it(tmp_path: Path):
     net = NETS["chain"]()
     model = load(net, tmp_path)
     out = tmp_path / "deep" / "out"
-    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, out, 2, {"model": {"name": "chain"}})
+    assemble(partition_models(model, net.placed), model.graph.inputs, model.graph.outputs, out, 2, {"model": {"name": "chain"}})
     data = json.loads((out / "artifact.json").read_text())
     assert (data["kind"], data["schema"], data["threads"]) == ("collage-artifact", 1, 2)
     assert data["about"] == {"model": {"name": "chain"}}
@@ -95,7 +95,7 @@ def test_the_folder_says_what_is_in_it(tmp_path: Path):
 def test_the_module_calls_one_function_a_partition(tmp_path: Path):
     net = NETS["chain"]()
     model = load(net, tmp_path)
-    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
+    assemble(partition_models(model, net.placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
     main = (tmp_path / "out" / "module.py").read_text().partition("def main(")[2]
     assert main.count("call_dps_packed") == 3
     assert main.count("cls.tvm_000(") == main.count("cls.tvm_003(") == 1

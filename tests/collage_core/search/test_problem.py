@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collage_core.cli.standalone import SearchRequest, solve_file
+from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.errors import CollageError
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import plan_total

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collage_core.cli.standalone import SearchRequest, solve_file
+from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.search.problem import SearchProblem
 from collage_core.search.prune import prune
 from tests.helpers.problems import problems

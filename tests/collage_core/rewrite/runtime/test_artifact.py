@@ -30,7 +30,7 @@ from collage_core.rewrite.runtime.packed import PackedPartition
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
-from tests.helpers.mixed_models import NETS, load, pieces_of, spoil
+from tests.helpers.mixed_models import NETS, load, partition_models, spoil
 from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -40,8 +40,8 @@ import pickle, sys
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 folder, inputs = pickle.loads(sys.stdin.buffer.read())
 outputs = run_artifact(folder, inputs)
-heavy = {"onnx", "openvino", "onnxruntime", "pydantic", "flask", "collage_core.rewrite.assemble", "collage_core.rewrite.plan"}
-heavy = sorted(heavy & set(sys.modules))
+watched = {"onnx", "openvino", "onnxruntime", "collage_core.rewrite.assemble", "collage_core.rewrite.plan", "pydantic", "flask"}
+heavy = sorted(watched & set(sys.modules))
 sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
 """
 
@@ -54,7 +54,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = load(net, folder)
     sample = model.seeded_inputs()
     about = {"model": {"name": "chain", "hash": model.hash}}
-    assemble(pieces_of(model, net.placed), model.graph.inputs, model.graph.outputs, folder / "out", 2, about, sample=sample)
+    assemble(partition_models(model, net.placed), model.graph.inputs, model.graph.outputs, folder / "out", 2, about, sample=sample)
     return folder / "out"
 
 

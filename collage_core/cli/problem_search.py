@@ -1,17 +1,15 @@
-"""What single commands do without a run: search a problem file, run an artifact, list the toolchains. Documents out."""
+"""Searches a problem file: the document of `collage search`.
+
+A file and a `SearchRequest` enter; plain data leaves, as docs/files.md ("A problem") and docs/search.md describe it.
+"""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..base.isolation.errors import WorkerError
-from ..base.isolation.worker import Worker
 from ..base.json_file import read_json
 from ..errors import CollageError, InfeasibleError
 from ..pipeline.plan_documents import result_document
@@ -25,27 +23,24 @@ from ..search.prune import prune
 from ..search.searcher import SearchResult, SearchRun
 from ..search.solve import DEFAULT, solve
 from ..search.source_lines import ProblemMistake
-from ..toolchains.base import shown_rules
-from ..toolchains.registry import all_toolchains
 
-RUN_TIMEOUT_S = 600.0
 MOST_LISTED = 10_000
-"""Of the best plans, the most that are listed."""
+"""Most plans that ``--best`` lists."""
 
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What `collage search` was asked for, beside the problem.
+    """The options of `collage search`.
 
     Attributes:
         search: Name of the searcher.
-        objective: What plans are chosen by, as text.
-        regret: The regret of every candidate too.
-        pareto: The plans too of which no other is both faster and moves fewer bytes.
-        best: How many of the best plans to list; 0 for none.
-        prune: Search what upstream's heuristic leaves, and the whole to say what that loses.
-        time_limit_s: Seconds after which the search gives its best; None for none.
-        seed: For searchers that draw lots.
+        objective: Quantity that plans are chosen by, as text.
+        regret: Whether to compute the regret of every candidate.
+        pareto: Whether to list the plans of which no other is both faster and moves fewer bytes.
+        best: Number of best plans to list.
+        prune: Whether to search only the candidates that the pruning heuristic of the C++ original keeps, and to compute the loss.
+        time_limit_s: Seconds after which the search returns its best plan so far; None for no limit.
+        seed: Seed of randomised searchers.
     """
 
     search: str = DEFAULT
@@ -66,12 +61,12 @@ class SearchRequest:
             raise CollageError("--regret is one of time, it has no meaning beside --objective", "leave one of them out", "bad_option")
 
     def run(self) -> SearchRun:
-        """Return how the search is run: the time limit begins now."""
+        """Return the settings of the search, whose time limit begins now."""
         return SearchRun(seed=self.seed) if self.time_limit_s is None else SearchRun.for_seconds(self.time_limit_s, self.seed)
 
 
 def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
-    """Return the document of `collage search`; ``plan`` is None where there is none."""
+    """Return the document of `collage search` for the problem file `path`; ``plan`` is None where there is no plan."""
     text, data = read_json(path, "bad_problem", "`collage partition --save-problem FILE` writes one")
     try:
         problem = problem_from_json(data)
@@ -127,88 +122,27 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
 def _pruned(
     problem: SearchProblem, constraints: Sequence[Constraint], request: SearchRequest, run: SearchRun, whole: SearchResult
 ) -> tuple[SearchResult, dict[str, Any]]:
-    """Return the plan over what the heuristic keeps (over all, where that has none), and what it loses against all."""
+    """Return the best plan of the kept candidates (of all, where those have none), and the loss against `whole`."""
     usable = allowed_indices(problem, constraints)
     kept = prune(problem, usable)
     found = whole
-    told: dict[str, Any] = {"candidates": len(usable), "kept": len(kept), "total_s": None, "unpruned_total_s": whole.total / FEMTOSECONDS}
+    pruning: dict[str, Any] = {
+        "candidates": len(usable),
+        "kept": len(kept),
+        "total_s": None,
+        "unpruned_total_s": whole.total / FEMTOSECONDS,
+    }
     try:
         smaller = problem.with_candidates([problem.candidates[index] for index in kept])
         part = solve_for(smaller, parse_objective(request.objective), (), request.search, run)
-        found = replace(part, chosen=tuple(kept[place] for place in part.chosen))
-        told["total_s"] = found.total / FEMTOSECONDS
+        found = replace(part, chosen=tuple(kept[index] for index in part.chosen))
+        pruning["total_s"] = found.total / FEMTOSECONDS
     except InfeasibleError:
-        pass  # The document says so: no total.
-    told["loss_s"] = None if told["total_s"] is None else (found.total - whole.total) / FEMTOSECONDS
-    return found, told
+        pass  # The document says so: it has no total.
+    pruning["loss_s"] = None if pruning["total_s"] is None else (found.total - whole.total) / FEMTOSECONDS
+    return found, pruning
 
 
 def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
     has = measures(problem, chosen)
     return {"total_s": has.time / FEMTOSECONDS, "chosen": list(chosen), "measures": has.to_json()}
-
-
-def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool) -> dict[str, Any]:
-    """Return the document of `collage run`. The artifact runs in a worker process, which its toolchains may crash."""
-    from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
-
-    with Worker() as worker:
-        try:
-            arrays = (
-                _load_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
-            )
-            got = worker.call(run_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
-            seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
-        except WorkerError as error:
-            raise CollageError(f"the artifact could not be run: {error}", "build it again with `collage apply`", "artifact") from error
-    if outputs is not None:
-        _save_arrays(outputs, got)
-    timing = (
-        {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
-    )
-    return {"schema": 1, "outputs": {name: _summary(value) for name, value in got.items()}, "bench": timing}
-
-
-def _summary(value: np.ndarray) -> dict[str, Any]:
-    mean = float(np.mean(value, dtype=np.float64)) if value.size and value.dtype.kind in "fiub" else 0.0
-    return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": mean if np.isfinite(mean) else None}
-
-
-def _load_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            return dict(data)
-    except (OSError, ValueError) as error:
-        raise CollageError(
-            f"cannot read the inputs {str(path)!r}: {error}", "give an .npz with one array for each input", "bad_inputs"
-        ) from error
-
-
-def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    try:
-        with path.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-    except OSError as error:
-        raise CollageError(f"cannot write the outputs {str(path)!r}: {error.strerror}", "give another file", "unwritable") from error
-
-
-def toolchain_documents() -> list[dict[str, Any]]:
-    """Return what `collage toolchains --json` and the page list."""
-    made = []
-    for toolchain in all_toolchains():
-        found = toolchain.availability()
-        made.append(
-            {
-                "name": toolchain.name,
-                "letter": toolchain.letter,
-                "style": toolchain.style,
-                "usable": found.usable,
-                "version": found.version,
-                "reason": found.reason,
-                "hint": found.hint,
-                "device": found.device,
-                "precision": found.precision,
-                "rules": shown_rules(toolchain),
-            }
-        )
-    return made

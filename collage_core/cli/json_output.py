@@ -1,0 +1,35 @@
+"""Writes the commands' JSON documents: to standard output, which they have to themselves, or to a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import AbstractContextManager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import CollageError
+
+
+def print_json(document: Any) -> None:
+    """Print `document` on standard output."""
+    click.echo(json.dumps(document, allow_nan=False))
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write `document` to the file `path`.
+
+    Raises:
+        CollageError: the file cannot be written.
+    """
+    try:
+        path.write_text(json.dumps(document) + "\n")
+    except OSError as error:
+        raise CollageError(f"cannot write {str(path)!r}: {error.strerror}", "give another file", "unwritable") from error
+
+
+def prints_to_stderr() -> AbstractContextManager[object]:
+    """Redirect prints inside the ``with`` block to standard error, such as those of a toolchain's plug-in."""
+    return redirect_stdout(sys.stderr)

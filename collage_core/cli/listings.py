@@ -1,0 +1,59 @@
+"""`collage toolchains` and `collage models`: lists of what is installed here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from .json_output import print_json, prints_to_stderr
+
+
+@click.command()
+@click.option("--rules", is_flag=True, help="Show the rule tree of each; with --json also as the data that a rule file holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def toolchains(rules: bool, as_json: bool) -> None:
+    """Which toolchains are usable here, their versions, or the reason why not."""
+    with prints_to_stderr():
+        found = _toolchain_rows(with_trees=rules and as_json)
+    if as_json:
+        print_json({"schema": 1, "toolchains": found})
+        return
+    for item in found:
+        state = (
+            f"{item['version']}  {item['device']} {item['precision']}"
+            if item["usable"]
+            else f"not usable: {item['reason']} ({item['hint']})"
+        )
+        click.echo(f"{item['name']:<14} {state}")
+        if rules:
+            click.echo("\n".join(f"    {line}" for line in item["rules"].splitlines()))
+
+
+def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
+    """Return every toolchain with its availability and its rules as text; `with_trees` adds the rules as data."""
+    from ..rules.base import RuleOptions
+    from ..toolchains.base import shown_rules
+    from ..toolchains.registry import all_toolchains
+
+    rows = []
+    for toolchain in all_toolchains():
+        row = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
+        row |= {**asdict(toolchain.availability()), "rules": shown_rules(toolchain)}
+        rows.append({**row, "tree": toolchain.rule(RuleOptions()).to_json()} if with_trees else row)
+    return rows
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def models(as_json: bool) -> None:
+    """The bundled sample models; their names are accepted wherever MODEL is."""
+    from ..model.samples.registry import SAMPLES
+
+    listed = [{"name": s.name, "title": s.title, "description": s.description} for s in SAMPLES.values()]
+    if as_json:
+        print_json({"schema": 1, "models": listed})
+        return
+    for item in listed:
+        click.echo(f"{item['name']:<14} {item['title']}")
