@@ -159,8 +159,8 @@ class TimedSeries:
         return self._unprobed < len(self.samples)
 
     def add(self, *samples: Sample) -> None:
-        """Add samples; they have the latest core-to-core latency until there is a newer one (`set_latency`)."""
-        self.samples += (replace(sample, core_latency_s=self._latency_s) for sample in samples)
+        """Add samples; without a core-to-core latency of their own they have the latest until there is a newer one (`set_latency`)."""
+        self.samples += (replace(sample, core_latency_s=sample.core_latency_s or self._latency_s) for sample in samples)
 
     def set_latency(self, latency_s: float | None) -> None:
         """Give the samples since the last probe the higher of that latency and `latency_s`; None changes nothing."""
