@@ -3,7 +3,8 @@
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin), ``costed:N`` (the N-th cost was told) or
 ``repetition:N`` (a trial of what sat N times already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
 `Holds` is to stop: ``build`` or ``run``. ``over=HOW`` has the time limit be over as soon as that toolchain is stopped there, and not
-before. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
+before; ``brief=yes`` has it measure briefly (`brief_runs`). Each first trial that begins is written down in ``trials`` in the folder
+that `HOLD` names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
+from brief_runs import set_existing, shorten
 from collage_test_toolchains import HOLD
 
 from collage_core.cli import terminal
@@ -61,4 +63,6 @@ if __name__ == "__main__":
     terminal.Progress = Stopping  # type: ignore[misc]
     if "over" in HOW:
         pipeline.after = lambda limit_s: (FOLDER / f"{HOW['over']}.held").exists
+    if "brief" in HOW:
+        shorten(set_existing)
     main(sys.argv[2:])

@@ -1128,7 +1128,7 @@ export interface PhaseEnded {
   seconds: number;
 }
 
-/** Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before. */
+/** The measuring loop enters one of the `STEPS`, which it may have been in before. */
 export interface StepStarted {
   type: "StepStarted";
   step: string;

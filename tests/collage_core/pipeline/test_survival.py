@@ -23,8 +23,9 @@ from misbehaviours import REASONS, places
 
 from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.toolchains import registry
-from tests.helpers.command import PLUGINS, collage, document, environment
+from tests.helpers.command import brief_collage, collage, document, environment
 from tests.helpers.known_costs import Known, assert_right
+from tests.helpers.paths import PLUGINS
 
 WAIT_S = 120.0
 HOLDS = "collage_test_toolchains:Holds"
@@ -40,18 +41,31 @@ def until(true: Callable[[], object], what: str) -> None:
 # Toolchains that misbehave.
 
 
-GROUPS = (
-    ("segfaults_at_build", "segfaults_at_run", "is_killed", "leaves_quietly", "asks_to_end", "closes_all", "floods", "answers_itself"),
-    ("raises_much", "raises_mutely", "refuses_much", "refuses_without_stage", "interrupts", "gives_up_for_all", "fails_to_load"),
-    ("gives_no_bytes", "lacks_library", "wrong_shape", "wrong_numbers", "alternates", "computes_once"),
+ONE_OF_EACH = ("segfaults_at_build", "raises_much", "wrong_numbers", "computes_once")
+GROUPS = {
+    "they crash": (
+        "segfaults_at_build", "segfaults_at_run", "is_killed", "leaves_quietly", "asks_to_end", "closes_all", "floods", "answers_itself",
+    ),
+    "they raise": (
+        "raises_much", "raises_mutely", "refuses_much", "refuses_without_stage", "interrupts", "gives_up_for_all", "fails_to_load",
+    ),
+    "they err": ("gives_no_bytes", "lacks_library", "wrong_shape", "wrong_numbers", "alternates", "computes_once"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "group"),
+    [
+        pytest.param(brief_collage, ONE_OF_EACH, id="one of each"),
+        *(pytest.param(collage, group, id=name, marks=pytest.mark.long) for name, group in GROUPS.items()),
+    ],
 )
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=("they crash", "they raise", "they err"))
-def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: Path, group: tuple[str, ...]) -> None:
+def test_run_finishes_and_each_that_misbehaves_is_named(
+    chain: Path, tmp_path: Path, run: Callable[..., subprocess.CompletedProcess[str]], group: tuple[str, ...]
+) -> None:
     """Nothing is known before: what is sure to lose is not timed long enough to see that it errs."""
     targets, out = ",".join(["onnxruntime", *group]), tmp_path / "out"
-    done = collage(
+    done = run(
         tmp_path / "home", "partition", chain, "--targets", targets, "--no-fold", "--out", out, "--json", COLLAGE_TOOLCHAINS=places(*group)
     )
     found = document(done)
@@ -72,7 +86,7 @@ def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: P
 def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known) -> None:
     """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
     out = known.out
-    done = collage(
+    done = brief_collage(
         known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
         COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
     )  # fmt: skip
@@ -135,7 +149,9 @@ def test_what_a_toolchain_prints_in_our_own_process_is_kept_apart_from_the_docum
 
 
 class Killing:
-    """A folder of data, and runs on it that are killed."""
+    """A folder of data, and runs on it that are killed; they measure briefly unless `is_brief` says no."""
+
+    is_brief = True
 
     def __init__(self, chain: Path, folder: Path):
         self.home, self.out, self.hold, self.scratch = (folder / name for name in ("home", "out", "hold", "tmp"))
@@ -149,7 +165,8 @@ class Killing:
         """The command, to be stopped as `orders` say (`held_run`)."""
         for held in self.hold.glob("*.held"):
             held.unlink()
-        command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join(orders), *self.command]
+        brief = ["brief=yes"] if self.is_brief else []
+        command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join([*brief, *orders]), *self.command]
         return subprocess.Popen(command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def held(self, running: subprocess.Popen[str], how: str) -> int:
@@ -173,7 +190,8 @@ class Killing:
 
     def again(self) -> dict[str, Any]:
         """The same command once more, not stopped."""
-        return document(collage(self.home, *self.command, **self.more))
+        run = brief_collage if self.is_brief else collage
+        return document(run(self.home, *self.command, **self.more))
 
     def processes(self) -> list[psutil.Process]:
         """What is still alive of runs on this folder."""
@@ -230,7 +248,9 @@ def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(kill
     assert killing.left_behind() == []
 
 
+@pytest.mark.long
 def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
+    killing.is_brief = False
     assert killing.killed("search", "die") == 4
     assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
     known = killing.killed("repetition:3", "die")
@@ -281,7 +301,7 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     command = ["partition", str(chain), "--no-fold", "--targets"]
     first = read_record(known_once / "out" / "run.json.gz").document
     limited = [*command, "onnxruntime,holds", "--time-limit", "60", "--out", str(tmp_path / "out")]
-    held = [sys.executable, str(PLUGINS / "held_run.py"), "over=build", *limited]
+    held = [sys.executable, str(PLUGINS / "held_run.py"), "brief=yes,over=build", *limited]
     done = subprocess.run(held, capture_output=True, text=True, env=environment(home, **more), check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     found = read_record(tmp_path / "out" / "run.json.gz").document
@@ -295,7 +315,7 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     assert found["verify"]["max_rel_error"] <= 1e-3
     rows = sum(target["cache_hits"] + target["measured"] for target in found["targets"])
     (hold / "build").unlink()
-    again = document(collage(home, *command, "onnxruntime,holds", "--json", **more))
+    again = document(brief_collage(home, *command, "onnxruntime,holds", "--json", **more))
     assert_right(again)
     counts = {target["name"]: target for target in again["targets"]}
     assert sum(target["cache_hits"] for target in again["targets"]) >= rows
