@@ -1,4 +1,4 @@
-"""`collage.partition`: the pipeline as a Python function, for scripts and notebooks (design, "Python")."""
+"""`collage.partition`: the pipeline as a Python function, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def partition(
 
     Args:
         costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; or a function that is given a `CandidatePartition` and
-            returns seconds, or None where it cannot say, and raises where the target cannot take it. It is asked once for each
-            distinct computation of a target. Hand-overs are then free.
-        emit: Gets every event of the run.
+            returns seconds, or None where it does not know the cost, and raises where the target cannot take the candidate. It is
+            called once for each distinct computation of a target. Transitions are then free.
+        emit: Called with every event of the run.
         options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``.
 
     Returns:
         The run: ``plan``, ``document`` (as ``--json`` prints it), ``node_candidates(node)``, ``save(folder)``.
 
     Raises:
-        CollageError: a mistake of the user; `InfeasibleError` and `AccuracyError` are such.
+        CollageError: the user made a mistake, no plan exists (`InfeasibleError`), or the plan is wrong (`AccuracyError`).
     """
     if not isinstance(costs, str) and not callable(costs):
         hint = "give measure, roofline, mock:FILE, replay:DB, or a function of a candidate"

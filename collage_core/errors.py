@@ -1,7 +1,7 @@
-"""Every mistake that a user can make, as one exception that the command line, the server and a notebook show alike.
+"""`CollageError`: a mistake of the user, which the command line, the server and a notebook show in the same way.
 
-A `CollageError` holds one clear line, a hint that says what to do, and a short code for programs.
-Nothing here is raised for a fault of ours: those keep their traceback.
+It holds one clear line, a hint that says what to do, and a short code for programs. Nothing here is raised for a fault of ours:
+such a fault keeps its traceback.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ class CollageError(Exception):
     """A mistake of the user or of what the user brought (exit status 2).
 
     Args:
-        message: What was found (the value quoted) and why it matters; one line.
-        hint: What to do about it; one line, may be empty.
+        message: One line that says what was found (the value quoted) and why it matters.
+        hint: One line that says what to do about it; may be empty.
         code: A stable word for programs, such as ``unknown_target``.
     """
 
@@ -25,7 +25,7 @@ class CollageError(Exception):
         self.code = code
 
     def to_json(self) -> dict[str, str]:
-        """The error shape of the web API (design, "Web API")."""
+        """Return the error as the web API answers it."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
@@ -56,7 +56,7 @@ class InfeasibleError(CollageError):
 
 
 class AccuracyError(CollageError):
-    """The assembled plan computes something else than the model, beyond the accuracy asked for (exit status 3)."""
+    """The outputs of the assembled plan differ from the reference by more than the accuracy asked for (exit status 3)."""
 
     exit_status = 3
 
@@ -65,4 +65,4 @@ class AccuracyError(CollageError):
 
 
 class Cancelled(Exception):
-    """The user stopped the work; what was measured so far is kept."""
+    """Raised when the user stopped the work; what was measured so far is kept."""

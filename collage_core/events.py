@@ -1,7 +1,7 @@
-"""Everything that the pipeline tells while it works: one frozen dataclass an event, plain data, in the order of the phases.
+"""Events: what the pipeline reports while it works. Each is a frozen dataclass of plain data; they follow the order of the phases.
 
-What goes in is what the phases know at that moment; what comes out is drawn by the terminal, the page and the trace.
-`server/protocol.py` carries the same classes to the browser. Names of phases are one phrase each, everywhere the same.
+The phases emit them; the terminal, the page and the trace show them, and `server/protocol.py` sends the same classes to the browser.
+A phase has one name, which is the same everywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
+STEPS = ("largest first", "settle", "search", "merge", "repeat", "decide")
+"""The steps of the measuring loop (`pipeline.measure`), within the phases ``costs``, ``search`` and ``merge``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,15 @@ class PhaseEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StepStarted(Event):
+    """Measuring and searching go on to another of the `STEPS`. Sent each time, also for a step that was there before."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
 class CandidatesFound(Event):
-    """Phase 2 is done with one target: candidates, how many distinct computations they are, and what was rejected."""
+    """The candidates of one target are found (phase 2): how many there are, how many distinct computations, and how many rejections."""
 
     target: str
     candidates: int
@@ -48,12 +57,12 @@ class CandidatesFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateBuilding(Event):
-    """A worker starts on a trial; `done` of `total` distinct computations are known. May be thinned.
+    """A worker starts a trial; `done` of `total` distinct computations are known. May be thinned.
 
     Attributes:
-        spans: Its nodes, as the first and the last one of each run without gaps, one after another.
-        left_s: About how long costing takes still; None while nothing tells that.
-        repetition: After the first one it is timed once more, since a plan rests on it.
+        spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
+        left_s: Estimated time until all costs are known; None while there is no estimate.
+        repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
     """
 
     target: str
@@ -68,12 +77,12 @@ class CandidateBuilding(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateCosted(Event):
-    """The cost of a candidate is known, or why it has none. A decision: never dropped.
+    """The cost of a candidate, or the reason why it has none, is known. A decision: never dropped.
 
     Attributes:
-        candidates: Ids of all candidates that are this computation.
+        candidates: Ids of all candidates that are the same computation.
         cost: As `Cost.to_json` gives it.
-        took_s: How long its trial took, the build included; None where there was none.
+        took_s: Duration of the trial, the build included; None where there was no trial.
         left_s: As in `CandidateBuilding`.
     """
 
@@ -90,11 +99,11 @@ class CandidateCosted(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlanConsidered(Event):
-    """While costs are measured: the plan that is best as far as one can tell, and says what is measured next. May be thinned.
+    """The plan that is best by the costs and bounds known so far; its unknown costs are measured next. May be thinned.
 
     Attributes:
-        total_s: What it takes at least, with heuristic bounds for what is not measured: an estimate.
-        best_s: Least total of a plan that rests on measurements alone; None while there is none.
+        total_s: Its total, with a heuristic lower bound in the place of each cost that is not measured: an estimate.
+        best_s: Least total of a plan whose costs are all measured; None while there is no such plan.
         partitions: Target, nodes as in `CandidateBuilding`, and whether the cost is known.
     """
 
@@ -105,7 +114,12 @@ class PlanConsidered(Event):
 
 @dataclass(frozen=True, slots=True)
 class SearchProgress(Event):
-    """Where the search stands: `covered` nodes come before the first one that its newest state leaves open. May be thinned."""
+    """Progress of the search, and its newest state. May be thinned.
+
+    Attributes:
+        covered: Number of nodes before the first one that the newest state does not cover.
+        placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+    """
 
     states: int
     transitions: int
@@ -114,11 +128,12 @@ class SearchProgress(Event):
     nodes: int
     lower_bound_s: float
     best_s: float | None
+    placed: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlanImproved(Event):
-    """A better plan: its total and its partitions as (target, nodes). A decision: never dropped."""
+    """A better plan was found: its total, and its partitions as (target, nodes). A decision: never dropped."""
 
     total_s: float
     partitions: tuple[tuple[str, tuple[int, ...]], ...]
@@ -127,7 +142,7 @@ class PlanImproved(Event):
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
-    """A single target alone (or greedy), through the same artifact code."""
+    """A baseline (a target alone, or greedy) was built by the same code as the plan, and timed."""
 
     name: str
     total_s: float | None
@@ -140,7 +155,7 @@ class Verified(Event):
     """The assembled plan was run and compared with the reference.
 
     Attributes:
-        max_rel_error: The largest relative error of all outputs; None where it is infinite, which JSON cannot say.
+        max_rel_error: Largest relative error over all outputs; None where it is infinite, which JSON has no number for.
     """
 
     measured_s: float
@@ -150,14 +165,14 @@ class Verified(Event):
 
 @dataclass(frozen=True, slots=True)
 class Note(Event):
-    """Something that the user should know: a bound that was hit, a decision within the noise, a worker that died."""
+    """Something that the user should know, such as a limit that was reached, a decision within the noise, or a worker that died."""
 
     text: str
 
 
 Emit = Callable[[Event], None]
-"""What the pipeline calls with each event."""
+"""A function that is called with each event."""
 
 
 def ignore(event: Event) -> None:
-    """Listens to nothing."""
+    """Ignore `event`."""

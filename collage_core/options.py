@@ -1,4 +1,4 @@
-"""`Options`: everything that the user may say about a run, checked; the command line, the server and a notebook fill it in."""
+"""`Options`: everything that the user can set for a run, validated; filled in by the command line, the server or a notebook."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from typing import Any
 
 from .errors import CollageError
 from .rules.base import RuleOptions
+from .rules.trees import FUSION_STYLES
 from .search.objectives import parse_objective
 from .search.solve import DEFAULT, SEARCHERS
 
-FUSION_STYLES = ("none", "tvm", "arbitrary")
 MOST_THREADS = 1024
 
 
 def usable_cores() -> int:
-    """Cores that this process may use: the number of threads unless the user gives one."""
+    """Return how many cores this process may use: the number of threads unless the user gives one."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run (design, "Contracts").
+    """Options of a run.
 
     Attributes:
         targets: Names of toolchains, the preferred one first.
         costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; from Python also ``function:NAME``.
         search: Name of a searcher.
-        objective: What plans are chosen by: ``time``, or another as `search.parse_objective` reads it.
-        constraints: As in a constraints file.
-        shapes: Input name → dimensions.
-        max_depth: Target → bound; the key ``""`` is for all others.
-        max_exits: Target → exits of combined candidates; the key ``""`` is for all others, which have one.
-        taps: Targets whose combined candidates may be read inside and outside; ``""`` is for all.
-        fusion: Target → style.
+        objective: Quantity that plans are chosen by: ``time``, or another that `search.objectives.parse_objective` reads.
+        constraints: Pins, vetoes and cuts, as in a constraints file.
+        shapes: Name of an input → its dimensions.
+        max_depth: Target → bound on the depth of its candidates; the key ``""`` is for all other targets.
+        max_exits: Target → most exits of its combined candidates, 1 unless given; the key ``""`` is for all other targets.
+        taps: Targets whose combined candidates may have taps; ``""`` stands for all targets.
+        fusion: Target → fusion style.
         measure_all: Measure every distinct candidate, not only those that can matter.
-        percentile: Of the samples; it is the cost.
+        percentile: Percentile of the measured samples that is the cost.
         costs_db: The cost database: a file or a URL; None for the user's own.
         tracker: ``HOST:PORT`` of the tracker whose workers measure; None to measure here.
-        key: Label under which the workers registered.
-        machine: Of the fleet, the kind of machine to measure on; None for the most frequent.
-        threads: None for the number of usable cores.
-        accuracy: Largest relative error; None for the model's default.
-        time_limit_s: Seconds after which the search gives its best; None for none.
+        key: Label under which the workers of the fleet registered.
+        machine: Kind of machine of the fleet to measure on; None for the most frequent one.
+        threads: Threads of every kernel; None for the number of usable cores.
+        accuracy: Largest relative error that is accepted; None for the model's default.
+        time_limit_s: Seconds after which the search returns the best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
         toolchain_files: TOML files of described toolchains, to be named in `targets`.
         inputs: An ``.npz`` with the user's own inputs.
-        out: Folder for the plan, the run and the artifact; None to keep nothing.
+        out: Folder for the plan, the run and the artifact; None to write nothing.
     """
 
     targets: tuple[str, ...]
@@ -122,7 +122,7 @@ class Options:
 
     @property
     def used_threads(self) -> int:
-        """Threads that kernels run with."""
+        """Number of threads that kernels run with."""
         return self.threads or usable_cores()
 
     @property
@@ -135,13 +135,13 @@ class Options:
         return self.is_measured or self.out is not None
 
     def rule_options(self, target: str) -> RuleOptions:
-        """What concerns the rules of `target`."""
+        """Return the options for the rules of `target`."""
         depth = self.max_depth.get(target, self.max_depth.get(""))
         exits = self.max_exits.get(target, self.max_exits.get("", 1))
         return RuleOptions(depth, exits, not self.taps.isdisjoint({"", target}), self.fusion.get(target))
 
     def to_json(self) -> dict[str, Any]:
-        """For the record (`Plan.options`)."""
+        """Return the options as `Plan.options` keeps them."""
         return {
             "costs": self.costs,
             "search": self.search,

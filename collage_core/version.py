@@ -1,3 +1,3 @@
-"""The version of the package: the wheel, the artifacts and the workers of a fleet compare it."""
+"""The version of the package, which the wheel, the artifacts and the workers of a fleet are compared by."""
 
 __version__ = "0.1.0"

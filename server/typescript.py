@@ -1,6 +1,6 @@
 """Writes the TypeScript types of the page from the messages of `protocol` (``make protocol``).
 
-The dataclasses of `protocol` and the pipeline's events enter; the text of ``frontend/src/protocol.ts`` leaves, the same
+The dataclasses of `protocol` and the pipeline's events enter; the text of ``frontend/src/data/protocol.ts`` leaves, the same
 for the same input. The running server imports nothing of it.
 """
 

@@ -13,10 +13,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+
+from recorded_costs import RecordedCosts, computation_key
 
 import collage_core
 from collage_core.base.isolation.worker import Worker
@@ -32,12 +34,11 @@ from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options, usable_cores
 from collage_core.pipeline.certainty import together_s
-from collage_core.pipeline.lazy import SHARE, LazyCosts
-from collage_core.pipeline.record import CostedCandidate, RunRecord, places_of, search_candidates
+from collage_core.pipeline.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition, make_candidate
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.search.solve import solve
 
 RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 TARGETS = ("onnxruntime", "openvino", "tvm")
@@ -90,38 +91,13 @@ def verdict(is_met: bool, text: str) -> str:
     return f"{'PASS' if is_met else 'FAIL'}  {text}"
 
 
-class Replay:
-    """Lazy measuring over the costs of a recorded run."""
-
-    def __init__(self, record: RunRecord, most_nodes: int):
-        self.record = record
-        items = [item for item in record.candidates if not item.candidate["rule"].endswith(".merged") and len(item.inside) <= most_nodes]
-        self.candidates = [make_candidate(record.graph, item.target, item.inside, "recorded") for item in items]
-        self.costs = {candidate: item.cost for candidate, item in zip(self.candidates, items, strict=True)}
-        self.asked = 0
-
-    def measure(self, wanted: Sequence[CandidatePartition]) -> Mapping[CandidatePartition, Cost]:
-        self.asked += len(wanted)
-        return {candidate: self.costs[candidate] for candidate in wanted}
-
-    def places(self, costed: list[CostedCandidate]) -> list[int]:
-        return places_of(solve(self._problem(costed)).chosen, costed)
-
-    def _problem(self, costed: list[CostedCandidate]) -> Any:
-        return self.record.problem.with_candidates(search_candidates(costed))
-
-    def run(self) -> tuple[int, int, float]:
-        """Distinct computations, how many were measured, and the plan's total over the least total."""
-        free = {candidate: cost for candidate, cost in self.costs.items() if candidate.target == HOST_TARGET}
-        lazy = LazyCosts(self.record.graph, self.candidates, sort_of, free, self.measure, self.places)
-        total = solve(self._problem(lazy.run())).total
-        least = solve(self._problem([CostedCandidate(candidate, cost) for candidate, cost in self.costs.items()])).total
-        distinct = len({sort_of(candidate) for candidate in self.candidates if candidate.target != HOST_TARGET})
-        return distinct, self.asked, total / least
-
-
-def sort_of(candidate: CandidatePartition) -> tuple[str, int]:
-    return candidate.target, candidate.computation
+def replay(recorded: RecordedCosts) -> tuple[int, int, float]:
+    """Distinct computations, how many were measured, and the plan's total over the least total."""
+    loop = recorded.loop()
+    loop.costs()
+    total, least = recorded.best(loop.table.costed()).total, recorded.best().total
+    distinct = len({computation_key(candidate) for candidate in recorded.candidates if candidate.target != HOST_TARGET})
+    return distinct, len(recorded.asked), total / least
 
 
 def replayed(models: Sequence[str]) -> Iterator[str]:
@@ -131,7 +107,7 @@ def replayed(models: Sequence[str]) -> Iterator[str]:
         record = RunRecord.load(path)
         row: list[object] = [path.name.removesuffix(".json.gz")]
         for most_nodes in (10**9, SMALL):
-            distinct, asked, loss = Replay(record, most_nodes).run()
+            distinct, asked, loss = replay(RecordedCosts(record, most_nodes))
             row += [distinct, asked, f"{asked / distinct:.0%}", f"{loss - 1:.2%}"]
             if most_nodes > SMALL:
                 shares.append((asked, distinct))
@@ -141,7 +117,10 @@ def replayed(models: Sequence[str]) -> Iterator[str]:
     head = ["sample", "distinct", "measured", "share", "lost", f"{few}: distinct", "measured", "share", "lost"]
     show("Lazy measuring, replayed over recorded costs", head, rows)
     share = sum(asked for asked, _ in shares) / sum(distinct for _, distinct in shares)
-    yield verdict(share <= SHARE, f"lazy: {share:.0%} of all distinct candidates of the samples measured, at most {SHARE:.0%} may be")
+    yield verdict(
+        share <= MeasuringPolicy().share,
+        f"lazy: {share:.0%} of all distinct candidates of the samples measured, at most {MeasuringPolicy().share:.0%} may be",
+    )
     yield verdict(max(losses) <= 1, f"lazy: the plan of all costs, on {sum(loss <= 1 for loss in losses)} of {len(losses)} samples")
 
 
@@ -202,7 +181,7 @@ def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path
     estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), flushed=flushed, is_afresh=True)
     try:
         known = {candidate: cost for candidate, cost, _ in estimator.estimate(model.graph, parts)}
-        known.update((candidate, cost) for candidate, cost, _ in estimator.again(parts))
+        known.update((candidate, cost) for candidate, cost, _ in estimator.repeat(parts))
     finally:
         estimator.close()
     return [known[part] for part in parts]
@@ -264,12 +243,12 @@ def trial_of(model: OnnxModel, part: CandidatePartition) -> Record:
         estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model))
         with closing(estimator):
             list(estimator.estimate(model.graph, [part]))
-            return database.get([estimator.sort_of(part)])[estimator.sort_of(part)]
+            return database.get([estimator.computation_key(part)])[estimator.computation_key(part)]
 
 
 def interval_s(parts: Sequence[CandidatePartition], costs: Sequence[Cost]) -> float:
     """By how much the sum of the costs may be off."""
-    return together_s((sort_of(part), cost.interval_s or 0.0) for part, cost in zip(parts, costs, strict=True))
+    return together_s((computation_key(part), cost.interval_s or 0.0) for part, cost in zip(parts, costs, strict=True))
 
 
 def plan_in_parts(model: str, folder: Path) -> RunRecord:

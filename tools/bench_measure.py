@@ -25,8 +25,8 @@ from collage_core.errors import InfeasibleError
 from collage_core.events import ignore
 from collage_core.model.onnx_model import load_model
 from collage_core.options import Options
-from collage_core.pipeline.planning import Planned, merge_rounds, search_first
 from collage_core.pipeline.run import Run
+from collage_core.pipeline.search_and_merge import Planned, search_first
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult, SearchRun, after
@@ -98,8 +98,9 @@ class Once:
         began = time.perf_counter()
         self.run.cost()
         costed = time.perf_counter()
-        self.problem = self.run.costing.problem(self.run.costed)
-        self.first = search_first(self.problem, (), self.run.costing.how, ignore)
+        self.costed = self.run.loop.table.costed()
+        self.problem = self.run.plans.problem(self.costed)
+        self.first = search_first(self.problem, (), self.run.plans.settings, ignore)
         self.seconds |= {"costs": costed - began, "search": time.perf_counter() - costed}
         self.seconds["sum"] = sum(self.seconds.values())
 
@@ -123,9 +124,9 @@ class Once:
     def merge_seconds(self) -> dict[str, Any]:
         """How long the rounds of merging take after the search, and what they bring."""
         began = time.perf_counter()
-        planned = Planned(self.first, self.first, self.problem, self.run.costed)
-        self.run.costing.how = replace(self.run.costing.how, should_stop=after(MERGE_LIMIT_S))
-        planned = merge_rounds(planned, self.run.costing.search_over, self.run.costing.cost_merged, ignore)
+        planned = Planned(self.first, self.first, self.problem, self.costed)
+        self.run.plans.settings = replace(self.run.plans.settings, should_stop=after(MERGE_LIMIT_S))
+        planned = self.run.loop.merge(planned)
         return {"merge_s": time.perf_counter() - began, "merged_total_s": planned.final.total / FEMTOSECONDS}
 
 

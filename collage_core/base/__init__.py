@@ -1,5 +1,5 @@
-"""What every room may use and none of them owns: the folder in which everything is kept, JSON files of a user, the garbage
-collector, and worker processes (`isolation`).
+"""Basics that every room may use: the folder in which data is kept, JSON files of a user, the garbage collector, and worker
+processes (`isolation`).
 
-It knows nothing of models, toolchains or plans, and imports no other room.
+Nothing here knows of models, toolchains or plans, or imports another room.
 """

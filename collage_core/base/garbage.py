@@ -1,4 +1,4 @@
-"""Python's collector of reference cycles, switched off for as long as it would only get in the way."""
+"""Switches Python's garbage collector off for a block of code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collector() -> Iterator[None]:
-    """Without the collector: it would go through hundreds of thousands of objects that are in no cycle, or into what is timed."""
+    """Switch the garbage collector off inside the ``with`` block, and on again afterwards if it was on.
+
+    It would only cost time there: it scans hundreds of thousands of objects that are in no cycle, or runs while a kernel is timed.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The one folder in which everything is kept (`COLLAGE_HOME`): models, runs, the cost database, caches."""
+"""The folder in which all data is kept (`COLLAGE_HOME`): models, runs, the cost database, caches."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..errors import CollageError
 
 
 def home() -> Path:
-    """``$COLLAGE_HOME``, else the user's data folder; made when it is not there.
+    """Return the folder ``$COLLAGE_HOME``, else one in the user's data folder, and create it where it does not exist.
 
     Raises:
-        CollageError: it cannot be made or written.
+        CollageError: the folder cannot be created or written.
     """
     named = os.environ.get("COLLAGE_HOME")
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
@@ -27,7 +27,7 @@ def home() -> Path:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files under `folder`."""
+    """Return the total size in bytes of all files under `folder`."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 

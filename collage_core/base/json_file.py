@@ -1,4 +1,4 @@
-"""A user's JSON file: its text and what it holds, or one clear line that says why not."""
+"""Reads a JSON file of the user, or says in one clear line why that is not possible."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..errors import CollageError
 
 
 def read_json(path: Path, code: str, hint: str) -> tuple[str, Any]:
-    """The text of a user's JSON file, and what it holds.
+    """Return the text of the JSON file `path`, and the data in it.
 
     Raises:
-        CollageError: it cannot be read, or is no JSON; of `code`, with `hint`.
+        CollageError: the file cannot be read or is not JSON; the error has this `code` and `hint`.
     """
     try:
         text = path.read_text(encoding="utf-8")

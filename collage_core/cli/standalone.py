@@ -14,7 +14,7 @@ from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..base.json_file import read_json
 from ..errors import CollageError, InfeasibleError
-from ..pipeline.planning import result_document
+from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
@@ -66,12 +66,12 @@ class SearchRequest:
             raise CollageError("--regret is one of time, it has no meaning beside --objective", "leave one of them out", "bad_option")
 
     def run(self) -> SearchRun:
-        """How the search is run: the time limit begins now."""
+        """Return how the search is run: the time limit begins now."""
         return SearchRun(seed=self.seed) if self.time_limit_s is None else SearchRun.for_seconds(self.time_limit_s, self.seed)
 
 
 def solve_file(path: Path, request: SearchRequest) -> dict[str, Any]:
-    """The document of `collage search`; ``plan`` is None where there is none."""
+    """Return the document of `collage search`; ``plan`` is None where there is none."""
     text, data = read_json(path, "bad_problem", "`collage partition --save-problem FILE` writes one")
     try:
         problem = problem_from_json(data)
@@ -127,7 +127,7 @@ def _solve_into(document: dict[str, Any], problem: SearchProblem, constraints: S
 def _pruned(
     problem: SearchProblem, constraints: Sequence[Constraint], request: SearchRequest, run: SearchRun, whole: SearchResult
 ) -> tuple[SearchResult, dict[str, Any]]:
-    """The plan over what the heuristic keeps (over all, where that has none), and what it loses against all."""
+    """Return the plan over what the heuristic keeps (over all, where that has none), and what it loses against all."""
     usable = allowed_indices(problem, constraints)
     kept = prune(problem, usable)
     found = whole
@@ -149,8 +149,8 @@ def _listed(problem: SearchProblem, chosen: Sequence[int]) -> dict[str, Any]:
 
 
 def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool) -> dict[str, Any]:
-    """The document of `collage run`. The artifact runs in a worker process, which its toolchains may crash."""
-    from ..rewrite.runtime.sessions import describe_artifact, run_artifact, time_artifact
+    """Return the document of `collage run`. The artifact runs in a worker process, which its toolchains may crash."""
+    from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
 
     with Worker() as worker:
         try:
@@ -193,7 +193,7 @@ def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
 
 
 def toolchain_documents() -> list[dict[str, Any]]:
-    """What `collage toolchains --json` and the page list."""
+    """Return what `collage toolchains --json` and the page list."""
     made = []
     for toolchain in all_toolchains():
         found = toolchain.availability()

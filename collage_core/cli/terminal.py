@@ -23,6 +23,7 @@ from ..events import (
     PhaseStarted,
     PlanImproved,
     SearchProgress,
+    StepStarted,
     Verified,
 )
 from ..rewrite.plan import PlacedPartition
@@ -82,6 +83,9 @@ class Progress:
     def _line(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
             self._phase = PHRASES[event.phase]
+            return f"{self._phase} …"
+        if isinstance(event, StepStarted):
+            self._phase = f"{self._phase.partition(', ')[0]}, {event.step}"
             return f"{self._phase} …"
         if isinstance(event, CandidateBuilding):
             if event.repetition > 1:

@@ -1,6 +1,6 @@
-"""`CostEstimator`: where the costs of candidates and of transitions come from.
+"""`CostEstimator`: the interface of all that says what candidates and transitions cost (RFC 62, Collage, Appendix E).
 
-Seeds: RFC 62 (0.81), Appendix E. Measured (`measure`), replayed (`replay`), made up by rule for tests (`mock`).
+The estimators stand in `cost.estimators`.
 """
 
 from __future__ import annotations
@@ -54,30 +54,33 @@ class CostEstimator(Protocol):
 
 @runtime_checkable
 class LazyEstimator(CostEstimator, Protocol):
-    """One whose answers take work, so that it is asked for what can matter alone.
+    """A `CostEstimator` whose answers take work, so that it is asked for what can matter alone.
 
-    Attributes:
-        most_s: A plan of so many seconds is known: what takes longer alone is in no better one. None while there is none.
+    `best_s` says everywhere: a plan of so many seconds is known, so what takes longer alone is in no better one. None while there is
+    no such plan.
     """
 
-    most_s: float | None
-
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        """As `estimate`, of those alone whose cost is known without any work."""
+        """Yield as `estimate` does, for those alone whose cost is known without any work."""
         ...
 
-    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
-        """As `estimate`, of those that were measured and may be off by more than the plan can bear: measured in further repetitions.
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
+        """Yield as `estimate` does; a trial ends as soon as the candidate is sure to take longer than it may under `best_s`."""
+        ...
+
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+        """Yield as `estimate` does, for those that were measured, each timed in further repetitions until it is known surely enough.
 
         Args:
+            best_s: A part of the plan need not be known better than the whole of it.
             left_s: No further repetition begins after so many seconds.
         """
         ...
 
     def lowest_core_latency_s(self) -> float:
-        """Seconds of an echo between two cores that lie near each other (`echo`), as of late; infinite where that is not known."""
+        """Seconds of the lowest core-to-core latency of late; infinite where it is not known."""
         ...
 
-    def sort_of(self, candidate: CandidatePartition) -> Hashable:
-        """Candidates of one sort share a cost."""
+    def computation_key(self, candidate: CandidatePartition) -> Hashable:
+        """Return what candidates have in common that share a cost."""
         ...

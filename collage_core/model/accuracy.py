@@ -1,6 +1,6 @@
-"""How far what was computed is from the reference: the one definition of right and wrong (design, "Right").
+"""The error of computed tensors against the reference: the one definition of what is right.
 
-Enters: arrays that a plan or a candidate made, and those of the reference. Leaves: a number. Pure numpy, no model.
+Arrays of a plan or candidate and those of the reference enter; a number leaves.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ QUANTISED_ACCURACY = 2e-2
 
 
 def default_accuracy(model: Model) -> float:
-    """The largest relative error that is still right, unless the user says otherwise."""
+    """Return the largest relative error at which a result counts as right, unless the user sets another."""
     return QUANTISED_ACCURACY if model.is_quantised else FLOAT_ACCURACY
 
 
 def relative_error(got: np.ndarray, want: np.ndarray) -> float:
-    """The error of one tensor.
+    """Return the error of one tensor.
 
-    Floats: max|got − want| / max|want|, absolute where `want` is all zeros; NaN and the infinities must be in the same
-    places. Integers, booleans and strings: the share of elements that differ. Another shape or dtype is infinitely wrong.
+    It is max|got − want| / max|want| for floats, absolute where `want` is all zeros, and infinite where NaN or infinities are in
+    different places. It is the share of elements that differ for integers, booleans and strings, and infinite where shape or
+    dtype differ.
     """
     if got.shape != want.shape or got.dtype != want.dtype:
         return math.inf
@@ -38,13 +39,13 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
 
 
 def worst_element(got: np.ndarray, want: np.ndarray) -> str:
-    """Which element errs most, in words: "[0, 3] is 1.5, not 2.5"; or that the shape or the dtype is another."""
+    """Return which element has the largest error, as in "[0, 3] is 1.5, not 2.5", or that shape or dtype differ."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"it is {got.dtype}{list(got.shape)}, not {want.dtype}{list(want.shape)}"
     if want.size == 0:
         return ""
-    place = np.unravel_index(int(np.argmax(_wrongness(got, want))), want.shape)
-    return f"{[int(index) for index in place]} is {_shown(got[place])}, not {_shown(want[place])}"
+    position = np.unravel_index(int(np.argmax(_element_errors(got, want))), want.shape)
+    return f"{[int(index) for index in position]} is {_shown(got[position])}, not {_shown(want[position])}"
 
 
 def _shown(value: Any) -> str:
@@ -54,8 +55,8 @@ def _shown(value: Any) -> str:
     return f"{float(value):.6g}" if is_float(kind) else str(value)
 
 
-def _wrongness(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """How wrong each element is: infinitely, where one of both is no finite number and the other is another."""
+def _element_errors(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Return the error of each element: infinite where one is not finite and the other differs."""
     if not is_float(want.dtype):
         return np.asarray(got != want)
     wide = np.complex128 if want.dtype.kind == "c" else np.float64
@@ -67,17 +68,17 @@ def _wrongness(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 
 
 def output_errors(got: Arrays, want: Arrays) -> dict[str, float]:
-    """The error of each output of `want`, by name; infinite where it is missing in `got`."""
+    """Return the error of each output of `want`, by name; infinite for one that is missing in `got`."""
     return {name: relative_error(got[name], wanted) if name in got else math.inf for name, wanted in want.items()}
 
 
 def largest_error(got: Arrays, want: Arrays) -> float:
-    """The largest error over all outputs of `want`: the one that counts."""
+    """Return the largest error over all outputs of `want`, which is the error of the whole."""
     return max(output_errors(got, want).values(), default=0.0)
 
 
 def is_float(dtype: np.dtype) -> bool:
-    """Whether `dtype` is a float, a complex, or one of the small floats that numpy knows by extension only."""
+    """Return whether `dtype` is a float, a complex, or a small float of an extension of numpy."""
     return dtype.kind in "fc" or "float" in dtype.name
 
 
@@ -93,6 +94,6 @@ def _float_error(got: np.ndarray, want: np.ndarray) -> float:
         return math.inf
     size = float(np.max(np.abs(want)))
     if size > 0:
-        # Divided first, since the difference of two large numbers may be too large for a float.
+        # Divide first: the difference of two large numbers may overflow.
         got, want = got / size, want / size
     return float(np.max(np.abs(got - want)))

@@ -1,6 +1,6 @@
-"""A node's attributes as JSON, and constants as the graph keeps them.
+"""Converts the attributes of a node to JSON, and initializers to the constants of the graph.
 
-Floats are written as short as their 32 bits allow; what JSON has no word for (NaN, the infinities) becomes a string.
+Floats are written as short as their 32 bits allow; NaN and infinities, for which JSON has no number, become strings.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _MOST_VALUES = 64
 
 
 def attributes_of(node: NodeProto) -> dict[str, Any]:
-    """The attributes of `node`; an inner graph is ``{"graph": digest, "nodes": count}``, a tensor ``{"tensor": digest}``."""
+    """Return the attributes of `node`; an inner graph is ``{"graph": digest, "nodes": count}``, a tensor ``{"tensor": digest}``."""
     return {attribute.name: _plain(attribute) for attribute in node.attribute}
 
 
 def constant_of(tensor: TensorProto) -> Constant:
-    """The constant that `tensor` is, with its values where they are few and shape the computation.
+    """Return the constant that `tensor` is, with its values where they are few and the computation depends on them.
 
     Raises:
-        CollageError: its data does not fit its shape.
+        CollageError: the data does not fit the shape.
     """
     made = TensorType(tuple(tensor.dims), dtype_name(tensor.data_type))
     count = prod(made.shape)
@@ -51,7 +51,7 @@ def constant_of(tensor: TensorProto) -> Constant:
 
 
 def _short(value: Any) -> float:
-    """A float32 as the shortest float that is the same in 32 bits."""
+    """Return a float32 as the Python float with the shortest text that is equal in 32 bits."""
     return float(str(np.float32(value)))
 
 

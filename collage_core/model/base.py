@@ -1,6 +1,6 @@
-"""`Model`: a network in its own form, which gives a dataflow graph, cuts any sub-graph out, and runs the reference.
+"""`Model`: the interface of a network, which gives its dataflow graph, cuts out sub-graphs, and runs the reference.
 
-Design, room ``model``. `OnnxModel` is the first of them.
+`OnnxModel` implements it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SubModel:
     """A sub-graph cut out as a model of its own, which every toolchain can read.
 
     Attributes:
-        onnx: A serialised ONNX ``ModelProto`` with its weights inside; checked, boundary types filled in.
+        onnx: A serialised ONNX ``ModelProto`` with its weights inside and the types of its inputs and outputs.
         inputs: Its inputs in order: the tensors of `SubGraph.input_tensors`.
         outputs: Its outputs in order: the tensors of `SubGraph.output_tensors`.
     """
@@ -35,12 +35,12 @@ class SubModel:
 
 @dataclass(frozen=True)
 class FoldedNode:
-    """What became of a node of the user's file that is no node of the graph any more.
+    """A node of the user's file that is not in the graph.
 
     Attributes:
-        name: Its name (made up as for `Node.name` where the file has none).
+        name: Its name (generated as for `Node.name` where the file has none).
         op: Its operator.
-        into: Name of the node that absorbed it, or None where it was a constant or an identity and is gone.
+        into: Name of the node that absorbed it; None where it was a constant or an identity and was removed.
     """
 
     name: str
@@ -49,7 +49,7 @@ class FoldedNode:
 
 
 class Model(Protocol):
-    """What the rest of the house needs of a network."""
+    """A network, as the other rooms use it."""
 
     name: str
     hash: str
@@ -57,24 +57,24 @@ class Model(Protocol):
     graph: DataflowGraph
     folded: tuple[FoldedNode, ...]
     is_quantised: bool
-    """Holds QuantizeLinear, DynamicQuantizeLinear or ``*Integer`` operators: the default accuracy is 2e-2."""
+    """Whether it has QuantizeLinear, DynamicQuantizeLinear or ``*Integer`` operators, for which the default accuracy is 2e-2."""
 
     def cut(self, inside: IndexSet) -> SubModel:
-        """The sub-graph `inside` as a model of its own. Any set whose boundary is typed can be cut."""
+        """Return the sub-graph `inside` as a model of its own."""
         ...
 
     def seeded_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:
-        """Inputs that the model accepts and that do change its outputs (design, "Right")."""
+        """Return inputs that the model accepts and on which its outputs depend, drawn with `seed`."""
         ...
 
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        """The outputs of the user's whole model in ONNX Runtime with optimisation off, by output name."""
+        """Return the outputs of the user's whole model in ONNX Runtime with optimisation off, by output name."""
         ...
 
     def constant(self, name: str) -> np.ndarray:
-        """The values of the constant `name` of the graph."""
+        """Return the values of the constant `name` of the graph."""
         ...
 
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """The values that the named tensors of the graph have when the model runs on `inputs`."""
+        """Return the values that the named tensors of the graph have when the model runs on `inputs`."""
         ...

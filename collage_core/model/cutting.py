@@ -1,7 +1,6 @@
-"""Cutting a sub-graph out of a model as a model of its own, with the weights it needs.
+"""`Cutter`: cuts a sub-graph out of a model as a model of its own, with the weights that it reads.
 
-Enters: the folded model and its graph, indexed once. Leaves: a `SubModel` for any set of nodes, in the time that it takes to
-copy what is inside.
+The folded model and its graph enter and are indexed once; a `SubModel` leaves for any set of nodes, in time linear in its size.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph
 from .base import SubModel
 from .inference import value_info
-from .sessions import MOST_BYTES
+from .ort_session import MOST_BYTES
 
 
 class Cutter:
@@ -32,10 +31,10 @@ class Cutter:
         self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
 
     def cut(self, inside: IndexSet) -> SubModel:
-        """The sub-graph `inside` as a model of its own.
+        """Return the sub-graph `inside` as a model of its own.
 
         Raises:
-            CollageError: it is empty, or its weights are more than an ONNX message holds.
+            CollageError: `inside` is empty, or its weights are larger than an ONNX message can be.
         """
         if not inside:
             raise CollageError("a sub-graph with no nodes cannot be cut out", "", "empty")

@@ -1,6 +1,6 @@
-"""Element types: ONNX's numbers, the names that the graph uses, and numpy's dtypes, each from the other.
+"""Converts between element types: ONNX's numbers, the names that the graph uses, and numpy's dtypes.
 
-The graph says numpy's name where numpy has the type, else ONNX's in lower case (``bfloat16``, ``float8e4m3fn``, ``int4``,
+The graph uses numpy's name where numpy has the type, else ONNX's in lower case (``bfloat16``, ``float8e4m3fn``, ``int4``,
 ``string``).
 """
 
@@ -12,12 +12,12 @@ import numpy as np
 from onnx import TensorProto, helper
 
 SUB_BYTE = frozenset({"int4", "uint4", "int2", "uint2", "float4e2m1", "float6e2m3", "float6e3m2"})
-"""Types that ONNX packs into parts of a byte; arrays of them cannot be handed to ONNX Runtime."""
+"""Types that ONNX packs into parts of a byte; ONNX Runtime takes no arrays of them."""
 
 
 @cache
 def dtype_name(elem_type: int) -> str:
-    """The graph's name of ONNX's element type `elem_type`; ``undefined`` for what ONNX does not know."""
+    """Return the graph's name of ONNX's element type `elem_type`; ``undefined`` for what ONNX does not know."""
     if elem_type == TensorProto.STRING:
         return "string"
     if elem_type not in TensorProto.DataType.values():
@@ -34,10 +34,10 @@ def _elem_types() -> dict[str, int]:
 
 
 def elem_type(name: str) -> int:
-    """ONNX's number for a dtype name of the graph."""
+    """Return ONNX's number for the graph's dtype `name`."""
     return _elem_types()[name]
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """The numpy dtype in which arrays of the graph's dtype `name` are kept (strings are objects)."""
+    """Return the numpy dtype of arrays of the graph's dtype `name` (object for strings)."""
     return np.dtype(object) if name == "string" else np.dtype(helper.tensor_dtype_to_np_dtype(elem_type(name)))

@@ -1,7 +1,7 @@
-"""Weights that an ONNX file keeps in files beside it: found, checked, and read into the model.
+"""Reads weights that an ONNX file keeps in other files into the model, after checking where they are.
 
-Enters: a model whose tensors may say "my data is in file f from byte a, b bytes long". Leaves: the same model with the data
-inside. A file may only name files of its own folder: a model that came from anywhere must not read `/etc/passwd`.
+A tensor may name a file, an offset and a length. Only files in the folder of the model are read: a model of unknown origin must not
+read `/etc/passwd`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _CODE = "external_data"
 
 
 def tensors_of(model: ModelProto) -> Iterator[TensorProto]:
-    """Every tensor with data in `model`: initializers and attributes, in inner graphs and functions too."""
+    """Yield every tensor with data in `model`: initializers and attributes, those of inner graphs and functions included."""
     yield from _graph_tensors(model.graph)
     for function in model.functions:
         yield from _node_tensors(function.node)
 
 
 def external_bytes(model: ModelProto, folder: Path) -> int:
-    """How many bytes of data `model` keeps outside; nothing is read.
+    """Return how many bytes of data `model` keeps in other files. Nothing is read.
 
     Raises:
         CollageError: as `load_external_data` does.
@@ -36,10 +36,10 @@ def external_bytes(model: ModelProto, folder: Path) -> int:
 
 
 def load_external_data(model: ModelProto, folder: Path) -> None:
-    """Read the data that `model` keeps outside, from files under `folder`, into its tensors.
+    """Read the data that `model` keeps in files under `folder` into its tensors.
 
     Raises:
-        CollageError: a file is missing, lies elsewhere or is too short, or the place in it makes no sense.
+        CollageError: a file is missing, is outside `folder` or too short, or the offset or length is invalid.
     """
     for tensor in tensors_of(model):
         if not is_external(tensor):
@@ -59,12 +59,12 @@ def load_external_data(model: ModelProto, folder: Path) -> None:
 
 
 def is_external(tensor: TensorProto) -> bool:
-    """Whether the data of `tensor` is in another file."""
+    """Return whether the data of `tensor` is in another file."""
     return tensor.data_location == TensorProto.EXTERNAL
 
 
 def _span(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
-    """The file, first byte and length of a tensor's data."""
+    """Return the file, the offset and the length of the data of `tensor`."""
     said = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(folder, said.get("location", ""), tensor.name)
     if not path.is_file():
@@ -87,7 +87,7 @@ _SAVE_AGAIN = "the model file is damaged: save or download it again"
 
 
 def _inside(folder: Path, location: str, tensor: str) -> Path:
-    """`location` under `folder`; refused when it leads out, by its text or by a link."""
+    """Return the path of `location` under `folder`; raise CollageError where it, or a link in it, leads out of `folder`."""
     if not location:
         raise CollageError(f"the data of {tensor!r} is said to be in another file, which is not named", _SAVE_AGAIN, _CODE)
     path = folder / location

@@ -1,29 +1,29 @@
-"""Folding: constants and shape arithmetic evaluated, identities dropped, batch norms and scales folded into weights.
+"""Folds a model: evaluates constants and shape arithmetic, drops identities, and folds batch norms and scales into weights.
 
-Enters: the user's model, plain (see `normalising`). Leaves: a model that computes the same with fewer nodes, made by ONNX
-Runtime's basic level, in which what ONNX Runtime did for its own sake is undone: nodes are the user's wherever the user's
-can stand. Who became of whom is worked out in `provenance`.
+The user's normalised model enters (see `normalising`); a model that computes the same with fewer nodes leaves. ONNX Runtime's basic
+optimisation level does the folding. Its changes for its own kernels are undone here: wherever possible a node is the user's. Which
+node came from which is found by `provenance`.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 
 import onnx
 from onnx import ModelProto, NodeProto
 
-from .naming import ONNX_DOMAINS
-from .scopes import has_inner_graph, inner_graphs, read_by
-from .sessions import OrtSession, RuntimeRefusal
+from .naming import domain_of, opset_versions
+from .ort_session import OrtSession, RuntimeRefusal
+from .scopes import all_nodes, has_inner_graph, read_by
 
 _LEFT_OUT = (
-    # These rearrange the graph for ONNX Runtime's own kernels, under tensor names that the user has never seen.
+    # These rearrange the graph for ONNX Runtime's own kernels, under generated tensor names.
     "TransposeOptimizer",
     "MatMulAddFusion",
     "ConstantSharing",
-    # These move, copy or add quantisation nodes; each toolchain has its own wishes there.
+    # These move, copy or add quantisation nodes, which each toolchain wants to arrange itself.
     "QDQPropagationTransformer",
     "EnsureUniqueDQForNodeUnit",
     "DoubleQDQPairsRemover",
@@ -31,21 +31,21 @@ _LEFT_OUT = (
     "WhereDummyDq",
 )
 _CAST_MARK = "InsertedPrecisionFreeCast_"
-"""How ONNX Runtime names what it computes in float32 because it has no kernel for the smaller float."""
+"""Prefix of tensors that ONNX Runtime computes in float32 because it has no kernel for the smaller float."""
 
 
 def fold(model: ModelProto) -> ModelProto:
-    """The folded form of `model`.
+    """Return the folded form of `model`.
 
     Raises:
-        RuntimeRefusal: ONNX Runtime does not take the model.
+        RuntimeRefusal: ONNX Runtime does not load the model.
     """
     with tempfile.TemporaryFile() as file:
-        # A file without a name is gone with the process, however that ends.
+        # A file without a name is removed when the process ends, however it ends.
         saved = Path(f"/proc/self/fd/{file.fileno()}")
         OrtSession(model, optimise=True, disabled=_LEFT_OUT, saved_to=saved)
         folded = onnx.load(saved)
-    nodes, as_saved = _as_the_user_wrote(model, folded)
+    nodes, as_saved = _with_users_nodes(model, folded)
     del folded.graph.node[:]
     folded.graph.node.extend(nodes)
     _tidy(model, folded)
@@ -54,19 +54,19 @@ def fold(model: ModelProto) -> ModelProto:
     try:
         OrtSession(folded)
     except RuntimeRefusal:
-        # Folding would need nodes in a type that the restored ones do not have: the user's model is right in any case.
+        # A folded graph with the user's nodes restored may need casts that are not there; then the user's model is kept.
         unfolded = ModelProto()
         unfolded.CopyFrom(model)
         return unfolded
     return folded
 
 
-def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[NodeProto], bool]:
-    """The nodes of `folded` that are needed, as the user wrote them where that is possible; and if nothing but that changed.
+def _with_users_nodes(model: ModelProto, folded: ModelProto) -> tuple[list[NodeProto], bool]:
+    """Return the needed nodes of `folded`, the user's own where possible, and whether operators and inputs are still those of `folded`.
 
-    ONNX Runtime replaces an operator that it has no kernel for by what defines it, runs it in float32 between casts, and
-    writes out default attributes. Other toolchains may do better with the operator itself. A node of the user's can stand
-    wherever the folded graph has all that it reads, since a tensor of one name has one value.
+    ONNX Runtime replaces an operator that it has no kernel for by its definition, runs it in float32 between casts, and
+    writes out default attributes. Other toolchains may run the operator itself better. The user's node can be used wherever
+    the folded graph has all tensors that it reads, since tensors of the same name have the same value.
     """
     users = {name: node for node in model.graph.node for name in node.output if name}
     nodes = _without_copies([_without_casts(node) for node in folded.graph.node], users.keys())
@@ -97,7 +97,7 @@ def _as_the_user_wrote(model: ModelProto, folded: ModelProto) -> tuple[list[Node
 
 
 def _dropped_identities(model: ModelProto, available: Container[str]) -> dict[str, str]:
-    """What the outputs of the user's identities are called, where the folded graph does without the identity."""
+    """Return the name in the folded graph for each output of a user's identity that folding removed."""
     same: dict[str, str] = {}
     for node in model.graph.node:
         if node.op_type == "Identity" and node.output[0] not in available:
@@ -106,7 +106,7 @@ def _dropped_identities(model: ModelProto, available: Container[str]) -> dict[st
 
 
 def _reading(node: NodeProto, reads: list[str]) -> NodeProto:
-    """`node` with other inputs."""
+    """Return `node` with the inputs `reads`."""
     if reads == node.input:
         return node
     made = NodeProto()
@@ -116,7 +116,7 @@ def _reading(node: NodeProto, reads: list[str]) -> NodeProto:
 
 
 def _restore_casts(model: ModelProto, maker: dict[str, NodeProto], given: set[str]) -> None:
-    """Give `maker` the user's casts again: beside its own, ONNX Runtime had no use for them."""
+    """Add the user's casts to `maker` again, which ONNX Runtime removed beside its own."""
     for node in model.graph.node:
         known = all(name in maker or name in given for name in node.input)
         if node.op_type in ("Cast", "CastLike") and known and node.output[0] not in maker:
@@ -124,7 +124,7 @@ def _restore_casts(model: ModelProto, maker: dict[str, NodeProto], given: set[st
 
 
 def _without_copies(nodes: list[NodeProto], known: Container[str]) -> list[NodeProto]:
-    """`nodes` without casts from a tensor to itself, and without the copies that ONNX Runtime makes of dequantise nodes."""
+    """Return `nodes` without casts from a tensor to itself, and without ONNX Runtime's copies of dequantise nodes."""
     first: dict[bytes, NodeProto] = {}
     same: dict[str, str] = {}
     kept = []
@@ -134,25 +134,21 @@ def _without_copies(nodes: list[NodeProto], known: Container[str]) -> list[NodeP
         renamed = any(name in same for name in node.input)
         if renamed:
             node.input[:] = [same.get(name, name) for name in node.input]
-        twin = first.setdefault(_content(node), node)
-        if twin is not node and not any(name in known for name in node.output):
-            same.update(zip(node.output, twin.output, strict=True))
+        original = first.setdefault(_computation_key(node), node)
+        if original is not node and not any(name in known for name in node.output):
+            same.update(zip(node.output, original.output, strict=True))
             continue
         kept.append(node)
     return kept
 
 
-def _content(node: NodeProto) -> bytes:
-    """What `node` computes, whatever it and its outputs are called."""
+def _computation_key(node: NodeProto) -> bytes:
+    """Return a key that is equal for nodes that compute the same, whatever the names of the node and its outputs."""
     made = NodeProto()
     made.CopyFrom(node)
     made.ClearField("name")
     made.output[:] = [str(bool(name)) for name in node.output]
     return made.SerializeToString(deterministic=True)
-
-
-def _domain(node: NodeProto) -> str:
-    return "" if node.domain in ONNX_DOMAINS else node.domain
 
 
 def _without_casts(node: NodeProto) -> NodeProto:
@@ -166,11 +162,10 @@ def _without_casts(node: NodeProto) -> NodeProto:
 
 
 def _tidy(model: ModelProto, folded: ModelProto) -> None:
-    """Keep of the opsets what is used, of the initializers what is read; drop what ONNX Runtime noted for itself."""
+    """Keep the opsets that are used and the initializers that are read; drop ONNX Runtime's own annotations."""
     graph = folded.graph
-    used = {_domain(node) for node in _all(folded)} | {""}
-    versions = {("" if entry.domain in ONNX_DOMAINS else entry.domain): entry.version for entry in folded.opset_import}
-    versions |= {("" if entry.domain in ONNX_DOMAINS else entry.domain): entry.version for entry in model.opset_import}
+    used = {domain_of(node) for node in all_nodes(graph)} | {""}
+    versions = opset_versions(folded) | opset_versions(model)
     del folded.opset_import[:]
     folded.opset_import.extend(onnx.helper.make_opsetid(domain, versions[domain]) for domain in sorted(used))
     folded.ir_version = model.ir_version
@@ -180,11 +175,3 @@ def _tidy(model: ModelProto, folded: ModelProto) -> None:
     if len(constants) < len(graph.initializer):
         del graph.initializer[:]
         graph.initializer.extend(constants)
-
-
-def _all(model: ModelProto) -> Iterator[NodeProto]:
-    graphs = [model.graph]
-    while graphs:
-        for node in graphs.pop().node:
-            yield node
-            graphs.extend(inner_graphs(node))

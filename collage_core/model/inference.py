@@ -1,7 +1,7 @@
-"""The types of a model's tensors, as far as they follow from the graph alone.
+"""Infers the types of a model's tensors from the graph, by ONNX's shape inference.
 
-Enters: a model whose input shapes are fixed. Leaves: tensor name → type for every tensor whose shape and dtype ONNX's shape
-inference finds completely. What it leaves open is measured by a reference run (see `onnx_model`).
+A model with fixed input shapes enters; the types of all tensors leave whose shape and dtype inference finds completely. `onnx_model`
+takes the others from a reference run.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ..graph.dataflow_graph import TensorType
 from .dtypes import dtype_name, elem_type
 
 _SMALL_BYTES = 4096
-"""Initializers up to this size go along, since shapes may be computed from them; of the others the type is enough."""
+"""Initializers up to this size are kept for inference, since shapes may be computed from them; others are replaced by their type."""
 
 
 def inferred_types(model: ModelProto) -> dict[str, TensorType]:
-    """The types of inputs and of what nodes make, where they are known completely.
+    """Return the types of inputs and of outputs of nodes, where they are known completely.
 
     Raises:
-        CollageError: a node makes a sequence, a map or an optional: only tensors can pass between toolchains.
+        CollageError: a node makes a sequence, a map or an optional, which cannot pass between toolchains.
     """
     try:
         inferred = onnx.shape_inference.infer_shapes(_skeleton(model), data_prop=True).graph
     except (onnx.shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError):
-        # The runtime took the model, so the fault is inference's: everything is measured instead.
+        # ONNX Runtime loads the model, so inference is at fault: all types are taken from the reference run.
         inferred = model.graph
     wanted = {value.name for value in model.graph.input} | {name for node in model.graph.node for name in node.output if name}
     makers = {name: node.name for node in model.graph.node for name in node.output}
@@ -46,7 +46,7 @@ def inferred_types(model: ModelProto) -> dict[str, TensorType]:
 
 
 def value_info(name: str, known: TensorType) -> ValueInfoProto:
-    """The type of a boundary tensor, as ONNX writes it."""
+    """Return the type of the tensor `name` as ONNX writes it."""
     return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), known.shape)
 
 
@@ -59,7 +59,7 @@ def _known_type(value: ValueInfoProto) -> TensorType | None:
 
 
 def _skeleton(model: ModelProto) -> ModelProto:
-    """`model` without its large weights, which become inputs, and without the shapes that it claims for its outputs."""
+    """Return `model` with its large weights as inputs, and without the shapes that it declares for its outputs."""
     made = ModelProto(ir_version=model.ir_version)
     made.opset_import.extend(model.opset_import)
     graph: GraphProto = made.graph

@@ -1,7 +1,7 @@
-"""Inputs for a model: seeded ones that it accepts and that do change its outputs, and checks on those that a user brings.
+"""Draws seeded inputs that a model accepts and on which its outputs depend, and checks inputs of the user.
 
-Enters: the types of a model's inputs, and a way to run it. Leaves: arrays by input name (design, "Right": floats from a
-seeded standard normal, integers small, not negative, and such that the model accepts them).
+The types of a model's inputs and functions that run it enter; arrays by input name leave. Floats are drawn from a standard normal;
+integers are small, not negative, and such that the model accepts them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..graph.dataflow_graph import Tensor
 from .accuracy import is_float, largest_error
 from .base import Arrays
 from .dtypes import numpy_dtype
-from .sessions import RuntimeRefusal
+from .ort_session import RuntimeRefusal
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How seeded inputs are drawn.
+    """The distributions that seeded inputs are drawn from.
 
     Attributes:
-        scale: Factor on the standard normal; 0 for a uniform draw from 0 to 1.
+        scale: Standard deviation of floats, which are normal; 0 for a uniform draw from 0 to 1.
         lowest, bound: Integers are drawn from ``lowest`` to ``bound - 1``.
     """
 
@@ -37,11 +37,11 @@ class Recipe:
 _INTEGERS = ((0, 10), (0, 2), (0, 1), (1, 2))
 _SCALES = (1.0, 10.0, 0.1, 0.0)
 _CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
-"""In accuracies: seeds should change the outputs by so much at least, rounding by so much at most."""
+"""Least change of the outputs by another seed, and most change by rounding; both as multiples of the accuracy."""
 
 
 def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-    """Arrays for `inputs`; each depends on the seed and the input's own name and type only."""
+    """Return arrays for `inputs`; each depends only on the seed and on the name and type of its input."""
     return {tensor.name: _draw_one(tensor, recipe, seed) for tensor in inputs}
 
 
@@ -61,8 +61,8 @@ def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
-    """How well a recipe serves: what seeds change in the outputs, and what rounding alone changes, both relative."""
+class _RecipeResult:
+    """The relative change of the outputs by another seed and by rounding alone, for one recipe."""
 
     recipe: Recipe
     change: float
@@ -78,40 +78,40 @@ class _Trial:
         return self.noise > _SMALL_NOISE * self.accuracy
 
     def rank(self) -> tuple[bool, float]:
-        """The best trial has the greatest: one that changes the outputs clearly, at the least noise."""
+        """Return a key that is greatest for the best recipe: the outputs change clearly, and rounding changes them least."""
         return self.is_clear, -self.noise if self.is_clear else self.change
 
 
 def find_recipe(
     inputs: Sequence[Tensor], run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays], accuracy: float
 ) -> tuple[Recipe, str]:
-    """A recipe whose inputs the model accepts and whose seeds change its outputs, and a note where they hardly do.
+    """Return a recipe whose inputs the model accepts and whose seeds change its outputs, and a note where they hardly do.
 
-    Outputs that are all but dead (a sigmoid far below zero) differ by rounding alone, and would make right plans look
-    wrong: then other scales are tried.
+    Outputs that saturate (a sigmoid far below zero) differ by rounding alone, and right plans would look wrong: then other
+    scales are tried.
 
     Args:
         inputs: The model's inputs.
-        run: Runs the model; raises RuntimeRefusal where it does not accept the inputs.
-        rerun: Runs it with its sums in another order.
+        run: Runs the model; raises RuntimeRefusal where the model does not accept the inputs.
+        rerun: Runs it with sums in another order.
         accuracy: The relative error up to which a plan is right.
 
     Raises:
-        CollageError: no inputs that were tried are accepted.
+        CollageError: the model accepts none of the inputs that were tried.
     """
-    best: _Trial | None = None
+    best: _RecipeResult | None = None
     reason = ""
     has_floats = any(is_float(numpy_dtype(tensor.type.dtype)) for tensor in inputs)
     for scale in _SCALES if has_floats else _SCALES[:1]:
         for lowest, bound in _INTEGERS:
             try:
                 recipe = Recipe(scale, lowest, bound)
-                trial = _Trial(recipe, *_try(inputs, recipe, run, rerun), accuracy)
+                result = _RecipeResult(recipe, *_changes(inputs, recipe, run, rerun), accuracy)
             except RuntimeRefusal as error:
                 reason = reason or str(error)
                 continue
-            if best is None or trial.rank() > best.rank():
-                best = trial
+            if best is None or result.rank() > best.rank():
+                best = result
             break
         if best is not None and best.is_clear and not best.is_noisy:
             break
@@ -121,24 +121,24 @@ def find_recipe(
     return best.recipe, _note(best)
 
 
-def _note(trial: _Trial) -> str:
-    if trial.change <= 0:
+def _note(result: _RecipeResult) -> str:
+    if result.change <= 0:
         return "no inputs that were tried change the outputs: comparing with the reference proves little"
-    if not trial.is_clear:
-        return f"inputs change the outputs by a relative {trial.change:.1e} at most: comparing with the reference proves little"
-    if trial.is_noisy:
-        return f"rounding alone changes the outputs by a relative {trial.noise:.1e}: an error of that size means nothing"
+    if not result.is_clear:
+        return f"inputs change the outputs by a relative {result.change:.1e} at most: comparing with the reference proves little"
+    if result.is_noisy:
+        return f"rounding alone changes the outputs by a relative {result.noise:.1e}: an error of that size means nothing"
     return ""
 
 
-def _try(
+def _changes(
     inputs: Sequence[Tensor], recipe: Recipe, run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays]
 ) -> tuple[float, float]:
-    """What seeds change in the outputs, negative where one is not finite, and what the order of sums changes."""
+    """Return the relative change of the outputs by another seed (-1 where one is not finite) and by another order of sums."""
     given = draw(inputs, recipe, 0)
-    one, other, again = run(given), run(draw(inputs, recipe, 1)), rerun(given)
+    one, other, reordered = run(given), run(draw(inputs, recipe, 1)), rerun(given)
     finite = all(_is_finite(value) for outputs in (one, other) for value in outputs.values())
-    return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(again, one)
+    return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(reordered, one)
 
 
 def _is_finite(value: np.ndarray) -> bool:
@@ -146,10 +146,10 @@ def _is_finite(value: np.ndarray) -> bool:
 
 
 def check_inputs(inputs: Sequence[Tensor], arrays: Arrays) -> dict[str, np.ndarray]:
-    """The user's own inputs in the model's order, contiguous, with nothing missing, unknown, or of another type.
+    """Return the user's inputs in the model's order, as contiguous arrays.
 
     Raises:
-        CollageError: a name, shape or dtype does not fit.
+        CollageError: an input is missing, unknown, or of another shape or dtype.
     """
     wanted = ", ".join(f"{tensor.name} {_shown(tensor)}" for tensor in inputs)
     hint = f"the model's inputs are {wanted}"

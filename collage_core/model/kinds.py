@@ -1,9 +1,8 @@
-"""The kind of every ONNX operator: how freely TVM may fuse it.
+"""The kind (`OpPatternKind`) of every ONNX operator: how freely TVM may fuse it.
 
-Enters: an operator and the types at its boundary. Leaves: an `OpPatternKind`. The table says what TVM's own analysis
-(`AnnotateTIROpPattern` over the legalised operator) says; an operator that becomes several functions there has the
-greatest of their kinds. Where it says something else, `DEPARTURES` gives the reason; a test holds the table against TVM.
-One rule more: `Slice` and `Transpose` are injective even where they move nothing and TVM calls them element-wise.
+The table agrees with TVM's analysis (`AnnotateTIROpPattern` over the legalised operator); an operator that becomes several functions
+there has the greatest of their kinds. Where the table differs, `DEPARTURES` gives the reason; a test compares it with TVM. `Slice`
+and `Transpose` are injective here even where they move nothing and TVM calls them element-wise.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ _R = OpPatternKind.COMM_REDUCE
 _A = OpPatternKind.OUT_EWISE_FUSABLE
 _O = OpPatternKind.OPAQUE
 
-# One output element from one element of each input. With several inputs TVM asks only that one of them has the output's
-# shape: the others (a bias, a scale, a scalar) are broadcast along the way and the loop stays that of the output.
+# Each output element is computed from one element of each input. With several inputs TVM requires only that one of them has the
+# shape of the output: the others (a bias, a scale, a scalar) are broadcast.
 _ELEMENT_WISE = """
     Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Celu
     Clip Cos Cosh DequantizeLinear Div Dropout Elu Equal Erf Exp EyeLike Floor Gelu Greater GreaterOrEqual HardSigmoid
@@ -32,21 +31,21 @@ _ELEMENT_WISE = """
     com.microsoft.QLinearAdd com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul com.microsoft.QLinearSigmoid
     com.microsoft.QuantizeLinear com.microsoft.QuickGelu
 """
-# Every element goes to one or more known places and nothing else happens; BatchNormalization is a scale and a shift whose
-# parameters are broadcast along the channels.
+# Every element is copied to one or more known positions. BatchNormalization is a scale and a shift whose parameters are broadcast
+# along the channels.
 _BROADCAST = "BatchNormalization ConstantOfShape Expand OneHot Squeeze Unsqueeze"
-# Each output element comes from one place of the input, which the index alone says. A resize reads a few such places.
+# Each output element is read from one position of the input, which follows from the index. A resize reads a few such positions.
 _INJECTIVE = """
     AffineGrid CenterCropPad Concat DepthToSpace Flatten Pad Reshape Resize ReverseSequence Slice SpaceToDepth Split Tile
     Transpose Upsample com.microsoft.QLinearConcat
 """
-# A plain commutative reduction, after and before which element-wise work may stand.
+# A plain commutative reduction, which fuses with element-wise operators before and after it.
 _REDUCE = """
     DynamicQuantizeLinear GlobalLpPool GlobalMaxPool ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin
     ReduceProd ReduceSum ReduceSumSquare
 """
-# A reduction that multiplies (convolutions and matrix products), that goes over a window, or that is followed by more of its
-# own (softmax, normalisations, a mean divides, an argmax carries two values): only its outputs fuse on.
+# A reduction that multiplies (convolutions and matrix products), goes over a window, or has more steps after it (softmax,
+# normalisations, the division of a mean, the two values of an argmax): only operators after it fuse.
 _OUT_FUSABLE = """
     ArgMax ArgMin AveragePool Conv ConvInteger ConvTranspose DeformConv Einsum Gemm GlobalAveragePool GroupNormalization
     Hardmax InstanceNormalization LRN LayerNormalization LogSoftmax LpNormalization LpPool MatMul MatMulInteger MaxPool
@@ -59,22 +58,22 @@ _OUT_FUSABLE = """
     com.microsoft.QLinearSoftmax com.microsoft.SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization
     com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.TransposeMatMul SimplifiedLayerNormalization
 """
-# Reads or writes where the data says, so that no index tells what goes where.
+# Positions that are read or written depend on data.
 _BY_DATA = """
     Col2Im Compress Gather GatherElements GatherND GridSample MaxUnpool NonMaxSuppression NonZero RoiAlign Scatter
     ScatterElements ScatterND TensorScatter TfIdfVectorizer TopK Unique
 """
-# Each element waits for the one before: scans and recurrent layers. Or the result depends on more than the inputs.
+# Each element depends on the one before (scans and recurrent layers), or the result depends on more than the inputs.
 _IN_TURN = """
     Bernoulli CumProd CumSum DFT Det GRU LSTM Multinomial RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike STFT
 """
-# Many operators in one, which no toolchain fuses with others.
+# Many operators in one; no toolchain fuses them with others.
 _WHOLE_LAYERS = """
     Attention CausalConvWithState LinearAttention NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU
 """
-# Makes something of nothing, or of a shape: nothing to fuse with.
+# Depends on no input, or only on a shape.
 _SOURCES = "BitCast BlackmanWindow Constant HammingWindow HannWindow ImageDecoder MelWeightMatrix Range Shape Size"
-# Holds graphs, sequences, optional values or texts: no tensor expressions.
+# Works on graphs, sequences, optional values or texts: no tensor expression exists.
 _NO_TENSORS = """
     ConcatFromSequence If Loop Optional OptionalGetElement OptionalHasElement RegexFullMatch Scan SequenceAt SequenceConstruct
     SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap SplitToSequence StringConcat StringNormalizer
@@ -87,30 +86,30 @@ _KINDS: dict[str, OpPatternKind] = {
     for ops, kind in ((_ELEMENT_WISE, _E), (_BROADCAST, _B), (_INJECTIVE, _I), (_REDUCE, _R), (_OUT_FUSABLE, _A), (_OPAQUE, _O))
     for op in ops.split()
 }
-"""An operator of a domain that is not known is not in it, and opaque."""
+"""Operator → kind. An operator that is not listed is opaque."""
 
-_STACKED = "the importer stacks the inputs and reduces the stack; by nature one output element comes from one of each input"
+_STACKED = "the importer stacks the inputs and reduces the stack; in itself one output element comes from one of each input"
 DEPARTURES: Mapping[str, tuple[str, str]] = {
-    "Identity": ("O", "TVM drops it, so there is no function to ask about; it is element-wise by nature"),
+    "Identity": ("O", "TVM drops it, so there is no function to analyse; in itself it is element-wise"),
     "Max": ("R", _STACKED),
     "Mean": ("A", _STACKED),
     "Min": ("R", _STACKED),
     "PRelu": ("I", "the importer reshapes the slope, which is a weight; the operator itself is element-wise"),
-    "Size": ("R", "the importer multiplies up the extents of the shape; no toolchain gains by fusing that"),
+    "Size": ("R", "the importer multiplies the extents of the shape; no toolchain gains by fusing that"),
     "Sum": ("R", _STACKED),
     "com.microsoft.Attention": ("A", "the importer takes it apart into products and a softmax; to the others it is one kernel"),
 }
-"""Operator → (what TVM's analysis says, O where no function comes of it; why the table says something else)."""
+"""Operator → (kind by TVM's analysis, O where there is no function; reason for the table's other kind)."""
 
 
 def kind_of(op: str, input_types: Sequence[TensorType | None], output_types: Sequence[TensorType], has_inner_graph: bool) -> OpPatternKind:
-    """The kind of one call of `op`.
+    """Return the kind of one call of `op`.
 
     Args:
-        op: As `Node.op` says it, with the domain in front where that is not ONNX's own.
-        input_types: Types of its inputs, None where one is absent or not known.
+        op: As in `Node.op`, with the domain in front where that is not ONNX's own.
+        input_types: Types of its inputs; None for one that is absent or not known.
         output_types: Types of its outputs.
-        has_inner_graph: `If`, `Loop`, `Scan` and their like are opaque.
+        has_inner_graph: Whether the call has inner graphs (`If`, `Loop`, `Scan`), which makes it opaque.
     """
     if has_inner_graph:
         return _O

@@ -1,7 +1,7 @@
-"""From a path to a `ModelProto` with all of its data inside, or one clear line why there is none.
+"""Reads a model file as a `ModelProto` with all of its data inside, or raises one clear line that says why it is not possible.
 
-Enters: a path that a user named. Leaves: the model as it stands in the file, and a digest of its bytes. Nothing is
-interpreted here beyond "this is an ONNX model": see `normalising` for what follows.
+A path of the user enters; the model as it is in the file and a digest of its bytes leave. Its content is not interpreted here;
+`normalising` is the next step.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from onnx import ModelProto
 
 from ..errors import CollageError
 from .external_data import external_bytes, is_external, load_external_data, tensors_of
+from .ort_session import MOST_BYTES
 from .scopes import all_nodes
-from .sessions import MOST_BYTES
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model file that was read.
+    """The content of a model file.
 
     Attributes:
-        model: The model, external data inside.
-        digest: Hex digest over the file's bytes and its external data, the same wherever the file lies.
+        model: The model with its external data inside.
+        digest: Hex digest of the file's bytes and its external data; independent of the path.
     """
 
     model: ModelProto
@@ -37,7 +37,7 @@ def read_model(path: Path) -> ModelFile:
     """Read the ONNX model at `path` with its external data.
 
     Raises:
-        CollageError: there is no file, it cannot be read, it is no ONNX model or a damaged one, or external data is missing.
+        CollageError: the file does not exist, cannot be read, is damaged or no ONNX model, or external data is missing.
     """
     data = _bytes_of(path)
     model = _parse(path, data)
@@ -87,7 +87,7 @@ def _parse(path: Path, data: bytes) -> ModelProto:
     try:
         model = ModelProto.FromString(data)
     except DecodeError as error:
-        # An ONNX file begins with its IR version (field 1), almost always: then it is one, but not all of it.
+        # Almost every ONNX file begins with its IR version (field 1); a file that does is probably one that was cut off.
         begins_like_onnx = data[0] == 0x08 and len(data) > 1 and data[1] < 0x40
         what = "is cut off or damaged: it begins like an ONNX model" if begins_like_onnx else "is not an ONNX model"
         hint = "download or save it again" if begins_like_onnx else "name an .onnx file or a sample model (see `collage models`)"
@@ -100,7 +100,7 @@ def _parse(path: Path, data: bytes) -> ModelProto:
 
 
 def _words(model: ModelProto) -> Iterator[str]:
-    """The names in `model`; protobuf gives bytes for one that is not UTF-8."""
+    """Yield the names in `model`; protobuf gives bytes for a name that is not UTF-8."""
     graph = model.graph
     yield from (entry.domain for entry in model.opset_import)
     for value in (*graph.input, *graph.output):
@@ -113,7 +113,7 @@ def _words(model: ModelProto) -> Iterator[str]:
 
 
 def _recognise(data: bytes) -> str:
-    """What a file is that is known not to be ONNX, by its first bytes."""
+    """Return the kind of a file that is known not to be ONNX, by its first bytes; empty where it is not known."""
     signatures = (
         (0, b"PK\x03\x04", "a zip archive (PyTorch and Keras save such files)"),
         (0, b"\x89HDF", "an HDF5 file (Keras saves such files)"),

@@ -1,24 +1,35 @@
-"""The names of nodes: the model's own, made up where it has none, and unique (design, "Node")."""
+"""Names of operators and nodes, and the opset versions of a model. A node has the name in the file, or a generated one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onnx import NodeProto
+from onnx import ModelProto, NodeProto
 
 ONNX_DOMAINS = ("", "ai.onnx")
-"""Both are ONNX's own operators."""
+"""Both stand for ONNX's own operators."""
+
+
+def domain_of(node: NodeProto) -> str:
+    """Return the domain of the operator; ``""`` for ONNX's own."""
+    return "" if node.domain in ONNX_DOMAINS else node.domain
+
+
+def opset_versions(model: ModelProto) -> dict[str, int]:
+    """Return domain → version, as `model` imports them; ONNX's own domain is ``""``."""
+    return {"" if entry.domain in ONNX_DOMAINS else entry.domain: entry.version for entry in model.opset_import}
 
 
 def op_name(node: NodeProto) -> str:
-    """The operator as `Node.op` says it: with its domain in front where that is not ONNX's own."""
-    return node.op_type if node.domain in ONNX_DOMAINS else f"{node.domain}.{node.op_type}"
+    """Return the operator as in `Node.op`: with its domain in front where that is not ONNX's own."""
+    domain = domain_of(node)
+    return f"{domain}.{node.op_type}" if domain else node.op_type
 
 
 def name_nodes(nodes: Sequence[NodeProto]) -> None:
     """Give every node a unique name, in place.
 
-    An unnamed one is ``<Op>:<first non-empty output>``; the second of equal names gets ``#2``, and so on. A name that
+    An unnamed node is called ``<Op>:<first non-empty output>``; the second of equal names gets ``#2``, and so on. A name that
     the model itself uses is never given to another node.
     """
     wished = [node.name or f"{op_name(node)}:{next(filter(None, node.output), '')}" for node in nodes]

@@ -1,13 +1,11 @@
-"""From the model in the file to the user's model as everything else reads it: plain, ordered, named, and whole.
+"""Normalises a model: inlines local functions, turns constants into initializers, names and orders nodes, and drops dead ones.
 
-Enters: a `ModelProto` as it was read. Leaves, in place: local functions inlined, constants as initializers, every node with
-a unique name, in an order in which no node reads a later one, and without what nothing reads. What the model computes is
-never changed.
+A `ModelProto` as it was read enters and is changed in place. Afterwards every node has a unique name, none reads a tensor of a later
+one, and every output is read. The model computes the same as before.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,21 +13,22 @@ import onnx.defs
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, checker, helper, inliner, numpy_helper
 
 from ..errors import CollageError
+from ..graph.topological_order import topological_order
 from .base import FoldedNode
-from .naming import ONNX_DOMAINS, name_nodes, op_name
+from .naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
+from .ort_session import error_text
 from .scopes import all_nodes, read_by
-from .sessions import first_line
 
 _OLDEST_IR, _NEWEST_IR = 4, 10
-"""IR versions that all toolchains here read; from 4 on initializers need not be inputs as well. A newer one is only
-needed for element types that no toolchain here computes with."""
+"""IR versions that all toolchains read. From 4 on initializers need not be inputs; newer ones than 10 only add element types that no
+toolchain computes with."""
 
 
 def normalise(model: ModelProto) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
-    """Make `model` plain.
+    """Normalise `model`, in place where it has no local functions.
 
     Returns:
-        The model (another one where functions were inlined), and its nodes that are constants or that nothing reads.
+        The model (a new one where functions were inlined), and the nodes that were dropped: constants, and nodes that nothing reads.
 
     Raises:
         CollageError: the graph is broken: no nodes, no outputs, a cycle, a tensor made twice or by nobody.
@@ -69,7 +68,7 @@ def _inline_functions(model: ModelProto) -> ModelProto:
         return inliner.inline_local_functions(model, convert_version=True)
     except (RuntimeError, ValueError, checker.ValidationError) as error:
         raise CollageError(
-            f"the model's local functions cannot be inlined: {first_line(error)}", "export it without functions", "unsupported"
+            f"the model's local functions cannot be inlined: {error_text(error)}", "export it without functions", "unsupported"
         ) from error
 
 
@@ -83,15 +82,15 @@ def _dense(sparse: onnx.SparseTensorProto, name: str) -> TensorProto:
     try:
         values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
         full = np.zeros(tuple(sparse.dims), values.dtype)
-        places = tuple(indices.T) if indices.ndim == 2 else np.unravel_index(indices, full.shape)
-        full[places] = values
+        positions = tuple(indices.T) if indices.ndim == 2 else np.unravel_index(indices, full.shape)
+        full[positions] = values
     except (ValueError, IndexError, TypeError) as error:
-        raise CollageError(f"the sparse tensor {name!r} makes no sense: {first_line(error)}", "export it dense", "broken_model") from error
+        raise CollageError(f"the sparse tensor {name!r} makes no sense: {error_text(error)}", "export it dense", "broken_model") from error
     return numpy_helper.from_array(full, name)
 
 
 def _take_constants(graph: GraphProto) -> list[FoldedNode]:
-    """Turn `Constant` nodes, and identities of constants, into initializers."""
+    """Turn `Constant` nodes and identities of constants into initializers, and return them."""
     constants = {tensor.name: tensor for tensor in graph.initializer}
     gone, rest = [], []
     for node in graph.node:
@@ -107,7 +106,7 @@ def _take_constants(graph: GraphProto) -> list[FoldedNode]:
 
 
 def _constant_of(node: NodeProto, constants: dict[str, TensorProto]) -> TensorProto | None:
-    """The value of `node` as an initializer, where that is known without running anything."""
+    """Return the value of `node` as an initializer, where it is known without running anything."""
     if node.domain not in ONNX_DOMAINS or len(node.output) != 1:
         return None
     name = node.output[0]
@@ -141,12 +140,12 @@ def _constant_value(node: NodeProto) -> TensorProto | None:
         return None if kind is None else helper.make_tensor("", kind, (len(value),) if many else (), list(value) if many else [value])
     except (ValueError, TypeError) as error:
         raise CollageError(
-            f"the constant {node.name!r} makes no sense: {first_line(error)}", "export the model again", "broken_model"
+            f"the constant {node.name!r} makes no sense: {error_text(error)}", "export the model again", "broken_model"
         ) from error
 
 
 def _drop_initializer_inputs(graph: GraphProto) -> None:
-    """Old IR versions list initializers as inputs too; they are constants."""
+    """Drop inputs that are initializers, as old IR versions list them: they are constants."""
     constants = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     del graph.input[:]
@@ -154,7 +153,7 @@ def _drop_initializer_inputs(graph: GraphProto) -> None:
 
 
 def _check_names(graph: GraphProto) -> None:
-    """Every tensor is made once, and everything that is read is made."""
+    """Raise CollageError where a tensor is made twice, or read and not made."""
     made: dict[str, str] = {}
     makers = [(value.name, "the inputs") for value in graph.input]
     makers += [(tensor.name, "the initializers") for tensor in graph.initializer]
@@ -173,40 +172,21 @@ def _check_names(graph: GraphProto) -> None:
 
 
 def _ordered(graph: GraphProto) -> list[NodeProto]:
-    """The nodes in the file's order where that is topological, else in the nearest that is."""
-    maker = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
+    """Return the nodes in the file's order where it is topological, else in the topological order nearest to it."""
+    maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
     needs = [{maker[name] for name in read_by(node) if name in maker} for node in graph.node]
-    order = topological(needs)
+    order = topological_order(needs)
     if len(order) < len(graph.node):
-        stuck = [graph.node[place].name for place in sorted(set(range(len(graph.node))) - set(order))]
+        stuck = [graph.node[index].name for index in sorted(set(range(len(graph.node))) - set(order))]
         shown = ", ".join(repr(name) for name in stuck[:3]) + (" …" if len(stuck) > 3 else "")
         raise CollageError(
             f"the graph has a cycle: nodes {shown} wait for each other", "the model is broken: export it again", "broken_model"
         )
-    return [graph.node[place] for place in order]
-
-
-def topological(needs: list[set[int]]) -> list[int]:
-    """Places in an order in which each comes after all that it needs, the least first; without those on or after a cycle."""
-    waiting = [len(need) for need in needs]
-    readers: list[list[int]] = [[] for _ in needs]
-    for place, need in enumerate(needs):
-        for source in need:
-            readers[source].append(place)
-    ready = [place for place, count in enumerate(waiting) if count == 0]
-    order = []
-    while ready:
-        place = heapq.heappop(ready)
-        order.append(place)
-        for reader in readers[place]:
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                heapq.heappush(ready, reader)
-    return order
+    return [graph.node[index] for index in order]
 
 
 def _drop_dead(graph: GraphProto) -> list[FoldedNode]:
-    """Take out nodes whose tensors nothing reads, and initializers likewise."""
+    """Remove nodes and initializers whose tensors nothing reads, and return the nodes."""
     wanted = {value.name for value in graph.output}
     alive, gone = [], []
     for node in reversed(graph.node):
@@ -224,38 +204,38 @@ def _drop_dead(graph: GraphProto) -> list[FoldedNode]:
 
 
 def _drop_unused_outputs(model: ModelProto) -> None:
-    """Leave out optional outputs that nothing reads (a dropout's mask, a recurrent layer's last state)."""
-    versions = {entry.domain: entry.version for entry in model.opset_import}
+    """Remove optional outputs that nothing reads (a dropout's mask, a recurrent layer's last state)."""
+    versions = opset_versions(model)
     graph = model.graph
     wanted = {value.name for value in graph.output}
     for node in graph.node:
         wanted.update(read_by(node))
     for node in graph.node:
-        # Old batch norms are told to train by the number of their outputs.
+        # In old opsets the number of outputs tells a batch norm whether it trains.
         if len(node.output) < 2 or node.op_type == "BatchNormalization" or wanted.issuperset(node.output):
             continue
         optional = _optional_outputs(node, versions)
-        names = ["" if place in optional and name not in wanted else name for place, name in enumerate(node.output)]
+        names = ["" if index in optional and name not in wanted else name for index, name in enumerate(node.output)]
         while not names[-1]:
             names.pop()
         node.output[:] = names
 
 
 def _optional_outputs(node: NodeProto, versions: dict[str, int]) -> set[int]:
-    domain = "" if node.domain in ONNX_DOMAINS else node.domain
+    domain = domain_of(node)
     try:
         schema = onnx.defs.get_schema(node.op_type, versions.get(domain, 1), domain)
     except onnx.defs.SchemaError:
         return set()
     optional = onnx.defs.OpSchema.FormalParameterOption.Optional
-    return {place for place, output in enumerate(schema.outputs) if output.option == optional}
+    return {index for index, output in enumerate(schema.outputs) if output.option == optional}
 
 
 def unknown_operator(model: ModelProto) -> CollageError | None:
-    """The error for the first node whose operator nobody knows: what ONNX Runtime's refusal is about, in clear words."""
-    versions = {entry.domain: entry.version for entry in model.opset_import}
+    """Return an error for the first node whose operator is unknown, as a reason for a refusal; None where there is none."""
+    versions = opset_versions(model)
     for node in all_nodes(model.graph):
-        domain = "" if node.domain in ONNX_DOMAINS else node.domain
+        domain = domain_of(node)
         where = f"node {node.name!r} is a {op_name(node)!r}" if node.name else f"an unnamed node is a {op_name(node)!r}"
         if domain and domain not in versions:
             return CollageError(f"{where}, but the model imports no opset of {domain!r}", "export the model again", "unknown_operator")

@@ -1,8 +1,7 @@
-"""`OnnxModel`: a network in an ONNX file, as the rest of the house needs it.
+"""`OnnxModel`: a network in an ONNX file, loaded and ready for partitioning.
 
-Design, room ``model``. Enters: a path, the user's shapes, and whether to fold. Leaves: a dataflow graph, sub-models, seeded
-inputs, the reference's outputs. The steps are in files of their own: `loading`, `normalising`, `shapes`, `folding`,
-`provenance`, `inference`, `cutting`, `inputs`.
+A path, the user's shapes and whether to fold enter; a dataflow graph, sub-models, seeded inputs and reference outputs leave. Each step
+has a file of its own: `loading`, `normalising`, `shapes`, `folding`, `provenance`, `inference`, `cutting`, `inputs`.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from .kinds import kind_of
 from .loading import read_model
 from .naming import op_name
 from .normalising import normalise
-from .provenance import Provenance, trace
+from .ort_session import OrtSession, RuntimeRefusal, error_text
+from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
-from .sessions import OrtSession, RuntimeRefusal, first_line
 from .shapes import fix_shapes
 
 
@@ -44,13 +43,13 @@ def load_model(
     """Load the ONNX model at `source`.
 
     Args:
-        source: Path of the file; names of samples are resolved by `collage_core.model.samples.resolve`.
+        source: Path of the file; names of samples are resolved by `collage_core.model.samples.registry.resolve`.
         shapes: Shapes of inputs by name, for those that the file leaves open (``--shape``). A symbolic batch becomes 1.
-        fold: Fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
-        name: The model's name; the file's unless given.
+        fold: Whether to fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
+        name: The model's name; that of the file unless given.
 
     Raises:
-        CollageError: the file or what is in it cannot be taken, a shape is open or does not fit.
+        CollageError: the file cannot be read, its model is broken or not supported, or a shape is open or does not fit.
     """
     path = Path(source)
     file = read_model(path)
@@ -64,15 +63,15 @@ class OnnxModel:
     """A network in ONNX (satisfies `Model`).
 
     Args:
-        name: What the user calls it.
-        digest: Becomes `hash`.
-        user: The user's model, plain, with its input shapes fixed.
-        gone: Nodes of the file that `user` does not have: constants, and what nothing reads.
-        fold: Whether the graph is of the folded form.
+        name: The model's name.
+        digest: The `hash`.
+        user: The user's model, normalised, with fixed input shapes.
+        gone: Nodes of the file that `user` does not have: constants, and nodes that nothing reads.
+        fold: Whether the graph is that of the folded model.
 
     Attributes:
-        graph: Of the folded form, or of `user` when not folded.
-        folded: Nodes of the file that are no nodes of the graph.
+        graph: Graph of the folded model, or of `user` when not folded.
+        folded: Nodes of the file that are not in the graph.
     """
 
     def __init__(self, name: str, digest: str, user: ModelProto, gone: tuple[FoldedNode, ...], fold: bool):
@@ -91,16 +90,16 @@ class OnnxModel:
         self._cutter = Cutter(self._model, self.graph)
 
     def cut(self, inside: IndexSet) -> SubModel:
-        """The sub-graph `inside` as a model of its own."""
+        """Return the sub-graph `inside` as a model of its own."""
         return self._cutter.cut(inside)
 
     @property
     def inputs_note(self) -> str:
-        """Why comparisons on the seeded inputs prove little; empty where they do change the outputs."""
+        """Why comparing with the reference on the seeded inputs proves little; empty where it proves enough."""
         return self._recipe[1]
 
     def seeded_inputs(self, seed: int = 0) -> dict[str, np.ndarray]:
-        """Inputs that the model accepts and, where any were found, that change its outputs.
+        """Return inputs that the model accepts and, where some were found, on which its outputs depend.
 
         Raises:
             CollageError: the model accepts none of the inputs that were tried.
@@ -108,18 +107,18 @@ class OnnxModel:
         return draw(self._inputs, self._recipe[0], seed)
 
     def check_inputs(self, arrays: Arrays) -> dict[str, np.ndarray]:
-        """The user's own inputs, checked against the model's names, shapes and dtypes.
+        """Return the user's inputs, checked against the model's names, shapes and dtypes.
 
         Raises:
-            CollageError: one is missing, unknown, or of another shape or dtype.
+            CollageError: an input is missing, unknown, or of another shape or dtype.
         """
         return check_inputs(self._inputs, arrays)
 
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        """The outputs of the user's whole model in ONNX Runtime with optimisation off, by output name.
+        """Return the outputs of the user's whole model in ONNX Runtime with optimisation off, by output name.
 
         Raises:
-            CollageError: ONNX Runtime cannot run it on these inputs.
+            CollageError: ONNX Runtime cannot run the model on these inputs.
         """
         try:
             return self._run_reference(inputs)
@@ -127,7 +126,7 @@ class OnnxModel:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
     def activations(self, inputs: Arrays, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """The values of the tensors `names` of the graph when the model runs on `inputs`; inputs and constants too."""
+        """Return the values of the tensors `names` of the graph when the model runs on `inputs`. Inputs and constants may be among them."""
         wanted = list(dict.fromkeys(names))
         known = {name: inputs[name] for name in wanted if name in inputs}
         known |= {name: self.constant(name) for name in wanted if name in self.graph.constants}
@@ -138,7 +137,7 @@ class OnnxModel:
             raise CollageError(f"ONNX Runtime could not run the model: {error}", "try other inputs", "inputs") from error
 
     def constant(self, name: str) -> np.ndarray:
-        """The values of the constant `name` of the graph. Raises KeyError on any other name."""
+        """Return the values of the constant `name` of the graph. Raises KeyError on any other name."""
         return numpy_helper.to_array(self._constants[name])
 
     @cached_property
@@ -150,7 +149,7 @@ class OnnxModel:
             folded = fold_model(self._user)
         except RuntimeRefusal as error:
             raise refused(self._user, str(error)) from error
-        return folded, trace(self._user, folded)
+        return folded, find_provenance(self._user, folded)
 
     @cached_property
     def _reference(self) -> OrtSession:
@@ -203,7 +202,7 @@ class OnnxModel:
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)
 
     def _types(self) -> dict[str, TensorType]:
-        """The type of every tensor; those that inference leaves open from a run on the seeded inputs."""
+        """Return the type of every tensor; a type that inference leaves open is taken from a run on the seeded inputs."""
         types = inferred_types(self._model) | {tensor.name: tensor.type for tensor in self._inputs}
         makers = {name: node for node in self._model.graph.node for name in node.output if name}
         open_names = [name for name in makers if name not in types]
@@ -214,7 +213,7 @@ class OnnxModel:
         except (RuntimeRefusal, CollageError) as error:
             where = f"the shape of {open_names[0]!r}, made by node {makers[open_names[0]].name!r}, is only known when it runs"
             raise CollageError(
-                f"{where}, and {first_line(error)}", "export the model with shapes that don't depend on data", "open_shape"
+                f"{where}, and {error_text(error)}", "export the model with shapes that don't depend on data", "open_shape"
             ) from error
         return types | {name: _type_of(value) for name, value in values.items()}
 
@@ -225,13 +224,13 @@ def _input_type(value: ValueInfoProto) -> TensorType:
 
 
 def _type_of(value: np.ndarray) -> TensorType:
-    """The type of an array as the graph says it."""
+    """Return the type of an array as the graph names it."""
     if value.dtype.kind in "OUS":
         return TensorType(value.shape, "string")
     return TensorType(value.shape, value.dtype.name.replace("_", "") if value.dtype.type.__module__ != "numpy" else value.dtype.name)
 
 
 def _quantises(op: str) -> bool:
-    """Whether `op` computes in quantised numbers (design, "Right")."""
+    """Return whether `op` computes in quantised numbers."""
     last = op.rsplit(".", 1)[-1]
     return last == "QuantizeLinear" or "DynamicQuantize" in last or "Integer" in last or last.startswith(("QLinear", "QAttention", "QGemm"))

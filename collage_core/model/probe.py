@@ -1,4 +1,4 @@
-"""Tiny models made by code, with which toolchains are probed: not the user's, and never shown."""
+"""A tiny model, built by code, with which toolchains are probed. It is never shown to the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import SubModel
 
 
 def relu_model(elements: int, given: str = "given", made: str = "made") -> SubModel:
-    """One Relu from the tensor `given` to `made`, both of shape (1, `elements`) and float32."""
+    """Return a model of one Relu from the tensor `given` to `made`, both float32 of shape (1, `elements`)."""
     shape = (1, elements)
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (given, made)]
     graph = helper.make_graph([helper.make_node("Relu", [given], [made])], "relu", ends[:1], ends[1:])

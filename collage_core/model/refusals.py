@@ -1,4 +1,4 @@
-"""ONNX Runtime's refusals of a user's model, as clear errors that name operator and node."""
+"""Turns ONNX Runtime's refusal of a user's model into a clear error that names the operator and the node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .scopes import all_nodes
 
 
 def refused(model: ModelProto, reason: str) -> CollageError:
-    """The error for a model that ONNX Runtime would not load, with `reason` in its own words."""
+    """Return the error for a model that ONNX Runtime did not load; `reason` is its message."""
     newest = re.search(r"Opset (\d+) is under development.*?till opset (\d+)", reason)
     if newest:
         message = f"the model needs opset {newest[1]} of the ONNX operators, newer than the {newest[2]} that ONNX Runtime reads here"

@@ -1,4 +1,4 @@
-"""What nodes read and make, inner graphs included: the names, and nothing else."""
+"""The names of tensors that nodes read, and the nodes of a graph; inner graphs are included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onnx import AttributeProto, GraphProto, NodeProto
 
 
 def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs in the attributes of `node` (`If`, `Loop`, `Scan` …)."""
+    """Yield the graphs in the attributes of `node` (`If`, `Loop`, `Scan` …)."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH or attribute.HasField("g"):
             yield attribute.g
@@ -16,12 +16,12 @@ def inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
 
 
 def has_inner_graph(node: NodeProto) -> bool:
-    """Whether `node` holds a graph of its own."""
+    """Return whether `node` holds a graph of its own."""
     return next(inner_graphs(node), None) is not None
 
 
 def captured(node: NodeProto) -> list[str]:
-    """Tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
+    """Return the tensors from outside that the inner graphs of `node` read, each once, in the order in which they occur."""
     found: dict[str, None] = {}
     for graph in inner_graphs(node):
         found.update(dict.fromkeys(_free_names(graph)))
@@ -29,13 +29,13 @@ def captured(node: NodeProto) -> list[str]:
 
 
 def read_by(node: NodeProto) -> list[str]:
-    """Every tensor that `node` reads: its inputs in place (``""`` where absent), then what it captures besides."""
+    """Return every tensor that `node` reads: its inputs in their positions (``""`` where absent), then further ones that it captures."""
     own = list(node.input)
     return own + [name for name in captured(node) if name not in own]
 
 
 def all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    """The nodes of `graph` and of its inner graphs."""
+    """Yield the nodes of `graph` and of its inner graphs."""
     for node in graph.node:
         yield node
         for inner in inner_graphs(node):

@@ -1,6 +1,6 @@
-"""Fixing the shapes of a model's inputs: what the user says, what a symbol implies, and a batch of one.
+"""Fixes the shapes of a model's inputs, from the user's shapes, the values of symbols, and a batch of one.
 
-Enters: a model and the user's shapes by input name. Leaves: the same model, every dimension of every input a number.
+A model and the user's shapes by input name enter; in the same model every dimension of every input is a number afterwards.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from ..errors import CollageError
 Shape = tuple[int, ...]
 
 _BATCH = re.compile(r"^(n|b|bs|bsz)$|batch", re.IGNORECASE)
-# A first dimension that is named for a length is no batch: setting it to 1 would be a guess.
+# A first dimension that is named after a length is not the batch: setting it to 1 would be a guess.
 _LENGTH = re.compile(r"seq|len|time|frame|token|height|width", re.IGNORECASE)
-# Exporters write these for "not known"; two of them need not be equal.
+# Exporters write these for unknown dimensions; two of them need not be equal.
 _NOT_A_NAME = {"", "?", "*", "-1", "None", "none"}
 
 
 def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[str, Shape]:
-    """Fix the shapes of all inputs of `model`, in place.
+    """Fix the shapes of all inputs of `model`, in index.
 
-    A dimension is the one given; else the value that its symbol has in another input; else 1 where it is the batch: the
-    first one, or one that is named so. Anything else that is open is an error.
+    An open dimension gets the given size; else the size that its symbol has in another input; else 1 where it is the batch, which
+    is the first dimension or one of that name. Any other open dimension is an error.
 
     Returns:
         The shapes by input name.
@@ -55,7 +55,7 @@ def _describe(model: ModelProto) -> str:
 
 
 def _written(value: ValueInfoProto) -> str:
-    """A shape as the model says it, such as ``[N, 3, ?, 224]``."""
+    """Return the shape of `value` as text, such as ``[N, 3, ?, 224]``."""
     if not value.type.tensor_type.HasField("shape"):
         return "[unknown]"
     return "[" + ", ".join(str(dim.dim_value) if _is_fixed(dim) else (dim.dim_param or "?") for dim in _dims(value)) + "]"
@@ -84,10 +84,10 @@ def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols
             raise CollageError(
                 f"the shape {said!r} of input {value.name!r} has {len(shape)} dimensions, the model wants {len(dims)}", hint, "shape"
             )
-        for place, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+        for index, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if _is_fixed(dim) and dim.dim_value != size:
                 message = (
-                    f"the shape {said!r} of input {value.name!r} has {size} in dimension {place}, the model fixes it to {dim.dim_value}"
+                    f"the shape {said!r} of input {value.name!r} has {size} in dimension {index}, the model fixes it to {dim.dim_value}"
                 )
                 raise CollageError(message, hint, "shape")
             if not _is_fixed(dim) and _symbol(dim):
@@ -104,44 +104,44 @@ def _set_shape(value: ValueInfoProto, shape: Shape) -> None:
 
 
 def _bind_batch(value: ValueInfoProto, symbols: dict[str, int]) -> None:
-    """Give 1 to the symbols of `value` that are its batch, where they have no value yet."""
-    for place, dim in enumerate(_dims(value)):
-        if not _is_fixed(dim) and _symbol(dim) and _is_batch(dim, place):
+    """Set the symbols of `value` that are its batch to 1, where they have no value yet."""
+    for index, dim in enumerate(_dims(value)):
+        if not _is_fixed(dim) and _symbol(dim) and _is_batch(dim, index):
             symbols.setdefault(_symbol(dim), 1)
 
 
-def _is_batch(dim: TensorShapeProto.Dimension, place: int) -> bool:
+def _is_batch(dim: TensorShapeProto.Dimension, index: int) -> bool:
     symbol = _symbol(dim)
-    return bool(_BATCH.search(symbol)) or (place == 0 and not _LENGTH.search(symbol))
+    return bool(_BATCH.search(symbol)) or (index == 0 and not _LENGTH.search(symbol))
 
 
 def _close(value: ValueInfoProto, symbols: Mapping[str, int]) -> Shape:
-    """Fix what is still open in `value`."""
+    """Fix the dimensions of `value` that are still open, and return its shape."""
     if not value.type.tensor_type.HasField("shape"):
         raise CollageError(f"input {value.name!r} has no shape", f"give it one, such as --shape {value.name}=1,3,224,224", "open_shape")
     shape = []
-    for place, dim in enumerate(_dims(value)):
+    for index, dim in enumerate(_dims(value)):
         symbol = _symbol(dim)
         if _is_fixed(dim):
             shape.append(dim.dim_value)
         elif symbol in symbols:
             shape.append(symbols[symbol])
-        elif _is_batch(dim, place):
+        elif _is_batch(dim, index):
             shape.append(1)
         else:
-            raise _open(value, place, symbols)
+            raise _open(value, index, symbols)
     _set_shape(value, tuple(shape))
     return tuple(shape)
 
 
-def _open(value: ValueInfoProto, place: int, symbols: Mapping[str, int]) -> CollageError:
-    """The error for dimension `place`, with the option written out: likely sizes in the places that are open."""
+def _open(value: ValueInfoProto, index: int, symbols: Mapping[str, int]) -> CollageError:
+    """Return the error for the open dimension `index`, with an example of the option: likely sizes for the open dimensions."""
     dims = _dims(value)
     likely = 224 if len(dims) == 4 else 128
     example = ",".join(
-        str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, at) else likely))
-        for at, dim in enumerate(dims)
+        str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, position) else likely))
+        for position, dim in enumerate(dims)
     )
-    called = f" ({_symbol(dims[place])!r})" if _symbol(dims[place]) else ""
-    message = f"input {value.name!r} {_written(value)} is open in dimension {place}{called}"
+    called = f" ({_symbol(dims[index])!r})" if _symbol(dims[index]) else ""
+    message = f"input {value.name!r} {_written(value)} is open in dimension {index}{called}"
     return CollageError(message, f"say its shape, such as --shape {value.name}={example}", "open_shape")

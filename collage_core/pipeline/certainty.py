@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from ..cost.measuring.timing import NORMAL_95
+from ..cost.measuring.intervals import NORMAL_95
 from ..errors import InfeasibleError
 from ..events import ignore
 from ..rules.candidate import CandidatePartition
@@ -22,9 +22,9 @@ from ..rules.spec import HOST_TARGET
 from ..search.constraints.constraints import Constraint
 from ..search.problem import FEMTOSECONDS, SearchCandidate, SearchProblem, femtoseconds
 from ..search.searcher import SearchResult
-from .lazy import is_bound
-from .planning import Planned, SearchSettings, searched
+from .cost_table import is_bound
 from .record import usable
+from .search_and_merge import Planned, SearchSettings, searched
 
 DRAWS = 100
 LONGEST_S = 2.0
@@ -32,7 +32,7 @@ FEWEST_DRAWS = 10
 """With fewer draws in the time, nothing is said of stability."""
 
 
-def stability(planned: Planned, constraints: Sequence[Constraint], how: SearchSettings, seed: int = 0) -> dict[str, float]:
+def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, seed: int = 0) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
     In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
@@ -44,11 +44,11 @@ def stability(planned: Planned, constraints: Sequence[Constraint], how: SearchSe
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
     sorts = _sorts(planned)
     draw, began, draws = random.Random(seed), time.monotonic(), 0
-    while draws < DRAWS and time.monotonic() - began < LONGEST_S and not how.should_stop():
+    while draws < DRAWS and time.monotonic() - began < LONGEST_S and not settings.should_stop():
         shift = {sort: draw.gauss() for sort in dict.fromkeys(sorts)}
         moved = [_moved(c, shift[sort] * error) for c, sort, error in zip(planned.problem.candidates, sorts, errors, strict=True)]
         problem = planned.problem.with_candidates(moved)
-        for index in searched(problem, constraints, how, ignore).chosen:
+        for index in searched(problem, constraints, settings, ignore).chosen:
             place = moved[index].target, moved[index].inside
             if place in stayed:
                 stayed[place] += 1
@@ -58,7 +58,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], how: SearchSe
     return {candidate.id: stayed[candidate.target, candidate.inside] / draws for candidate in chosen}
 
 
-def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], how: SearchSettings, most_s: float | None) -> Planned:
+def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, most_s: float | None) -> Planned:
     """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
 
     Nothing that was not measured takes the place of what was.
@@ -73,7 +73,7 @@ def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], 
     if not noise or most <= planned.final.total or not planned.final.optimal:
         return planned
     best, held = planned.final, list(constraints)
-    others = _Others(planned, how)
+    others = _Others(planned, settings)
     began = time.monotonic()
     for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
         candidate = planned.problem.candidates[index]
@@ -93,7 +93,7 @@ def noise_s(planned: Planned) -> float:
 
 
 def total_interval_s(planned: Planned) -> float | None:
-    """Half of the 95 % interval of the plan's total, hand-overs left out; None where a cost in it does not say how sure it is."""
+    """Half of the 95 % interval of the plan's total, transitions left out; None where a cost in it does not say how sure it is."""
     possible = usable(planned.costed)
     costs = [possible[index].cost for index in planned.final.chosen]
     if any(cost.source != "host" and cost.interval_s is None for cost in costs):
@@ -115,15 +115,15 @@ def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
 class _Others:
     """Plans of a problem's candidates without those that have a bound in place of a cost."""
 
-    def __init__(self, planned: Planned, how: SearchSettings):
+    def __init__(self, planned: Planned, settings: SearchSettings):
         self._places = [place for place, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
         self._problem = planned.problem.with_candidates([planned.problem.candidates[place] for place in self._places])
-        self._how = how
+        self._settings = settings
 
     def best(self, constraints: Sequence[Constraint]) -> SearchResult | None:
         """The best one, its candidates numbered as in the problem; None where there is none."""
         try:
-            found = searched(self._problem, constraints, self._how, ignore)
+            found = searched(self._problem, constraints, self._settings, ignore)
         except InfeasibleError:
             return None
         return replace(found, chosen=tuple(self._places[index] for index in found.chosen))

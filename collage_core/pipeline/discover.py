@@ -20,7 +20,7 @@ from ..model.onnx_model import OnnxModel, load_model
 from ..model.samples.registry import SAMPLES, resolve
 from ..options import Options
 from ..rewrite.plan import Plan
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
@@ -97,10 +97,10 @@ class CandidateSet:
         """Target → the text that describes it, of those that are only described."""
         return {name: found.text for name, found in self.toolchains.items() if isinstance(found, DescribedToolchain)}
 
-    def rule_reports(self) -> dict[str, tally.Report]:
+    def rule_reports(self) -> dict[str, rule_report.RuleReport]:
         """Target → what each of its rules gave and rejected; the host's too."""
         rules: dict[str, PartitionRule] = {**self.rules, HOST_TARGET: Host()}
-        return {target: tally.report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
+        return {target: rule_report.make_report(target, rule, self.by_target[target], self.log) for target, rule in rules.items()}
 
     @property
     def costed_first(self) -> list[CandidatePartition]:
@@ -175,6 +175,6 @@ def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
         "rejected_counts": [
             dict(zip(("target", "rule", "stage", "check", "count"), (*sort, n), strict=True)) for sort, n in found.log.counts.items()
         ],
-        "specs": tally.specs(found.rule_reports()),
+        "specs": rule_report.specs_with_counts(found.rule_reports()),
         "folded": [{"name": node.name, "op": node.op, "into": node.into} for node in found.model.folded],
     }

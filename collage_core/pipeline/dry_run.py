@@ -22,14 +22,14 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
 from .discover import CandidateSet, Phases, model_document
-from .lazy import SHARE
+from .measuring_policy import MeasuringPolicy
 
 TRIAL_S = 1.0
 """Seconds that a trial is taken to need where none of its toolchain is known on this machine."""
-HAND_OVER_S = 1.0
-"""Seconds that measuring the hand-overs from one target to another is taken to need, with its kernels' builds."""
-BUILDS_FOR_HAND_OVERS = 2
-"""Kernels that are built for each target whose hand-overs are measured: one of each size."""
+TRANSITION_S = 1.0
+"""Seconds that measuring the transitions from one target to another is taken to need, with its kernels' builds."""
+BUILDS_FOR_TRANSITIONS = 2
+"""Kernels that are built for each target whose transitions are measured: one of each size."""
 NOT_COUNTED = "partitions merged after the search, and building the plan and its baselines, come on top"
 
 
@@ -85,12 +85,12 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
 def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
     options = found.options
     placed = [candidate for candidate in found.costed_first if candidate.target != HOST_TARGET]
-    sort_of = estimator.sort_of if isinstance(estimator, LazyEstimator) else _computation
-    sorts, known = _sorts(placed, sort_of), _sorts(_known(found, estimator, placed), sort_of)
-    asked = _sorts(placed, _computation)
+    key_of = estimator.computation_key if isinstance(estimator, LazyEstimator) else _computation
+    keys, known = _keys(placed, key_of), _keys(_known(found, estimator, placed), key_of)
+    asked = _keys(placed, _computation)
     made = []
     for name in options.targets:
-        to_measure = len(sorts[name] - known[name]) if options.is_measured else 0
+        to_measure = len(keys[name] - known[name]) if options.is_measured else 0
         is_measured = options.is_measured and not isinstance(found.toolchains[name], DescribedToolchain)
         candidates, unique = len(found.by_target[name]), found.unique[name]
         made.append(_Target(name, candidates, unique, unique - len(asked[name]), len(known[name]), to_measure, is_measured))
@@ -110,11 +110,11 @@ def _known(found: CandidateSet, estimator: CostEstimator, placed: Sequence[Candi
     return list(placed)
 
 
-def _sorts(candidates: Iterable[CandidatePartition], sort_of: Callable[[CandidatePartition], Hashable]) -> Mapping[str, set[Hashable]]:
+def _keys(candidates: Iterable[CandidatePartition], key_of: Callable[[CandidatePartition], Hashable]) -> Mapping[str, set[Hashable]]:
     """Target → what its candidates are, each once."""
     made: dict[str, set[Hashable]] = defaultdict(set)
     for candidate in candidates:
-        made[candidate.target].add(sort_of(candidate))
+        made[candidate.target].add(key_of(candidate))
     return made
 
 
@@ -132,20 +132,21 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     past = experience(versions, options.used_threads, machine)
     pairs = list(permutations(versions, 2))
     missing = [pair for pair in pairs if pair not in past.transitions]
-    extra_builds = BUILDS_FOR_HAND_OVERS * len({name for pair in missing for name in pair})
+    extra_builds = BUILDS_FOR_TRANSITIONS * len({name for pair in missing for name in pair})
     at_most = sum(target.to_measure for target in measured)
     expected = at_most if options.measure_all else _expected(measured)
     trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
     limit_s = math.inf if options.time_limit_s is None else options.time_limit_s
     seconds = {
-        "seconds_at_most": min(limit_s, trials_s + HAND_OVER_S * len(missing)),
-        "seconds_expected": min(limit_s, (trials_s * expected / at_most if at_most else 0.0) + HAND_OVER_S * len(missing)),
+        "seconds_at_most": min(limit_s, trials_s + TRANSITION_S * len(missing)),
+        "seconds_expected": min(limit_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
     }
     builds = {"builds_at_most": at_most + extra_builds, "builds_expected": expected + extra_builds}
     said = [_basis(target.name, past.trials) for target in measured]
-    said += [f"measuring a hand-over: {HAND_OVER_S:g} s, assumed"] if missing else []
+    said += [f"measuring a transition: {TRANSITION_S:g} s, assumed"] if missing else []
     said += [past.trouble] if past.trouble else []
-    said += [] if options.measure_all else [f"about {SHARE:.0%} of the distinct candidates get measured, and often fewer: a heuristic"]
+    if not options.measure_all:
+        said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")
     said += [f"the time limit ends it after {limit_s:g} s"] if limit_s < math.inf else []
     return {"transitions": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
 
@@ -153,7 +154,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
 def _expected(measured: Sequence[_Target]) -> int:
     """How many trials lazy measuring is expected to ask for: what is known counts towards its share."""
     known, open_ = sum(target.known for target in measured), sum(target.to_measure for target in measured)
-    return min(open_, max(0, math.ceil(SHARE * (known + open_)) - known))
+    return min(open_, max(0, math.ceil(MeasuringPolicy().share * (known + open_)) - known))
 
 
 def _basis(name: str, trials: Mapping[str, tuple[float, int]]) -> str:

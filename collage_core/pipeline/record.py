@@ -24,7 +24,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..rewrite.plan import Plan, plan_from_json
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.candidate import CandidatePartition
 from ..search.alternatives.regret import Regrets
 from ..search.constraints.constraints import parse_constraints
@@ -104,7 +104,7 @@ class RunRecord:
         regret_s: Candidate id → regret in seconds; None where it is in no plan; where it is absent it is computed when asked for.
         created: ISO time.
         machine: Where costs were measured.
-        rules: Target → what each of its rules gave and rejected (`tally.report`); empty in a run of an older version.
+        rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
     """
 
     document: dict[str, Any]
@@ -116,7 +116,7 @@ class RunRecord:
     regret_s: dict[str, float | None] = field(default_factory=dict)
     created: str = ""
     machine: str = ""
-    rules: Mapping[str, tally.Report] = field(default_factory=dict)
+    rules: Mapping[str, rule_report.RuleReport] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         """Write ``run.json.gz`` and ``plan.json`` into `folder`, each whole or not at all."""
@@ -254,7 +254,7 @@ def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
     return [item for item in costed if not item.cost.is_invalid]
 
 
-def places_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
+def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
     """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
     places = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
     return [places[index] for index in chosen]

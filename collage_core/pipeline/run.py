@@ -8,52 +8,55 @@ with ``out`` a folder with plan, run and artifact. Toolchains never run in this 
 
 from __future__ import annotations
 
-import time
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..base.garbage import no_collector
 from ..cost.cost import Cost
 from ..cost.database.records import now
+from ..cost.estimator import CostEstimator, Known, LazyEstimator
 from ..cost.estimators.function import CostFunction
-from ..errors import CollageError, InfeasibleError
-from ..events import Emit, Note, ignore
+from ..errors import Cancelled, CollageError, InfeasibleError
+from ..events import Emit, Note, StepStarted, ignore
 from ..model.onnx_model import OnnxModel
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
+from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
+from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult, after, never
+from ..toolchains.described import DescribedToolchain
 from .apply import check_accuracy, make_folder
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
-from .costing import Costing
+from .cost_progress import CostProgress
+from .cost_table import CostTable
 from .described import described_options
 from .discover import CandidateSet, Phases, model_document
-from .planning import (
+from .measure import Costs, MeasuringLoop
+from .measuring_policy import MeasureEverything, MeasuringPolicy
+from .plan_documents import not_verified, placed_partitions, placed_transitions, plan_document, priority_note, search_document, within_noise
+from .record import RunRecord
+from .run_estimator import estimator_of
+from .search_and_merge import (
     Planned,
+    PlanSearch,
+    SearchSettings,
     alone,
     greedy_plan,
     known_total_s,
-    merge_rounds,
-    not_verified,
-    placed_partitions,
-    placed_transitions,
-    plan_document,
-    plan_event,
-    priority_note,
     regret_seconds,
-    search_document,
-    within_noise,
 )
-from .record import CostedCandidate, RunRecord
 
 MOST_EXCLUSIONS = 8
-"""Partitions that are done without, one after another, where the whole plan errs too much."""
-
-LEAST_SURER_S = 10.0
-"""So long further repetitions may take in any case."""
+"""Partitions that are excluded, one after another, where the whole plan errs too much."""
 
 
 def partition(source: str | Path, options: Options, emit: Emit = ignore, function: CostFunction | None = None) -> RunRecord:
@@ -106,11 +109,22 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
 class Run:
     """One run of the pipeline: what the phases hand to each other. `partition` is the way in; the bench takes single steps.
 
+    Args:
+        estimator: Gives the costs; the one that the options name unless given. It is closed with the run.
+
     Attributes:
         is_over: Tells whether the time that the user allowed is over.
+        lowest_core_latency_s: As `LazyEstimator.lowest_core_latency_s` when the plan was decided.
     """
 
-    def __init__(self, source: str | Path, options: Options, emit: Emit, function: CostFunction | None = None):
+    def __init__(
+        self,
+        source: str | Path,
+        options: Options,
+        emit: Emit,
+        function: CostFunction | None = None,
+        estimator: CostEstimator | None = None,
+    ):
         self.options = options
         self.emit = emit
         self.phases = Phases(emit)
@@ -119,60 +133,89 @@ class Run:
         self.inputs = _inputs(self.found.model, options)
         if options.inputs is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
-        self.costing = Costing(self.found, self.inputs, options, emit, self.is_over, function)
+        here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
+        self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table))
+        make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.is_over, function)
+        self.estimator = estimator or make()
+        settings = SearchSettings(options.search, parse_objective(options.objective), self.is_over)
+        self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings)
+        self.loop = self._loop()
+        self.lowest_core_latency_s = math.inf
 
     def close(self) -> None:
         """Let go of the workers."""
-        self.costing.close()
+        self.estimator.close()
 
     def cost(self) -> None:
-        """Costs of every candidate; where they are measured, of those that can matter."""
+        """Phase ``costs``: of every candidate; where costs are measured, of those that can matter."""
         with self.phases("costs"):
-            self.costed = self.costing.first()
+            if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
+                placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
+                self.loop.table.recall(dict(self.progress.follow(self.estimator.recall(placed), placed)))
+            self.loop.costs()
 
     def search(self) -> None:
-        """Phase 3, with merging."""
+        """Phases ``search`` and ``merge``, with whatever is measured meanwhile."""
         with self.phases("search"):
-            planned = self._searched()
-            self.emit(plan_event(planned.problem, planned.first, 0))
+            planned = self.loop.search()
         with self.phases("merge"):
-            self._decide(self._surest(self._merged(planned)))
+            planned = self.loop.repeat(self.loop.merge(planned), self.phases.seconds["costs"] or 0.0)
+            self._decide(planned)
         said = priority_note(self.planned)
         if said:
             self.emit(Note(said))
 
-    def _searched(self) -> Planned:
-        """The best plan over the rules' candidates."""
-        planned = self.costing.search_over(self.costed)
-        if self.costing.least is None:
-            return planned
-        final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self.costing.least, planned.final.total))
-        return replace(planned, first=final, final=final)
+    def _loop(self) -> MeasuringLoop:
+        lazy = self.estimator if isinstance(self.estimator, LazyEstimator) else None
+        policy = MeasuringPolicy() if lazy and not self.options.measure_all else MeasureEverything()
+        table = CostTable(self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None)
+        repeat = self._repeat if lazy and self.options.is_measured else None
+        return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, repeat)
 
-    def _surest(self, best: Planned) -> Planned:
-        """The best plan where what it rests on is measured in further repetitions, as far as that takes no longer than the costs did."""
-        deadline = time.monotonic() + max(LEAST_SURER_S, self.phases.seconds["costs"] or 0.0)
-        while (left_s := deadline - time.monotonic()) > 0 and (surer := self.costing.surer(self.costed, best, left_s)):
-            self.costed = surer
-            best = self._merged(self._searched())
-        return best
+    def _measure(self, candidates: Sequence[CandidatePartition], best_s: float | None) -> Costs:
+        """Costs of `candidates`, of as many as the time allows."""
+        placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
+        estimator = self.estimator
+        if isinstance(estimator, LazyEstimator):
+            return self._followed(estimator.measure(placed, best_s), placed)
+        with nullcontext() if self.options.is_measured else no_collector():
+            return self._followed(estimator.estimate(self.found.graph, placed), placed)
 
-    def _merged(self, planned: Planned) -> Planned:
-        return merge_rounds(planned, self.costing.search_over, self.costing.cost_merged, self.emit)
+    def _repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None, left_s: float) -> Costs:
+        assert isinstance(self.estimator, LazyEstimator)
+        return self._followed(self.estimator.repeat(candidates, best_s, left_s), candidates)
+
+    def _followed(self, known: Iterable[Known], asked: Sequence[CandidatePartition]) -> Costs:
+        costs: dict[CandidatePartition, Cost] = {}
+        with suppress(Cancelled):
+            for candidate, cost in self.progress.follow(known, asked):
+                costs[candidate] = cost
+        return costs
+
+    def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
+        """What transitions cost, in seconds; nothing where the time limit was over before they were measured."""
+        try:
+            return self.estimator.transitions(self.options.targets).pairs
+        except Cancelled:
+            self.emit(Note("the time limit was over before transitions were measured: they count as free"))
+            return {}
 
     def _decide(self, best: Planned) -> None:
-        """The plan, where measurements can tell the best one, and how sure it is."""
+        """Step ``decide``: the plan, where measurements can tell the best one, and how sure it is."""
+        self.emit(StepStarted("decide"))
         self.planned = best
+        if isinstance(self.estimator, LazyEstimator):
+            self.lowest_core_latency_s = self.estimator.lowest_core_latency_s()
         self.baselines = self._baselines()
-        constraints = self.costing.constraints(best.problem)
+        constraints, settings = self.plans.constraints(best.problem), self.plans.settings
         totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
-        self.planned = break_ties_by_priority(best, constraints, self.costing.how, min(totals, default=None))
+        self.planned = break_ties_by_priority(best, constraints, settings, min(totals, default=None))
         chosen = {index: best.problem.candidates[index] for index in self.planned.final.chosen}
         self.preferred = {candidate.id for index, candidate in chosen.items() if index not in best.final.chosen}
         if self.preferred:
             above_s = (self.planned.final.total - best.final.total) / FEMTOSECONDS
             self.emit(Note(within_noise(len(self.preferred), above_s, noise_s(best))))
-        self.stability = stability(self.planned, constraints, self.costing.how)
+        self.stability = stability(self.planned, constraints, settings)
         self.regret_s = regret_seconds(self.planned, constraints)
 
     def why_not_built(self, plan: Plan) -> str:
@@ -191,7 +234,7 @@ class Run:
             targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
             options=described_options(options.to_json(), self.found.descriptions),
             constraints=tuple(dict(item) for item in options.constraints),
-            machine=self.costing.machine,
+            machine=self.estimator.machine,
             accuracy=self.found.accuracy(),
             total_s=self.planned.final.total / FEMTOSECONDS,
             total_interval_s=total_interval_s(self.planned),
@@ -207,13 +250,13 @@ class Run:
             plan=self.plan,
             regret_s=self.regret_s,
             created=now(),
-            machine=self.costing.machine,
+            machine=self.estimator.machine,
             rules=self.found.rule_reports(),
         )
 
     def _document(self) -> dict[str, Any]:
         targets = []
-        spared = self.costing.spared(self.planned.costed)
+        spared = self.loop.table.spared(self.options.targets)
         for name in self.options.targets:
             targets.append(
                 {
@@ -221,7 +264,7 @@ class Run:
                     "candidates": len(self.found.by_target[name]),
                     "unique": self.found.unique[name],
                     "deferred": sum(candidate.deferred for candidate in self.found.by_target[name]),
-                    **self.costing.counts[name],
+                    **self.progress.counts[name],
                     "spared": spared[name],
                 }
             )
@@ -242,7 +285,7 @@ class Run:
         made = []
         problem = self.planned.problem
         for name in self.options.targets:
-            made.append(self._baseline(name, alone(problem, name, self.costing.how), f"{name} cannot take every node"))
+            made.append(self._baseline(name, alone(problem, name, self.plans.settings), f"{name} cannot take every node"))
         return [*made, self._baseline("greedy", greedy_plan(problem), "the largest sub-graphs leave nodes that nothing covers")]
 
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
@@ -255,22 +298,24 @@ class Run:
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
 
     def exclude_worst(self, error: float) -> bool:
-        """Search again without the partition of the plan that errs most; False where none errs, or there is no plan without it."""
-        place = max(self.planned.places, key=lambda place: self.planned.costed[place].cost.error or 0.0)
-        worst = self.planned.costed[place]
+        """Search again without the worst partition: the one that errs most.
+
+        Return False where none errs, or there is no plan without it.
+        """
+        costed = self.planned.costed
+        index = max(self.planned.indices, key=lambda index: costed[index].cost.error or 0.0)
+        worst = costed[index]
         if not worst.cost.error:
             return False
         own = f"of its partitions this one erred most: {worst.cost.error:.3g}"
         reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; {own}"
-        costed = [*self.planned.costed]
-        costed[place] = CostedCandidate(worst.held, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
         try:
-            planned = replace(self.costing.search_over(costed), first=self.planned.first)
+            planned = self.loop.without(self.planned, index, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
         except InfeasibleError:
             return False
         where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
         self.emit(Note(f"{reason} ({where}): the search goes on without it"))
-        self._decide(self._merged(planned))
+        self._decide(planned)
         return True
 
     def build(self, record: RunRecord) -> bool:
@@ -292,7 +337,7 @@ class Run:
             is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
             if self.options.is_measured and is_right:
                 with self.phases("baselines"):
-                    measure_side_by_side(built, baselines, document, self.emit, self.costing.lowest_core_latency_s)
+                    measure_side_by_side(built, baselines, document, self.emit, self.lowest_core_latency_s)
         document["phases"] = self.phases.to_json()
         return is_right
 

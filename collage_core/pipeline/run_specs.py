@@ -1,7 +1,7 @@
 """The specs of a run: which targets share a rule tree, and what every rule of it gave and rejected in that run.
 
-What enters is a record; what leaves is plain data (`tally.specs`). A run of an older version kept no reports: its trees are
-those of the toolchains that are here, under its options, and its rejections a sample.
+What enters is a record; what leaves is plain data (`rule_report.specs_with_counts`). A run of an older version kept no reports: its
+trees are those of the toolchains that are here, under its options, and its rejections a sample.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import CollageError
 from ..options import Options
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base_rules import Host
 from ..rules.spec import HOST_TARGET
 from ..toolchains.registry import get
@@ -20,7 +20,7 @@ from .record import RunRecord
 
 
 def run_specs(record: RunRecord) -> list[dict[str, Any]]:
-    """Each spec: ``targets`` and ``tree`` (`tally.tallied`), and of each target what became of its candidates.
+    """Each spec: ``targets`` and ``tree`` (`rule_report.tree_with_counts`), and of each target what became of its candidates.
 
     ``merged`` has how many were made of neighbours after a search, ``invalid`` at which stage how many came to nothing.
     """
@@ -35,11 +35,11 @@ def run_specs(record: RunRecord) -> list[dict[str, Any]]:
             "merged": {name: merged[name] for name in spec["targets"]},
             "invalid": {name: dict(invalid[name]) for name in spec["targets"]},
         }
-        for spec in tally.specs(rule_reports(record))
+        for spec in rule_report.specs_with_counts(rule_reports(record))
     ]
 
 
-def rule_reports(record: RunRecord) -> Mapping[str, tally.Report]:
+def rule_reports(record: RunRecord) -> Mapping[str, rule_report.RuleReport]:
     """Target → what each of its rules gave and rejected."""
     if record.rules:
         return record.rules
@@ -48,7 +48,9 @@ def rule_reports(record: RunRecord) -> Mapping[str, tally.Report]:
         paths.setdefault(item.target, []).append(item.candidate["rule"])
     trees = {target.name: _tree(target.name, record) for target in record.plan.targets} | {HOST_TARGET: Host().to_json()}
     return {
-        name: tally.sampled_report(name, tree, paths.get(name, ()), record.rejected) for name, tree in trees.items() if tree is not None
+        name: rule_report.report_from_sample(name, tree, paths.get(name, ()), record.rejected)
+        for name, tree in trees.items()
+        if tree is not None
     }
 
 

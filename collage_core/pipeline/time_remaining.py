@@ -1,4 +1,4 @@
-"""`Pace`: how long trials take, and from that, how long those to come will take.
+"""`TimeRemaining`: how long trials take, and from that, how long those to come will take.
 
 What enters is when trials begin and when their costs are told; what leaves are seconds. What needs no trial takes no time.
 """
@@ -15,8 +15,8 @@ NEWEST = 12
 """Trials that the pace is taken from: the first ones are whole models, and much slower than the rest."""
 
 
-class Pace:
-    """The pace of a run's trials, several of which may go on at once.
+class TimeRemaining:
+    """How long the trials of a run take, several of which may go on at once, and how long the others will.
 
     Args:
         clock: Gives seconds that only go up.

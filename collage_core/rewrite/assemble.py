@@ -1,7 +1,7 @@
-"""`assemble`: pieces of a plan → artifact folder (phase 4).
+"""`assemble`: builds the artifact folder of a plan from its partitions (phase 4).
 
-Everything is built in a folder beside the one that was asked for, which is put in place when all of it is done: what fails
-leaves nothing half-made. Runs the toolchains, so it belongs into a worker process.
+All files are built in a staging folder, which replaces the target folder at the end, so that a failure leaves nothing incomplete. It
+runs the toolchains and therefore belongs in a worker process.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ import numpy as np
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
+from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.reasons import one_line
-from .pieces import HOST_TARGET, Piece, check_flow, run_order
+from .partition_models import PartitionModel, check_flow, run_order
 from .runtime.machine import Machine
 from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
 
-OURS = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS)
+ARTIFACT_FILES = (NAME, LIBRARY, LISTING, SAMPLE, PARTITIONS)
 
 
 def assemble(
-    pieces: Sequence[Piece],
+    partitions: Sequence[PartitionModel],
     graph_inputs: Sequence[Tensor],
     graph_outputs: Sequence[str],
     out: Path,
@@ -41,24 +42,25 @@ def assemble(
     constants: Mapping[str, np.ndarray] | None = None,
     sample: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Build the artifact of a plan in the folder `out`; of what is there already, only an earlier artifact is replaced.
+    """Build the artifact of a plan in the folder `out`, in which only the files of an earlier artifact are replaced.
 
     Args:
-        pieces: Every node of the model in one of them.
-        graph_inputs, graph_outputs: The model's.
-        threads: For every partition.
-        about: What to write into the manifest, such as the model's name and hash.
-        constants: The values of those outputs that are constants of the model.
-        sample: Inputs to keep with it, with which it can be tried.
+        partitions: The partitions, which hold every node of the model.
+        graph_inputs: Inputs of the model.
+        graph_outputs: Names of the model's outputs.
+        threads: Threads of every partition.
+        about: Entries for the manifest, such as the model's name and hash.
+        constants: Values of the outputs that are constants of the model.
+        sample: Inputs to keep in the folder, for trying the artifact.
 
     Raises:
-        CollageError: a toolchain is not usable or fails, the pieces do not fit together, or `out` cannot be written.
+        CollageError: a toolchain is not usable or fails, the partitions do not fit together, or `out` cannot be written.
     """
     out, constants = Path(out), dict(constants or {})
-    ordered = [piece for piece in run_order(pieces) if piece.model.outputs]
+    ordered = [partition for partition in run_order(partitions) if partition.model.outputs]
     outputs = check_flow(ordered, graph_inputs, graph_outputs, constants)
-    tools = {name: _usable(name) for name in dict.fromkeys(["tvm", *(piece.target for piece in ordered)]) if name != HOST_TARGET}
-    with _beside(out) as folder:
+    tools = {name: _usable(name) for name in dict.fromkeys(["tvm", *(partition.target for partition in ordered)]) if name != HOST_TARGET}
+    with _staging_folder(out) as folder:
         entries = _build(ordered, tools, graph_inputs, graph_outputs, folder, threads, constants)
         if sample is not None:
             np.savez(folder / SAMPLE, *(sample[tensor.name] for tensor in graph_inputs))
@@ -78,7 +80,7 @@ def assemble(
 
 
 def _build(
-    pieces: Sequence[Piece],
+    partitions: Sequence[PartitionModel],
     tools: Mapping[str, Toolchain],
     inputs: Sequence[Tensor],
     outputs: Sequence[str],
@@ -86,17 +88,17 @@ def _build(
     threads: int,
     constants: Mapping[str, np.ndarray],
 ) -> list[PartitionEntry]:
-    """Write the packages, the module and its listing; the partitions' entries."""
+    """Write the packages, the module and its listing, and return the partitions' entries."""
     from ..toolchains.tvm_build import compile_library
-    from .relax_join import Part, joined
+    from .relax_join import CalledPartition, join_partitions
 
     (folder / PARTITIONS).mkdir()
-    parts, entries = [], []
-    for place, piece in enumerate(pieces):
-        entry, module = _built(piece, place, tools.get(piece.target), folder, threads)
-        parts.append(Part(piece, module, entry.symbol, entry.function))
+    called, entries = [], []
+    for index, partition in enumerate(partitions):
+        entry, module = _built(partition, index, tools.get(partition.target), folder, threads)
+        called.append(CalledPartition(partition, module, entry.symbol, entry.function))
         entries.append(entry)
-    module = joined(parts, inputs, outputs, constants)
+    module = join_partitions(called, inputs, outputs, constants)
     (folder / LISTING).write_text(module.script(show_meta=False))
     try:
         library = compile_library(module, threads)
@@ -106,25 +108,25 @@ def _build(
     return entries
 
 
-def _built(piece: Piece, place: int, tool: Toolchain | None, folder: Path, threads: int) -> tuple[PartitionEntry, Any]:
-    """The entry of a piece, and its Relax module if it joins as one; its package is written otherwise."""
-    model = piece.model
-    entry = PartitionEntry(piece.id, piece.target, "", tuple(piece.names), model.inputs, model.outputs)
+def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder: Path, threads: int) -> tuple[PartitionEntry, Any]:
+    """Return the entry of a partition and its Relax module; None where it has a package instead, which is written."""
+    model = partition.model
+    entry = PartitionEntry(partition.id, partition.target, "", tuple(partition.names), model.inputs, model.outputs)
     if tool is None:
         return entry, None
-    version, name = tool.availability().version, f"{place:03d}_{piece.target}"
+    version, name = tool.availability().version, f"{index:03d}_{partition.target}"
     try:
         module = tool.relax_module(model)
         if module is not None:
-            return replace(entry, version=version, function=f"{piece.target}_{place:03d}"), module
+            return replace(entry, version=version, function=f"{partition.target}_{index:03d}"), module
         package = tool.build(model, threads)
     except ToolchainError as error:
-        hint = f"veto {piece.target} for these nodes, or leave it out of --targets"
-        raise CollageError(f"{piece.target} cannot build partition {piece.id}: {one_line(error)}", hint, "toolchain") from error
+        hint = f"veto {partition.target} for these nodes, or leave it out of --targets"
+        raise CollageError(f"{partition.target} cannot build partition {partition.id}: {one_line(error)}", hint, "toolchain") from error
     path = f"{PARTITIONS}/{name}.bin"
     (folder / path).write_bytes(package)
-    digest = hashlib.sha256(package + piece.id.encode()).hexdigest()[:16]
-    return replace(entry, version=version, symbol=f"collage.{digest}.{place:03d}", package=path), None
+    digest = hashlib.sha256(package + partition.id.encode()).hexdigest()[:16]
+    return replace(entry, version=version, symbol=f"collage.{digest}.{index:03d}", package=path), None
 
 
 def _usable(name: str) -> Toolchain:
@@ -137,8 +139,8 @@ def _usable(name: str) -> Toolchain:
 
 
 @contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    """A folder to build in, on the same file system as `out`; gone afterwards."""
+def _staging_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder to build in, on the same file system as `out`, and remove it afterwards."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         if out.exists() and not out.is_dir():
@@ -158,17 +160,17 @@ def _beside(out: Path) -> Iterator[Path]:
 
 
 def _publish(folder: Path, out: Path) -> None:
-    """Put what is in `folder` in the place of an earlier artifact in `out`; the manifest goes first and comes last."""
+    """Replace an earlier artifact in `out` by the one in `folder`; the manifest is removed first and written last."""
     if not out.exists():
         folder.rename(out)
         return
-    for name in OURS:
+    for name in ARTIFACT_FILES:
         old = out / name
         if old.is_dir() and not old.is_symlink():
             shutil.rmtree(old)
         else:
             old.unlink(missing_ok=True)
-    for name in reversed(OURS):
+    for name in reversed(ARTIFACT_FILES):
         if (folder / name).exists():
             (folder / name).rename(out / name)
 

@@ -1,7 +1,6 @@
-"""`Plan`: the boundary between phase 3 and phase 4, as a versioned JSON file that reads back to the same plan.
+"""`Plan`: the result of phase 3 and the input of phase 4, as a versioned JSON file that reads back as an equal plan.
 
-Design, "Plan file"; RFC 62 (0.81), "Phase 3" (its result is materialised and restored). Whatever enters from outside is
-checked field by field before anything is done with it.
+After RFC 62 (Collage), "Phase 3", whose result can be stored and restored. Every field of data from outside is checked before use.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from ..errors import CollageError
 SCHEMA = 1
 
 
-class _Part(BaseModel):
+class _PlanPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class PlacedPartition(_Part):
-    """One partition: its nodes by index and by name, its target, and its cost with where that came from.
+class PlacedPartition(_PlanPart):
+    """A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
 
     Attributes:
         cost_s: Seconds; None where the cost is unknown.
         spread_s: Half the inter-quartile range of the samples, in seconds.
-        interval_s: As `Cost.interval_s`.
-        source: As `Cost.source`.
+        interval_s: As in `Cost.interval_s`.
+        source: As in `Cost.source`.
         decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
-        stability: Share of resamplings of the costs under which it stays chosen; None where no cost says how sure it is, and after a
-            search over known costs alone, which would wait for it.
+        stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
+            after a search over known costs, which does not resample.
     """
 
     id: str
@@ -48,8 +47,8 @@ class PlacedPartition(_Part):
     stability: float | None = None
 
 
-class PlacedTransition(_Part):
-    """A tensor that one partition (or the host) makes and another (or the host) reads."""
+class PlacedTransition(_PlanPart):
+    """A transition: a tensor that a partition (or the host) makes and another (or the host) reads."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -60,29 +59,29 @@ class PlacedTransition(_Part):
     cost_s: float = Field(ge=0, allow_inf_nan=False)
 
 
-class PlannedTarget(_Part):
-    """A toolchain that the plan was made for, with the version that was there."""
+class PlannedTarget(_PlanPart):
+    """A toolchain that the plan was made for, with its version at that time."""
 
     name: str
     version: str = ""
 
 
-class PlannedModel(_Part):
-    """The model that the plan is for."""
+class PlannedModel(_PlanPart):
+    """The model that the plan was made for."""
 
     name: str
     hash: str
 
 
-class Plan(_Part):
-    """Who runs which part of a model.
+class Plan(_PlanPart):
+    """An assignment of every node of a model to a partition on a target.
 
     Attributes:
         partitions: In the order of their first nodes.
-        machine: Where the costs were measured; empty for mock costs and estimates.
+        machine: Machine on which the costs were measured; empty for mock costs and estimates.
         accuracy: Largest relative error that the assembled plan may have.
-        total_interval_s: By how much `total_s` may be off either way, half of a 95 % interval; None where a cost in it does not say.
-        options: As given, for the record: costs, search, depths, threads, folding, shapes.
+        total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
+        options: Options of the run: costs, search, depths, threads, folding, shapes.
     """
 
     schema_version: Literal[1] = Field(alias="schema", default=1)
@@ -100,11 +99,11 @@ class Plan(_Part):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written (design, `partition`, and "Plan file")."""
+        """Return the plan as it is written to a file."""
         return self.model_dump(mode="json", by_alias=True)
 
     def write(self, path: Path) -> None:
-        """Write it to `path`, whole or not at all."""
+        """Write the plan to `path`, whole or not at all."""
         partial = path.with_name(path.name + ".partial")
         partial.write_text(json.dumps(self.to_json(), indent=1) + "\n")
         partial.replace(path)
@@ -131,10 +130,10 @@ def _broken(what: str) -> CollageError:
 
 
 def plan_from_json(data: Any, where: str = "the plan") -> Plan:
-    """The plan that `data` states.
+    """Return the plan that `data` describes; error messages call it `where`.
 
     Raises:
-        CollageError: it is no plan, or one of another schema; the message names the first field that is wrong.
+        CollageError: `data` is no plan, or one of another schema; the message names the first wrong field.
     """
     if isinstance(data, dict) and data.get("schema") not in (None, SCHEMA):
         raise CollageError(
@@ -144,14 +143,14 @@ def plan_from_json(data: Any, where: str = "the plan") -> Plan:
         return Plan.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        field = ".".join(str(part) for part in first["loc"]) or "the whole"
         raise CollageError(
-            f"{where} is not a plan: {place}: {first['msg']}", "a plan is the plan.json that `collage partition --out` writes", "bad_plan"
+            f"{where} is not a plan: {field}: {first['msg']}", "a plan is the plan.json that `collage partition --out` writes", "bad_plan"
         ) from error
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan in the file `path`, or in the folder `path`'s ``plan.json``."""
+    """Return the plan in the file `path`, or in ``plan.json`` of the folder `path`."""
     if path.is_dir():
         path = path / "plan.json"
     try:

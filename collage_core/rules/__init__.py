@@ -1,10 +1,10 @@
 """Partition rules and candidates: phases 1 and 2 as plain data.
 
-What enters is a graph and a tree of rules for each target; what leaves are candidate partitions, and what was rejected with its
-reason. A rule never builds, runs or measures anything, and knows no toolchain's library.
+A graph and a rule tree for each target enter; candidate partitions leave, and the rejected sub-graphs with their reasons. A rule
+never builds, runs or measures anything, and knows no toolchain's library.
 
-The names below are for those who write a toolchain (docs/toolchains.md); the files of this project import from the file that
-defines a name.
+The names below are for those who write a toolchain (docs/toolchains.md); files of this project import a name from the file that
+defines it.
 """
 
 from .base import PartitionRule, RuleOptions

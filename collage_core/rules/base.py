@@ -1,6 +1,6 @@
-"""`PartitionRule`: how the candidates of a target are found in a dataflow graph. Rules are data and compose as trees.
+"""`PartitionRule`: a rule that finds the candidates of a target in a dataflow graph. Rules are data and compose as trees.
 
-Seeds: RFC 62 (0.81), "PartitionRule". Base rules read the graph, combinator rules work on what their sub-rules found.
+After RFC 62 (Collage), "PartitionRule". Base rules read the graph; combinator rules work on the matches of their sub-rules.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .where import Condition
 
 @dataclass(frozen=True, slots=True)
 class RuleOptions:
-    """What the user may set for the rules of one target (design, "Options of `partition` and `candidates`").
+    """Options of the user for the rules of one target.
 
     Attributes:
-        max_depth: Bound on every candidate of the rules; None leaves each toolchain its own.
-        max_exits: Exits of combined candidates.
-        allow_taps: Taps of combined candidates.
+        max_depth: Bound on the depth of every candidate; None for the toolchain's own bound.
+        max_exits: Most exits of a combined candidate.
+        allow_taps: Whether a combined candidate may have taps.
         fusion: ``none``, ``tvm``, ``arbitrary``, or None for the toolchain's own style.
     """
 
@@ -36,12 +36,12 @@ class RuleOptions:
 
 @dataclass(slots=True)
 class RuleMatch:
-    """A sub-graph on its way through a rule tree: its nodes, the path of rules so far, and the composites inside.
+    """A sub-graph that a rule found: its nodes, the path of rules so far, and the composites inside.
 
-    Nobody changes one; it is not frozen because each rule makes it anew, by the hundred thousand.
+    It is never changed. It is not frozen only because rules create hundreds of thousands, and frozen dataclasses are slower to create.
 
     Attributes:
-        deferred: Not to be spelt out before it is needed: a run of `Segments`, of which most are never looked at.
+        deferred: Not to be measured before the search needs it: a run of `Segments`, of which most are never needed.
     """
 
     inside: IndexSet
@@ -52,35 +52,38 @@ class RuleMatch:
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """What a rule sees: the graph, the target it works for, and where rejections go."""
+    """The input of a rule: the graph, the target it works for, and the log that takes rejections."""
 
     graph: DataflowGraph
     target: str
     log: RejectionLog
 
     def note(self, rule: str, stage: str, reason: str, check: str) -> None:
-        """Say something about the rules themselves, such as a bound that was met: a rejection without nodes."""
+        """Log a note on the rules themselves, such as a limit that was reached: a rejection without nodes."""
         self.log.add(Rejection(self.target, (), rule, stage, reason), check)
 
 
 Reject = Callable[[RuleMatch, Violation], None]
-"""Hears of a sub-graph that is not valid, and of the check that it fails."""
+"""A function that is called with a sub-graph that is not valid and the check that it fails."""
 
 
 class PartitionRule(ABC):
-    """A node of a rule tree. Every rule is a frozen dataclass, and its fields are its whole meaning."""
+    """A node of a rule tree. Every rule is a frozen dataclass; rules with equal fields find the same."""
 
     name: ClassVar[str]
-    """The word for it in TOML, JSON and rule paths."""
+    """Name of the rule in TOML, JSON and rule paths."""
     words: ClassVar[Mapping[str, str]] = {}
-    """Field → its word in TOML and JSON, where that is another."""
+    """Field → its key in TOML and JSON, where the two differ."""
 
     @abstractmethod
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
-        """Every sub-graph that the rule finds, each once; they may overlap."""
+        """Yield every sub-graph that the rule finds, each once; they may overlap."""
 
     def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[RuleMatch]:
-        """Those of `find` that are valid; `reject` hears of the others. A rule that need not make the others does better."""
+        """Yield the matches of `find` that are valid, and call `reject` with the others.
+
+        A rule that can avoid making the others overrides this.
+        """
         for found in self.find(context):
             violation = SubGraph(context.graph, found.inside).violation(config)
             if violation is None:
@@ -89,7 +92,7 @@ class PartitionRule(ABC):
                 reject(found, violation)
 
     def to_json(self) -> dict[str, Any]:
-        """The rule as the data that `rule_from_json` reads."""
+        """Return the rule as data that `rule_from_json` reads."""
         data: dict[str, Any] = {"rule": self.name}
         for spec in fields(self):  # type: ignore[arg-type]
             value = getattr(self, spec.name)
@@ -102,8 +105,8 @@ class PartitionRule(ABC):
         return "\n".join(_lines(self, 0))
 
 
-def find_or_say(rule: PartitionRule, context: RuleContext) -> Iterator[RuleMatch]:
-    """What the whole tree `rule` finds; where that is nothing, a note says so."""
+def find_with_note(rule: PartitionRule, context: RuleContext) -> Iterator[RuleMatch]:
+    """Yield what the tree `rule` finds; log a note where it finds nothing."""
     found_some = False
     for found in rule.find(context):
         found_some = True

@@ -1,7 +1,7 @@
-"""Base rules: they read the dataflow graph directly.
+"""Base rules, which read the dataflow graph directly.
 
-Seeds: RFC 62 (0.81), "PartitionRule": `OpPredicatePartitionRule`, `OpCallByKindPartitionRule`, `HostPartitionRule`; and
-`Explicit`, which is "just fuse what I tell you to fuse" by name.
+After RFC 62 (Collage), "PartitionRule": `OpPredicatePartitionRule`, `OpCallByKindPartitionRule`, `HostPartitionRule`,
+`DFPatternPartitionRule`; and `Explicit`, which takes sets of nodes by name.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class OpPredicate(PartitionRule):
 
     Attributes:
         ops: Operators that are taken; empty for all.
-        dtypes: Dtypes that every tensor it reads and makes must have; empty for all.
-        where: Conditions on its attributes and on the types of its tensors.
+        dtypes: Dtypes, one of which every tensor that the call reads or makes must have; empty for all.
+        where: Conditions on the attributes of the call and on the types of its tensors.
     """
 
     name: ClassVar[str] = "op_predicate"
@@ -63,7 +63,7 @@ class OpPredicate(PartitionRule):
 
 
 def _check_where(where: Iterable[Condition], ops: Iterable[str], named_in: str) -> None:
-    """Refuse a condition on an operator that the rule never takes: it would hold without a word."""
+    """Raise CollageError for a condition on an operator that the rule never takes: it would always hold."""
     known = set(ops)
     odd = next((condition for condition in where if condition.op not in ("*", *known)), None)
     if odd is not None:
@@ -73,7 +73,7 @@ def _check_where(where: Iterable[Condition], ops: Iterable[str], named_in: str) 
 
 
 def _note_absent(context: RuleContext, rule: str, ops: Iterable[str]) -> None:
-    """Say so when a rule names operators, and the model has not one of them."""
+    """Log a note when a rule names operators and the model has none of them."""
     named = dict.fromkeys(ops)
     if named and not any(node.op in named for node in context.graph.nodes):
         listed = ", ".join(list(named)[:5]) + (" …" if len(named) > 5 else "")
@@ -82,7 +82,7 @@ def _note_absent(context: RuleContext, rule: str, ops: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class OpCallByKind(PartitionRule):
-    """A candidate for every call of at most a kind: what `FuseOps` would consider part of a kernel.
+    """A candidate for every call whose kind is at most `max_kind`: what `FuseOps` would consider part of a kernel.
 
     Attributes:
         max_kind: Letter of the greatest `OpPatternKind` taken.
@@ -111,7 +111,7 @@ class OpCallByKind(PartitionRule):
 
 @dataclass(frozen=True)
 class Host(PartitionRule):
-    """A candidate for every node that only reshuffles references and is left to the host, at no cost."""
+    """A candidate for every node that only renames or regroups tensors; the host runs it at no cost."""
 
     name: ClassVar[str] = "host"
 
@@ -126,7 +126,7 @@ class Explicit(PartitionRule):
     """A candidate for each named set of nodes, and no other.
 
     Attributes:
-        sets: Names of nodes, one tuple a candidate.
+        sets: Names of the nodes of each candidate.
     """
 
     name: ClassVar[str] = "explicit"
@@ -150,8 +150,8 @@ class DFPattern(PartitionRule):
 
     Attributes:
         match: The pattern (see `pattern`).
-        label: The toolchain's word for it; a composite of that name.
-        dtypes: Dtypes that every tensor made inside must have; empty for all.
+        label: The toolchain's name for it, which becomes the name of a composite.
+        dtypes: Dtypes, one of which every tensor made inside must have; empty for all.
         where: Conditions on the nodes inside (see `where`).
     """
 
@@ -189,14 +189,14 @@ class DFPattern(PartitionRule):
         return first_failure(context.graph, inside, self.where)
 
     def _note(self, context: RuleContext, matcher: Matcher, found_some: bool) -> None:
-        """Say when nothing matched, and which operator is to blame; and when not every match was looked at."""
-        called = f"pattern {self.label or self.match}"
+        """Log a note when nothing matched, with the operators that the model lacks, and when the limit cut matches off."""
+        title = f"pattern {self.label or self.match}"
         if matcher.cut_off:
-            place = context.graph.nodes[matcher.cut_off[0]].name
-            reason = f"{called} matches in more than {MOST_MATCHES} ways at {place!r}: the others were not looked at"
+            node_name = context.graph.nodes[matcher.cut_off[0]].name
+            reason = f"{title} matches in more than {MOST_MATCHES} ways at {node_name!r}: the others were not looked at"
             context.note(self.name, "pattern", reason, "limit")
         if not found_some:
             ops = {node.op for node in context.graph.nodes}
             absent = dict.fromkeys(op for op in operators_of(matcher.pattern) if op not in ops)
             why = f", which has no {', '.join(absent)}" if absent else ""
-            context.note(self.name, "pattern", f"{called} matches nothing in the model{why}", f"absent {self.label or self.match}")
+            context.note(self.name, "pattern", f"{title} matches nothing in the model{why}", f"absent {self.label or self.match}")

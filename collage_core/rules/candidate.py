@@ -1,6 +1,6 @@
-"""`CandidatePartition`: a valid sub-graph that one target could take, and what was rejected on the way.
+"""`CandidatePartition`: a valid sub-graph that one target could take; and the log of sub-graphs that were rejected. Plain data.
 
-Seeds: RFC 62 (0.81), "CandidatePartition"; design, "Candidate partition". Plain data.
+After RFC 62 (Collage), "CandidatePartition".
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraph
 
 SAMPLE_PER_REASON = 200
-"""How many rejected sub-graphs are kept for each (target, rule, stage, check); the rest are counted."""
+"""Number of rejected sub-graphs that are kept for each (target, rule, stage, check); the others are only counted."""
 
 
 class CandidatePartition:
     """A sub-graph, the target that could run it, and the path of rules that made it.
 
-    There are hundreds of thousands in a large model, so it holds little, and makes what follows from that when it is asked for.
-    Two are the same only if they are one object.
+    A large model has hundreds of thousands, so a candidate holds little and computes the rest on demand. Two candidates are equal only
+    if they are one object.
 
     Attributes:
         graph: The model's graph.
@@ -31,8 +31,8 @@ class CandidatePartition:
         inside: The nodes.
         rule: Path of rules, outermost first, such as ``tvm.primitive.only_valid.combine``.
         composites: Labels of the composites inside, if any, such as ``("conv_relu",)``.
-        deferred: Not to be measured before the search: it comes in by merging, where that pays.
-        times: How many candidates of the target are the same computation.
+        deferred: Not to be measured before the first search; merging takes it up where that pays.
+        times: Number of candidates of the target that are the same computation.
     """
 
     __slots__ = ("_computation", "_id", "_sub_graph", "composites", "deferred", "graph", "inside", "rule", "target", "times")
@@ -64,7 +64,7 @@ class CandidatePartition:
 
     @property
     def id(self) -> str:
-        """Hash of the target and the nodes' names; the same in the next run."""
+        """Hash of the target and the names of the nodes; the same in every run."""
         if not self._id:
             nodes = self.graph.nodes
             self._id = candidate_id(self.target, tuple([nodes[index].name for index in self.inside]))
@@ -72,20 +72,20 @@ class CandidatePartition:
 
     @property
     def sub_graph(self) -> SubGraph:
-        """The nodes, with all that follows from them."""
+        """The nodes as a `SubGraph`."""
         if self._sub_graph is None:
             self._sub_graph = SubGraph(self.graph, self.inside)
         return self._sub_graph
 
     @property
     def computation(self) -> int:
-        """The number of the computation that it is, among those of the graph (`Computations.of`)."""
+        """Number of its computation among those of the graph (`Computations.of`); equal for candidates that compute the same."""
         if self._computation < 0:
             self._computation = self.graph.derive(Computations).of(self.inside)
         return self._computation
 
     def to_json(self) -> dict[str, Any]:
-        """As `collage candidates` prints it (design, "Contracts")."""
+        """Return the candidate as `collage candidates` prints it."""
         return {
             "id": self.id,
             "target": self.target,
@@ -101,12 +101,12 @@ class CandidatePartition:
 
 
 def candidate_id(target: str, names: tuple[str, ...]) -> str:
-    """The id of the candidate of `target` over the nodes `names`, given in order."""
+    """Return the id of the candidate of `target` over the nodes called `names`, in their order."""
     return hashlib.sha256("\n".join((target, *names)).encode()).hexdigest()[:16]
 
 
 def make_candidate(graph: DataflowGraph, target: str, inside: IndexSet, rule: str, composites: tuple[str, ...] = ()) -> CandidatePartition:
-    """The candidate of `target` over `inside`."""
+    """Return the candidate of `target` over `inside`."""
     return CandidatePartition(graph, target, inside, rule, composites)
 
 
@@ -116,7 +116,7 @@ class Rejection:
 
     Attributes:
         stage: One of pattern, predicate, validity, device, import, build, run, numerics, veto.
-        reason: In the toolchain's own words where it has some.
+        reason: The toolchain's own message where there is one.
     """
 
     target: str
@@ -131,34 +131,38 @@ class Rejection:
 
 @dataclass
 class RejectionLog:
-    """Counts every rejection and keeps a bounded sample of each sort.
+    """Counts every rejection, grouped by (target, rule, stage, check), and keeps the first of each group.
 
     Attributes:
-        counts: (target, rule, stage, check) → how many.
-        sample: The first of each sort.
-        notes: Those without nodes: something about the rules themselves, of which the user should hear.
-        note_sorts: The sorts that these are counted as.
+        counts: Group → number of rejections.
+        sample: The first `SAMPLE_PER_REASON` of each group.
+        notes: Rejections without nodes: remarks on the rules themselves that the user should see.
+        note_groups: The groups of `notes`.
     """
 
     counts: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     sample: list[Rejection] = field(default_factory=list)
     notes: list[Rejection] = field(default_factory=list)
-    note_sorts: set[tuple[str, str, str, str]] = field(default_factory=set)
+    note_groups: set[tuple[str, str, str, str]] = field(default_factory=set)
 
     def add(self, rejection: Rejection, check: str = "") -> None:
-        """Record one; `check` tells sorts of one stage apart (``depth``, ``taps`` …)."""
-        sort = (rejection.target, rejection.rule, rejection.stage, check)
-        self.counts[sort] += 1
-        if self.counts[sort] <= SAMPLE_PER_REASON:
+        """Add one rejection; `check` (``depth``, ``taps`` …) tells groups of one stage apart."""
+        group = (rejection.target, rejection.rule, rejection.stage, check)
+        self.counts[group] += 1
+        if self.counts[group] <= SAMPLE_PER_REASON:
             self.sample.append(rejection)
         if not rejection.nodes:
             self.notes.append(rejection)
-            self.note_sorts.add(sort)
+            self.note_groups.add(group)
 
     def add_for(self, target: str, other: RejectionLog, together: str) -> None:
-        """Take in all of `other`, as rejections of `target`; `together` is what the reasons call it and those that share its rules."""
+        """Add all rejections of `other` as rejections of `target`.
+
+        Args:
+            together: How the reasons in `other` name the targets that share the rules; replaced by `target`.
+        """
         for (_, rule, stage, check), count in other.counts.items():
             self.counts[target, rule, stage, check] += count
-        self.note_sorts |= {(target, *sort[1:]) for sort in other.note_sorts}
+        self.note_groups |= {(target, *group[1:]) for group in other.note_groups}
         for mine, its in ((self.sample, other.sample), (self.notes, other.notes)):
             mine += [replace(rejection, target=target, reason=rejection.reason.replace(together, target)) for rejection in its]

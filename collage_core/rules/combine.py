@@ -1,11 +1,11 @@
-"""`Combine`: all ways of joining what the sub-rule found into larger sub-graphs, by combiners.
+"""`Combine`: every way to join the matches of the sub-rule into larger sub-graphs, by combiners.
 
-Seeds: RFC 62 (0.81), `CombinePartitionRule` and its combiner rules. The result is the closure: u and d join when they are
-disjoint, a tensor of u enters d, a combiner joins them, the depths add up to at most the bound, and nothing that leaves the
-union comes back into it. Every joined set takes part in further joins, so no order of joining is missed.
+After RFC 62 (Collage), `CombinePartitionRule` and its combiner rules. The result is the closure: u and d join when they are
+disjoint, d reads a tensor of u, a combiner joins them, their depths add up to at most the bound, and no path leaves the union and
+comes back into it. Every joined set takes part in further joins, so no order of joining is missed.
 
-Where only valid sets are asked for, no others need come out: single nodes that join whatever they touch are then spelt out from
-their exits (`cones`), and the closure drops what cannot grow into anything valid.
+Where only valid sets are wanted (`find_valid`), others need not be made. If single nodes join whatever they touch, the valid sets
+are enumerated from their exits (`cones`); else the closure prunes sets that cannot grow into a valid one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from ..graph.sub_graph import CONSTANT, SubGraph, SubGraphConfig, Violation
 from .base import PartitionRule, Reject, RuleContext, RuleMatch
-from .closure import Closure, Hope, joined_provenance
+from .closure import Closure, ClosurePruner, joined_provenance
 from .combiners import Combiner, Constants, Kinds, TupleProjection, Vertical, parse_combiner
 from .cones import Joinable, OneExitSets, deeper_set
 
 CLASSIC = ("kind:A-B", "kind:B-R", "kind:I-I")
-"""What TVM's `FuseOps` joins."""
+"""The combiners of TVM's `FuseOps`."""
 ANYTHING = ("kind:A-A",)
-"""Joins whatever touches, but for opaque calls."""
+"""The combiner that joins any two sets that touch, except opaque calls."""
 DEFAULT_LIMIT = 200_000
-"""Most sets that the closure of one spec may hold; past it no more are joined, and that is reported."""
+"""Most sets in the closure of one spec; at the limit joining stops, and a note reports it."""
 
 _ANY = OpPatternKind.OUT_EWISE_FUSABLE
 
@@ -38,9 +38,9 @@ class Combine(PartitionRule):
     """The closure of the sub-rule's sets under joining.
 
     Attributes:
-        combiners: Such as ``kind:A-B``: what is at most A joins what reads it and is at most B (`combiners`).
-        max_depth: Bound on the sum of the depths of the two that join; None for no bound.
-        limit: Most sets that are made; what the sub-rule found is always kept.
+        combiners: Names of combiners (`combiners.parse_combiner`).
+        max_depth: Bound on the sum of the depths of two sets that join; None for no bound.
+        limit: Most sets that are made; the matches of the sub-rule are always kept.
     """
 
     name: ClassVar[str] = "combine"
@@ -54,22 +54,22 @@ class Combine(PartitionRule):
         yield from self._closed(context, closure)
 
     def find_valid(self, context: RuleContext, config: SubGraphConfig, reject: Reject) -> Iterator[RuleMatch]:
-        """The valid sets of the closure. Of the others only some are made and rejected; that the rest was not is said once."""
+        """Yield the valid sets of the closure; of the others only some are made and rejected, and one rejection stands for the rest."""
         base = self._base(context)
         if config.max_exits == 1 and all(len(inside) == 1 for inside in base) and _join_anything(self._combiners):
             yield from self._one_exit(context, config, base, reject)
             return
         held = frozenset(index for inside in base for index in inside)
-        hope = Hope(context.graph, held, config, self.max_depth)
-        closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, hope)
+        pruner = ClosurePruner(context.graph, held, config, self.max_depth)
+        closure = Closure(context.graph, base.values(), self._combiners, self.max_depth, self.limit, pruner)
         for found in self._closed(context, closure):
             violation = SubGraph(context.graph, found.inside).violation(config)
             if violation is None:
                 yield found
             else:
                 reject(found, violation)
-        if closure.dropped is not None:
-            reject(closure.dropped, _never_made(config, tuple(closure.dropped.inside)))
+        if closure.pruned is not None:
+            reject(closure.pruned, _too_many_exits(config, tuple(closure.pruned.inside)))
 
     @property
     def _combiners(self) -> list[Combiner]:
@@ -84,9 +84,9 @@ class Combine(PartitionRule):
     def _closed(self, context: RuleContext, closure: Closure) -> Iterator[RuleMatch]:
         closure.run()
         if closure.is_cut_off:
-            self._tell_limit(context, "larger sub-graphs")
-        for piece in closure.pieces:
-            yield piece.found
+            self._note_limit(context, "larger sub-graphs")
+        for member in closure.members:
+            yield member.found
 
     def _one_exit(
         self, context: RuleContext, config: SubGraphConfig, base: dict[IndexSet, RuleMatch], reject: Reject
@@ -97,7 +97,7 @@ class Combine(PartitionRule):
         left = max(0, self.limit - len(base))
         sets = OneExitSets(context.graph, sorted(singles), joinable, config.max_depth, self.max_depth, left)
         if sets.cut_off is not None:
-            self._tell_limit(context, f"some larger sub-graphs, such as those that end in {context.graph.nodes[sets.cut_off].name!r},")
+            self._note_limit(context, f"some larger sub-graphs, such as those that end in {context.graph.nodes[sets.cut_off].name!r},")
         provenances = {(found.path, found.composites) for found in singles.values()}
         shared = provenances.pop() if len(provenances) == 1 else None
         if shared is not None and not shared[1]:
@@ -111,22 +111,22 @@ class Combine(PartitionRule):
     def _not_made(
         self, graph: DataflowGraph, config: SubGraphConfig, joinable: Joinable, singles: dict[int, RuleMatch]
     ) -> Iterator[Violation]:
-        """One example of each sort of set that is in the closure, is not valid, and was not spelt out."""
+        """Yield one example of each check that fails for sets of the closure that were not made."""
         nodes = None if self.max_depth == 1 else _two_exits(graph, joinable, singles)
         if nodes is not None:
-            yield _never_made(config, nodes)
+            yield _too_many_exits(config, nodes)
         depth = config.max_depth
         if depth is not None and (self.max_depth is None or depth < self.max_depth):
             deeper = deeper_set(graph, sorted(singles), joinable, depth)
             if deeper is not None:
-                yield Violation("depth", f"sub-graphs of a depth over {depth}, such as this one, were not spelt out", deeper)
+                yield Violation("depth", f"sub-graphs of a depth over {depth}, such as this one, were not enumerated", deeper)
 
-    def _tell_limit(self, context: RuleContext, what: str) -> None:
+    def _note_limit(self, context: RuleContext, what: str) -> None:
         context.note(self.name, "validity", f"stopped at {self.limit} sets: {what} of {context.target} were not looked at", "limit")
 
 
 def _join_anything(combiners: Sequence[Combiner]) -> bool:
-    """Whether these join whatever is not opaque and touches, two at a time, and nothing else (but constants)."""
+    """Return whether `combiners` join any two sets that touch and are not opaque, and nothing else but constants."""
     within = all(
         isinstance(combiner, Vertical | TupleProjection | Constants)
         or (isinstance(combiner, Kinds) and combiner.upper <= _ANY and combiner.lower <= _ANY)
@@ -136,7 +136,7 @@ def _join_anything(combiners: Sequence[Combiner]) -> bool:
 
 
 def _joinable(graph: DataflowGraph, singles: dict[int, RuleMatch], with_constants: bool) -> Joinable:
-    """Which of the single nodes join what."""
+    """Return which of the nodes `singles` may be joined, as `OneExitSets` takes it."""
     inner = [node.index in singles and not graph.ends[node.index] for node in graph.nodes]
     constant = [with_constants and node.op == CONSTANT for node in graph.nodes]
     opaque = [node.kind > _ANY for node in graph.nodes]
@@ -148,7 +148,7 @@ def _joinable(graph: DataflowGraph, singles: dict[int, RuleMatch], with_constant
 
 
 def _two_exits(graph: DataflowGraph, joinable: Joinable, singles: dict[int, RuleMatch]) -> tuple[int, int] | None:
-    """The first two nodes that would join, but would have two exits."""
+    """Return the first two nodes that would join into a set with two exits; None where there are none."""
     for upper in singles:
         consumers = graph.consumers[upper]
         if (graph.ends[upper] or len(consumers) > 1) and (joinable.freely[upper] or not joinable.opaque[upper]):
@@ -158,6 +158,6 @@ def _two_exits(graph: DataflowGraph, joinable: Joinable, singles: dict[int, Rule
     return None
 
 
-def _never_made(config: SubGraphConfig, nodes: tuple[int, ...]) -> Violation:
+def _too_many_exits(config: SubGraphConfig, nodes: tuple[int, ...]) -> Violation:
     bound = "one exit" if config.max_exits == 1 else f"{config.max_exits} exits"
-    return Violation("exits", f"sub-graphs with more than {bound}, such as this one, were not spelt out", nodes)
+    return Violation("exits", f"sub-graphs with more than {bound}, such as this one, were not enumerated", nodes)

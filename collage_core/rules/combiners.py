@@ -1,8 +1,8 @@
-"""Combiners: which sub-graphs `Combine` joins. Each is a word in a rule file, such as ``kind:A-B``.
+"""Combiners, which say what sub-graphs `Combine` joins. A rule file names them, as in ``kind:A-B``.
 
-Seeds: RFC 62 (0.81), "PartitionRule", on combiner rules; design, "Described toolchain". What is a tuple there is here a call of
-any number of inputs (`Concat`) or of several outputs (`Split`). Pair combiners look at one sub-graph and one that reads it;
-group combiners say which others a sub-graph is joined with at once. Nothing here looks at validity.
+After RFC 62 (Collage), "PartitionRule", on combiner rules. A tuple there is here a call with any number of inputs (`Concat`) or
+with several outputs (`Split`). A pair combiner decides on one sub-graph and one that reads it; a group combiner lists the groups
+that are joined at once. No combiner checks validity.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _I = OpPatternKind.INJECTIVE
 _ANCHORS = (OpPatternKind.COMM_REDUCE, OpPatternKind.OUT_EWISE_FUSABLE)
 
 VARIADIC = frozenset({"Concat", "Max", "Mean", "Min", "Sum", "com.microsoft.QLinearConcat"})
-"""Operators that take any number of inputs, and are injective or less: what Relay calls with a tuple."""
+"""Operators with any number of inputs and a kind of at most injective; Relay gives them a tuple."""
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
-    """A sub-graph on its way through the closure, with what a join needs to know of it.
+class ClosureMember:
+    """A sub-graph in the closure, with what a join needs to know of it.
 
     Attributes:
-        depth: Nodes on its longest path.
+        depth: Number of nodes on its longest path.
         kind: The greatest kind inside.
         readers: Nodes outside that read it, ascending.
-        found: Its nodes, and how it came about.
+        found: Its nodes and the rules that made it.
     """
 
     depth: int
@@ -48,59 +48,59 @@ class Piece:
 
 
 class PairCombiner(ABC):
-    """Joins a sub-graph to one that reads it. That they are disjoint, how deep they are and convexity are not its business."""
+    """Joins a sub-graph to one that reads it. The closure checks that they are disjoint and convex, and their depth."""
 
     @abstractmethod
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
-        """Whether `upper`, which `lower` reads, is joined to it."""
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
+        """Return whether `upper` and `lower`, which reads it, are joined."""
 
 
 class GroupCombiner(ABC):
-    """Joins a sub-graph with several others, or with others that it does not touch."""
+    """Joins a sub-graph with several others at once, or with others that it does not touch."""
 
     @abstractmethod
-    def groups(self, piece: Piece, pieces: Pieces) -> Iterator[tuple[Piece, ...]]:
-        """The groups that are joined and that `piece` completes, all others in `pieces` already; each is disjoint."""
+    def groups(self, member: ClosureMember, closure: ClosureView) -> Iterator[tuple[ClosureMember, ...]]:
+        """Yield the groups of disjoint members that are joined and that `member` completes; the others are in `closure` already."""
 
     @abstractmethod
-    def depth(self, group: Sequence[Piece], graph: DataflowGraph) -> int:
-        """The depth of `group` that the bound is put on."""
+    def depth(self, group: Sequence[ClosureMember], graph: DataflowGraph) -> int:
+        """Return the depth of `group` that the bound applies to."""
 
 
-class Pieces(ABC):
-    """What group combiners ask of the closure."""
+class ClosureView(ABC):
+    """Questions that group combiners ask the closure."""
 
     graph: DataflowGraph
 
     @abstractmethod
-    def holding(self, index: int) -> Sequence[Piece]:
-        """The pieces so far that hold a node."""
+    def holding(self, index: int) -> Sequence[ClosureMember]:
+        """Return the members so far that hold the node `index`."""
 
     @abstractmethod
-    def reading_tensor(self, name: str) -> Sequence[Piece]:
-        """The pieces so far that read a tensor from outside, the host's too."""
+    def reading_tensor(self, name: str) -> Sequence[ClosureMember]:
+        """Return the members so far that read the tensor `name` from outside; it may be the host's."""
 
     @abstractmethod
     def is_injective(self, index: int) -> bool:
-        """Whether the sub-rule found a set that holds a node and is at most injective."""
+        """Return whether the sub-rule found a set that holds the node `index` and is at most injective."""
 
 
 @dataclass(frozen=True)
 class Kinds(PairCombiner):
-    """``kind:X-Y``: what is at most X joins what reads it and is at most Y (RFC 62, combining by `OpPatternKind`)."""
+    """``kind:X-Y``: a set of at most kind X joins one of at most kind Y that reads it."""
 
     upper: OpPatternKind
     lower: OpPatternKind
 
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         return upper.kind <= self.upper and lower.kind <= self.lower
 
 
 @dataclass(frozen=True)
 class TupleProjection(PairCombiner):
-    """``tuple_proj``: what holds a call of several outputs joins what reads one of these; both are at most injective."""
+    """``tuple_proj``: a set with a call of several outputs joins one that reads one of them; both are at most injective."""
 
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         if upper.kind > _I or lower.kind > _I:
             return False
         several = (index for index in upper.inside if len(graph.nodes[index].outputs) > 1)
@@ -109,23 +109,23 @@ class TupleProjection(PairCombiner):
 
 @dataclass(frozen=True)
 class Constants(PairCombiner):
-    """``constant``: a `Constant` node, which a model that is not folded has, joins what reads it, of whatever kind."""
+    """``constant``: a `Constant` node (only a model that is not folded has some) joins a set of any kind that reads it."""
 
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         return all(graph.nodes[index].op == CONSTANT for index in upper.inside)
 
 
 @dataclass(frozen=True)
 class Vertical(PairCombiner):
-    """``vertical``: a chain through an anchor.
+    """``vertical``: two sets join that make a chain through an anchor.
 
-    The anchor is the one call of kind R or A; what is before it in the chain is at most I, what is after it at most B.
+    The anchor is the one call of kind R or A; calls before it in the chain are at most I, calls after it at most B.
     """
 
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         chain = [*upper.inside, *lower.inside]
         kinds = [graph.nodes[index].kind for index in chain]
-        anchors = [place for place, kind in enumerate(kinds) if kind in _ANCHORS]
+        anchors = [position for position, kind in enumerate(kinds) if kind in _ANCHORS]
         if len(anchors) != 1 or max(kinds[: anchors[0]], default=_I) > _I:
             return False
         if max(kinds[anchors[0] + 1 :], default=OpPatternKind.BROADCAST) > OpPatternKind.BROADCAST:
@@ -137,94 +137,97 @@ class Vertical(PairCombiner):
 
 @dataclass(frozen=True)
 class TupleArguments(GroupCombiner):
-    """``tuple_arg``: a call of any number of inputs joins all that makes its arguments, at once.
+    """``tuple_arg``: a call with any number of inputs joins all nodes that make its arguments, at once.
 
-    The call's own piece and each joined piece are at most injective. An argument whose maker is more than that, or that the
-    sub-rule did not find, stays outside. The bound is on the depth of the call's piece and of the arguments' pieces together.
+    The member with the call and each joined member are at most injective. An argument stays outside where its maker has a greater
+    kind, or was not found by the sub-rule. The bound is on the depth of the call's member plus that of the arguments' members.
     """
 
-    def groups(self, piece: Piece, pieces: Pieces) -> Iterator[tuple[Piece, ...]]:
-        if piece.kind > _I:
+    def groups(self, member: ClosureMember, closure: ClosureView) -> Iterator[tuple[ClosureMember, ...]]:
+        if member.kind > _I:
             return
-        for call in _variadic(piece, pieces.graph):
-            yield from _choices(piece, _makers(call, piece, pieces), pieces, None)
-        for reader in piece.readers:
-            if pieces.graph.nodes[reader].op not in VARIADIC:
+        for call in _variadic(member, closure.graph):
+            yield from _choices(member, _makers(call, member, closure), closure, None)
+        for reader in member.readers:
+            if closure.graph.nodes[reader].op not in VARIADIC:
                 continue
-            for lower in pieces.holding(reader):
-                if lower.kind <= _I and lower.inside.isdisjoint(piece.inside):
-                    yield from _choices(lower, _makers(reader, lower, pieces), pieces, piece)
+            for lower in closure.holding(reader):
+                if lower.kind <= _I and lower.inside.isdisjoint(member.inside):
+                    yield from _choices(lower, _makers(reader, lower, closure), closure, member)
 
-    def depth(self, group: Sequence[Piece], graph: DataflowGraph) -> int:
+    def depth(self, group: Sequence[ClosureMember], graph: DataflowGraph) -> int:
         above = IndexSet()
-        for piece in group[1:]:
-            above |= piece.inside
+        for member in group[1:]:
+            above |= member.inside
         return group[0].depth + SubGraph(graph, above).depth
 
 
-def _variadic(piece: Piece, graph: DataflowGraph) -> list[int]:
-    return [index for index in piece.inside if graph.nodes[index].op in VARIADIC]
+def _variadic(member: ClosureMember, graph: DataflowGraph) -> list[int]:
+    return [index for index in member.inside if graph.nodes[index].op in VARIADIC]
 
 
-def _makers(call: int, lower: Piece, pieces: Pieces) -> list[int]:
-    """The nodes outside `lower` that make arguments of `call` and are joined to it."""
-    graph = pieces.graph
+def _makers(call: int, lower: ClosureMember, closure: ClosureView) -> list[int]:
+    """Return the nodes outside `lower` that make arguments of `call` and may be joined to it."""
+    graph = closure.graph
     outside = (source for source in graph.sources[call] if source not in lower.inside)
-    return [source for source in outside if graph.nodes[source].kind <= _I and pieces.is_injective(source)]
+    return [source for source in outside if graph.nodes[source].kind <= _I and closure.is_injective(source)]
 
 
-def _choices(lower: Piece, makers: Sequence[int], pieces: Pieces, wanted: Piece | None) -> Iterator[tuple[Piece, ...]]:
-    """`lower` with one piece for each of `makers`, in every way that leaves them disjoint, and in which `wanted` is among them."""
+def _choices(
+    lower: ClosureMember, makers: Sequence[int], closure: ClosureView, wanted: ClosureMember | None
+) -> Iterator[tuple[ClosureMember, ...]]:
+    """Yield `lower` with one member for each of `makers`, in every way in which they are disjoint and `wanted` is among them."""
 
-    def extend(chosen: tuple[Piece, ...], left: Sequence[int]) -> Iterator[tuple[Piece, ...]]:
+    def extend(chosen: tuple[ClosureMember, ...], left: Sequence[int]) -> Iterator[tuple[ClosureMember, ...]]:
         if not left:
             if len(chosen) > 1 and (wanted is None or wanted in chosen):
                 yield chosen
             return
-        if any(left[0] in piece.inside for piece in chosen):
+        if any(left[0] in member.inside for member in chosen):
             yield from extend(chosen, left[1:])
             return
-        known = list(pieces.holding(left[0]))
+        known = list(closure.holding(left[0]))
         if wanted is not None and left[0] in wanted.inside:
             known.append(wanted)
-        for piece in known:
-            if piece.kind <= _I and all(piece.inside.isdisjoint(other.inside) for other in chosen):
-                yield from extend((*chosen, piece), left[1:])
+        for member in known:
+            if member.kind <= _I and all(member.inside.isdisjoint(other.inside) for other in chosen):
+                yield from extend((*chosen, member), left[1:])
 
     return extend((lower,), makers)
 
 
 @dataclass(frozen=True)
 class Horizontal(GroupCombiner):
-    """``horizontal``: calls side by side that do the same to one tensor; the union has several exits.
+    """``horizontal``: parallel calls that do the same to one tensor join; the union has several exits.
 
-    Two pieces join when they have the same operators, read a same tensor, and neither reaches the other. A piece that is
-    itself made of such rows counts as one of them, so that any number join. Nothing opaque does. The bound is on the deeper one.
+    Two members join when they have the same operators, read a common tensor, and neither reaches the other. A member that is
+    itself made of such parallel calls counts as one of them, so that any number can join. Opaque calls never join. The bound is
+    on the depth of the deeper one.
     """
 
-    def groups(self, piece: Piece, pieces: Pieces) -> Iterator[tuple[Piece, ...]]:
-        graph = pieces.graph
-        if piece.kind is OpPatternKind.OPAQUE:
+    def groups(self, member: ClosureMember, closure: ClosureView) -> Iterator[tuple[ClosureMember, ...]]:
+        graph = closure.graph
+        if member.kind is OpPatternKind.OPAQUE:
             return
-        row, met = operators_of_a_row(graph, piece.inside), set()
-        for name in SubGraph(graph, piece.inside).input_tensors():
-            for other in pieces.reading_tensor(name):
-                if id(other) in met or other.kind is OpPatternKind.OPAQUE or not other.inside.isdisjoint(piece.inside):
+        operators, met = operators_of_branch(graph, member.inside), set()
+        for name in SubGraph(graph, member.inside).input_tensors():
+            for other in closure.reading_tensor(name):
+                if id(other) in met or other.kind is OpPatternKind.OPAQUE or not other.inside.isdisjoint(member.inside):
                     continue
                 met.add(id(other))
-                if operators_of_a_row(graph, other.inside) == row and _has_higher_latency(graph, piece, other):
-                    yield (piece, other)
+                if operators_of_branch(graph, other.inside) == operators and _are_independent(graph, member, other):
+                    yield (member, other)
 
-    def depth(self, group: Sequence[Piece], graph: DataflowGraph) -> int:
-        return max(piece.depth for piece in group)
+    def depth(self, group: Sequence[ClosureMember], graph: DataflowGraph) -> int:
+        return max(member.depth for member in group)
 
 
-def _has_higher_latency(graph: DataflowGraph, one: Piece, other: Piece) -> bool:
-    """Whether neither of two disjoint pieces reaches the other."""
+def _are_independent(graph: DataflowGraph, one: ClosureMember, other: ClosureMember) -> bool:
+    """Return whether neither of two disjoint members reaches the other."""
     return not _reaches(graph, one, other) and not _reaches(graph, other, one)
 
 
-def _reaches(graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+def _reaches(graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
     base, last, reached = lower.inside.base, lower.inside.last(), 0
     for reader in upper.readers:
         if reader <= last:
@@ -234,24 +237,24 @@ def _reaches(graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
     return bool(reached & lower.inside.rel)
 
 
-def operators_of_a_row(graph: DataflowGraph, inside: IndexSet) -> tuple[str, ...]:
-    """The operators of each connected part of `inside`, in order, where all parts have the same; else those of all nodes."""
-    part = {index: index for index in inside}
+def operators_of_branch(graph: DataflowGraph, inside: IndexSet) -> tuple[str, ...]:
+    """Return the operators of one connected component of `inside`, in order, where all have the same; else those of all nodes."""
+    parent = {index: index for index in inside}
 
     def root(index: int) -> int:
-        while part[index] != index:
-            index = part[index]
+        while parent[index] != index:
+            index = parent[index]
         return index
 
     for index in inside:
         for source in graph.sources[index]:
-            if source in part:
-                part[root(index)] = root(source)
-    rows: dict[int, list[str]] = {}
+            if source in parent:
+                parent[root(index)] = root(source)
+    branches: dict[int, list[str]] = {}
     for index in inside:
-        rows.setdefault(root(index), []).append(graph.nodes[index].op)
-    first, *others = rows.values()
-    if all(row == first for row in others):
+        branches.setdefault(root(index), []).append(graph.nodes[index].op)
+    first, *others = branches.values()
+    if all(branch == first for branch in others):
         return tuple(first)
     return tuple(graph.nodes[index].op for index in inside)
 
@@ -268,10 +271,10 @@ _NAMED: Mapping[str, Combiner] = {
 
 @cache
 def parse_combiner(text: str) -> Combiner:
-    """The combiner that a rule file calls `text`.
+    """Return the combiner that is called `text` in a rule file.
 
     Raises:
-        CollageError: there is none of that name, or a kind in it is none.
+        CollageError: no combiner has that name, or it names an unknown kind.
     """
     if text in _NAMED:
         return _NAMED[text]

@@ -1,6 +1,7 @@
-"""Rule trees as data: TOML or JSON in, `PartitionRule`s out, each option checked where it stands.
+"""Reads rule trees from data (of a TOML or JSON file), and checks every option.
 
-Design, "Described toolchain". The reverse is `PartitionRule.to_json`, and `rule_to_toml` for TOML.
+Data enters, a `PartitionRule` leaves; an error names the path of the wrong value, such as ``rule.of[1].max_depth``. The reverse is
+`PartitionRule.to_json`, and `rule_to_toml` for TOML.
 """
 
 from __future__ import annotations
@@ -36,169 +37,170 @@ _CLIP = reprlib.Repr()
 _CLIP.maxstring = _CLIP.maxother = 100
 
 
-class RuleMistake(CollageError):
-    """A rule tree that does not read.
+class RuleError(CollageError):
+    """Raised for data that is no rule tree.
 
     Attributes:
-        place: Keys and indices from the root of the tree's data, such as ``rule.of[1].max_depth``.
-        found: What stands there, None for nothing.
+        path: Keys and indices from the root of the data, such as ``rule.of[1].max_depth``.
+        found: The value there; None where it is missing.
     """
 
-    def __init__(self, message: str, hint: str, place: str, found: Any):
+    def __init__(self, message: str, hint: str, path: str, found: Any):
         super().__init__(message, hint, "bad_rule")
-        self.place = place
+        self.path = path
         self.found = found
 
 
-def rule_from_json(data: Any, where: str) -> PartitionRule:
-    """The rule tree that `data` states.
+def rule_from_json(data: Any, path: str) -> PartitionRule:
+    """Return the rule tree that `data` describes.
 
     Args:
-        where: Stands before the place in an error: the key that holds the tree.
+        path: Path of `data` in its file, with which errors begin: the key that holds the tree.
 
     Raises:
-        RuleMistake: an unknown rule or option, or a value that it does not take; one line that says where.
+        RuleError: a rule or option is unknown, or an option does not take its value; one line that says where.
     """
-    if where.count(".of") > _MOST_NESTED:
-        raise RuleMistake(f"{where.split('.')[0]} is nested deeper than {_MOST_NESTED} rules", _HINT, where, None)
+    if path.count(".of") > _MOST_NESTED:
+        raise RuleError(f"{path.split('.')[0]} is nested deeper than {_MOST_NESTED} rules", _HINT, path, None)
     if not isinstance(data, Mapping) or not isinstance(data.get("rule"), str):
-        raise _mistake(where, data, 'a rule, such as rule = "op_predicate"', _RULES_HINT)
+        raise _mistake(path, data, 'a rule, such as rule = "op_predicate"', _RULES_HINT)
     kind = RULES.get(data["rule"])
     if kind is None:
-        raise _mistake(f"{where}.rule", data["rule"], "a known rule", _RULES_HINT)
-    return _made(kind, {key: value for key, value in data.items() if key != "rule"}, where)
+        raise _mistake(f"{path}.rule", data["rule"], "a known rule", _RULES_HINT)
+    return _rule(kind, {key: value for key, value in data.items() if key != "rule"}, path)
 
 
-def _made(kind: type[PartitionRule], options: dict[str, Any], where: str) -> PartitionRule:
+def _rule(kind: type[PartitionRule], options: dict[str, Any], path: str) -> PartitionRule:
+    """Return the rule of class `kind` with `options`, each of which is checked."""
     known = {kind.words.get(spec.name, spec.name): spec for spec in fields(kind)}  # type: ignore[arg-type]
     for key in options:
         if key not in known:
-            raise _mistake(f"{where}.{key}", options[key], f"left out: {kind.name} has the options {', '.join(known) or 'none'}")
+            raise _mistake(f"{path}.{key}", options[key], f"left out: {kind.name} has the options {', '.join(known) or 'none'}")
     values: dict[str, Any] = {}
     for word, spec in known.items():
         if word in options:
-            values[spec.name] = _read(_READ[spec.name], options[word], f"{where}.{word}", kind)
+            values[spec.name] = _read(spec.name, options[word], f"{path}.{word}")
         elif spec.default is MISSING:
-            raise _mistake(f"{where}.{word}", None, f"given: {kind.name} needs it")
+            raise _mistake(f"{path}.{word}", None, f"given: {kind.name} needs it")
+    if "of" in values and kind is not Union:
+        rules = values["of"]
+        values["of"] = rules[0] if len(rules) == 1 else Union(rules)
     try:
         return kind(**values)
     except CollageError as error:
-        raise RuleMistake(f"{where}: {error.message}", error.hint, where, None) from error
+        raise RuleError(f"{path}: {error.message}", error.hint, path, None) from error
 
 
-def _read(reader: Callable[[Any, str, type[PartitionRule]], Any], value: Any, where: str, kind: type[PartitionRule]) -> Any:
-    """What `reader` makes of an option; a mistake in one of the small languages gets its place."""
+def _read(field: str, value: Any, path: str) -> Any:
+    """Return the value of an option for `field`; an error in a pattern, condition or combiner gets its path."""
     try:
-        return reader(value, where, kind)
-    except RuleMistake:
+        return _READ[field](value, path)
+    except RuleError:
         raise
     except CollageError as error:
-        raise RuleMistake(f"{where}: {error.message}", error.hint, where, value) from error
+        raise RuleError(f"{path}: {error.message}", error.hint, path, value) from error
 
 
-def _mistake(where: str, found: Any, wanted: str, hint: str = _HINT) -> RuleMistake:
-    return RuleMistake(f"{where} is {_CLIP.repr(found)}, it must be {wanted}", hint, where, found)
+def _mistake(path: str, found: Any, wanted: str, hint: str = _HINT) -> RuleError:
+    return RuleError(f"{path} is {_CLIP.repr(found)}, it must be {wanted}", hint, path, found)
 
 
-def _sub_rules(value: Any, where: str, kind: type[PartitionRule]) -> Any:
-    """One rule; where a list stands, several become a union."""
+def _sub_rules(value: Any, path: str) -> tuple[PartitionRule, ...]:
+    """Return the rule or the rules under `of`."""
     listed = value if isinstance(value, list) else [value]
     if not listed:
-        raise _mistake(where, value, "a rule or a list of rules")
-    rules = tuple(rule_from_json(item, f"{where}[{place}]" if isinstance(value, list) else where) for place, item in enumerate(listed))
-    if kind is Union:
-        return rules
-    return rules[0] if len(rules) == 1 else Union(rules)
+        raise _mistake(path, value, "a rule or a list of rules")
+    return tuple(rule_from_json(item, f"{path}[{index}]" if isinstance(value, list) else path) for index, item in enumerate(listed))
 
 
-def _texts(value: Any, where: str, kind: type[PartitionRule]) -> tuple[str, ...]:
+def _texts(value: Any, path: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _mistake(where, value, "a list of strings")
+        raise _mistake(path, value, "a list of strings")
     return tuple(value)
 
 
-def _operators(value: Any, where: str, kind: type[PartitionRule]) -> tuple[str, ...]:
-    ops = _texts(value, where, kind)
+def _operators(value: Any, path: str) -> tuple[str, ...]:
+    ops = _texts(value, path)
     for op in ops:
-        _check_operator(op, where)
+        _check_operator(op, path)
     return ops
 
 
-def _check_operator(op: str, where: str) -> None:
-    """Refuse what no opset knows. One of another domain cannot be looked up: a model may bring any."""
+def _check_operator(op: str, path: str) -> None:
+    """Raise RuleError for an operator that is in no ONNX opset; of other domains any name is accepted, since a model may define it."""
     if not _OPERATOR.fullmatch(op):
-        raise _mistake(where, op, "the name of an operator, such as Conv or com.microsoft.FusedConv")
+        raise _mistake(path, op, "the name of an operator, such as Conv or com.microsoft.FusedConv")
     if "." not in op and op not in OPERATORS:
         near = difflib.get_close_matches(op, OPERATORS, 1)
         hint = f"did you mean {near[0]}?" if near else "operators of other domains are written with them: com.microsoft.FusedConv"
-        raise _mistake(where, op, "an operator of some ONNX opset", hint)
+        raise _mistake(path, op, "an operator of some ONNX opset", hint)
 
 
-def _dtypes(value: Any, where: str, kind: type[PartitionRule]) -> tuple[str, ...]:
-    dtypes = _texts(value, where, kind)
+def _dtypes(value: Any, path: str) -> tuple[str, ...]:
+    dtypes = _texts(value, path)
     for dtype in dtypes:
         if dtype not in DTYPES:
-            raise _mistake(where, dtype, "a dtype such as float32", f"the dtypes are {', '.join(sorted(DTYPES))}")
+            raise _mistake(path, dtype, "a dtype such as float32", f"the dtypes are {', '.join(sorted(DTYPES))}")
     return dtypes
 
 
-def _match(value: Any, where: str, kind: type[PartitionRule]) -> str:
-    text = _text(value, where, kind)
+def _match(value: Any, path: str) -> str:
+    text = _text(value, path)
     for op in operators_of(parse_pattern(text)):
-        _check_operator(op, where)
+        _check_operator(op, path)
     return text
 
 
-def _where(value: Any, where: str, kind: type[PartitionRule]) -> tuple[Condition, ...]:
+def _conditions(value: Any, path: str) -> tuple[Condition, ...]:
     conditions = parse_where(value)
     for condition in conditions:
         if condition.op != "*":
-            _check_operator(condition.op, where)
+            _check_operator(condition.op, path)
     return conditions
 
 
-def _combiners(value: Any, where: str, kind: type[PartitionRule]) -> tuple[str, ...]:
-    combiners = _texts(value, where, kind)
+def _combiners(value: Any, path: str) -> tuple[str, ...]:
+    combiners = _texts(value, path)
     for combiner in combiners:
         parse_combiner(combiner)
     return combiners
 
 
-def _text(value: Any, where: str, kind: type[PartitionRule]) -> str:
+def _text(value: Any, path: str) -> str:
     if not isinstance(value, str) or not value:
-        raise _mistake(where, value, "a string that is not empty")
+        raise _mistake(path, value, "a string that is not empty")
     return value
 
 
-def _kind_letter(value: Any, where: str, kind: type[PartitionRule]) -> str:
+def _kind_letter(value: Any, path: str) -> str:
     if value not in [member.letter for member in OpPatternKind]:
-        raise _mistake(where, value, "one of the kinds E, B, I, R, A, O")
+        raise _mistake(path, value, "one of the kinds E, B, I, R, A, O")
     return str(value)
 
 
-def _count(value: Any, where: str, kind: type[PartitionRule]) -> int:
+def _count(value: Any, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _mistake(where, value, "a whole number of at least 1")
+        raise _mistake(path, value, "a whole number of at least 1")
     return value
 
 
-def _flag(value: Any, where: str, kind: type[PartitionRule]) -> bool:
+def _flag(value: Any, path: str) -> bool:
     if not isinstance(value, bool):
-        raise _mistake(where, value, "true or false")
+        raise _mistake(path, value, "true or false")
     return value
 
 
-def _name_sets(value: Any, where: str, kind: type[PartitionRule]) -> tuple[tuple[str, ...], ...]:
+def _name_sets(value: Any, path: str) -> tuple[tuple[str, ...], ...]:
     if not isinstance(value, list) or not all(isinstance(item, list) and item and all(isinstance(n, str) for n in item) for item in value):
-        raise _mistake(where, value, "a list of lists of node names")
+        raise _mistake(path, value, "a list of lists of node names")
     return tuple(tuple(item) for item in value)
 
 
-_READ: Mapping[str, Callable[[Any, str, type[PartitionRule]], Any]] = {
+_READ: Mapping[str, Callable[[Any, str], Any]] = {
     "of": _sub_rules,
     "ops": _operators,
     "dtypes": _dtypes,
-    "where": _where,
+    "where": _conditions,
     "combiners": _combiners,
     "match": _match,
     "label": _text,
@@ -209,3 +211,4 @@ _READ: Mapping[str, Callable[[Any, str, type[PartitionRule]], Any]] = {
     "allow_taps": _flag,
     "sets": _name_sets,
 }
+"""Field of a rule → the function that reads its value; `path` is where the value stands."""

@@ -1,7 +1,6 @@
-"""The operators that ONNX knows, and what an attribute that a node does not write down stands for, as plain data.
+"""Tables of ONNX's operators and of the defaults of their attributes, and the lookup of an attribute of a node.
 
-Enters: a node, the graph around it, and the name of an attribute. Leaves: the attribute's value, or that there is none to
-compare with. The rules' room knows no ONNX, so the tables stand here; a test compares them with every opset of `onnx`.
+This room may not import `onnx`, so the tables are here as plain data; a test compares them with every opset of `onnx`.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ _ONNX = """
     StringNormalizer StringSplit Sub Sum SwiGLU Swish Tan Tanh TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK
     Transpose Trilu Unique Unsqueeze Upsample Where Xor
 """
-# ONNX Runtime keeps these of its own in ONNX's domain.
+# Operators of ONNX Runtime that it keeps in ONNX's domain.
 _ONNX_RUNTIME = "Affine Crop DynamicSlice GivenTensorFill ImageScaler ParametricSoftplus Scale ScaledTanh SimplifiedLayerNormalization"
 
 OPERATORS = frozenset((_ONNX + _ONNX_RUNTIME).split())
 """Operators of ONNX's domain, of every opset."""
 
-# What ONNX's schemas say. Left out is what means something else in an older opset, since a graph does not know its opset:
+# Defaults in ONNX's schemas, except those that differ between opsets, since a graph does not know its opset:
 # the axis of Softmax, LogSoftmax and Hardmax, the mode of GridSample, and how Resize and RoiAlign find their coordinates.
 _DEFAULTS = """
     AffineGrid: align_corners=0
@@ -139,23 +138,23 @@ def _read(table: str) -> dict[tuple[str, str], Any]:
 
 
 DEFAULTS: Mapping[tuple[str, str], Any] = _read(_DEFAULTS)
-"""(operator, attribute) → its default, where that is the same in every opset from 7 on."""
+"""(operator, attribute) → default, where it is the same in every opset from 7 on."""
 
 _WEIGHT_SLOT = {"Conv": 1, "ConvInteger": 1, "ConvTranspose": 1, "DeformConv": 1, "QLinearConv": 3}
 _WINDOWED = {*_WEIGHT_SLOT, "AveragePool", "LpPool", "MaxPool"}
 
 
 def type_of(graph: DataflowGraph, name: str) -> TensorType | None:
-    """The type of the tensor `name`, a constant included; None for an absent input."""
+    """Return the type of the tensor `name`, a constant included; None for an absent input."""
     constant = graph.constants.get(name)
     return constant.type if constant is not None else graph.types.get(name)
 
 
 def attribute_of(graph: DataflowGraph, node: Node, name: str) -> Any:
-    """The attribute `name` of `node`: as it is written, else ONNX's own default, else None.
+    """Return the attribute `name` of `node`: the value in the node, else ONNX's default, else None.
 
-    The lists of a window (`strides`, `dilations`, `pads`, `output_padding`, and the `kernel_shape` of a convolution) have no
-    default in the schemas; their text says what they are, and that is what comes out.
+    Attributes of a window (`strides`, `dilations`, `pads`, `output_padding`, and the `kernel_shape` of a convolution) have no
+    default in the schemas; their default follows the text of the operator's definition.
     """
     if name in node.attributes:
         return node.attributes[name]

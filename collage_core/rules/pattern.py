@@ -1,9 +1,9 @@
-"""The pattern language: `Relu(Conv(*, *) | Add(Conv(*, *), *))`, and every way in which it matches at a node.
+"""The pattern language, as in `Relu(Conv(*, *) | Add(Conv(*, *), *))`, and a matcher that finds every match at a node.
 
-Design, "Described toolchain"; RFC 62 (0.81), `DFPatternPartitionRule`. Operator names, ``*`` for anything, ``|`` for either.
-Inputs that are not named are free; commutative operators match in any order; overlapping matches are all found. What a
-wildcard matches is not inside, and an optional input that is left out matches nothing. Matches of one node are bounded, since
-an operator of many inputs may have exponentially many; `Matcher.cut_off` says where that bound was met.
+After RFC 62 (Collage), `DFPatternPartitionRule`. A pattern has operator names, ``*`` for anything and ``|`` for alternatives.
+Inputs that it does not name are free; commutative operators match in any order; all overlapping matches are found. A node that a
+wildcard matches is not inside, and an absent optional input matches nothing. The number of matches at one node is limited, since
+an operator with many inputs may have exponentially many; `Matcher.cut_off` lists the nodes where the limit was reached.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..graph.index_set import IndexSet
 
 COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Sum", "Mean", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"))
 MOST_MATCHES = 1_000
-"""Most sets that a pattern may hold with one node as its last; the others are not looked at."""
+"""Most matches with the same last node; further ones are not looked at."""
 _MOST_TRIES = 50 * MOST_MATCHES
-_DEEPEST = 100
+_MOST_NESTED = 100
 _MOST_SHOWN = 200
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_][\w.]*)|([*|(),]))")
 
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """``*``: whatever stands there; it is not inside."""
+    """``*``: any tensor; its maker is not inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ T = TypeVar("T")
 
 
 def parse_pattern(text: str) -> Pattern:
-    """The pattern that `text` writes.
+    """Return the pattern that `text` describes.
 
     Raises:
-        CollageError: it does not parse; the message quotes the text and says where.
+        CollageError: the text does not parse; the message quotes it and says where.
     """
     parser = _Parser(text)
     pattern = parser.either()
@@ -69,36 +69,36 @@ def parse_pattern(text: str) -> Pattern:
 
 
 def _shown(text: str) -> str:
-    """A pattern as an error quotes it."""
+    """Return a pattern as error messages quote it."""
     return repr(text) if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]!r}…"
 
 
 class _Parser:
-    """Recursive descent over the tokens of one pattern."""
+    """A recursive-descent parser of one pattern."""
 
     def __init__(self, text: str):
         self.text = text
         self.tokens: list[tuple[str, int]] = []
         self.at = 0
-        self.deep = 0
-        place = 0
-        while place < len(text.rstrip()):
-            found = _TOKEN.match(text, place)
+        self.depth = 0
+        position = 0
+        while position < len(text.rstrip()):
+            found = _TOKEN.match(text, position)
             if found is None:
                 raise CollageError(
-                    f"the pattern {_shown(text)} has {text[place]!r} at character {place + 1}",
+                    f"the pattern {_shown(text)} has {text[position]!r} at character {position + 1}",
                     "patterns are written as Relu(Conv(*, *))",
                     "bad_pattern",
                 )
             self.tokens.append((found.group(1) or found.group(2), found.start(1) if found.group(1) else found.start(2)))
-            place = found.end()
+            position = found.end()
 
     def either(self) -> Pattern:
-        self.deep += 1
-        if self.deep > _DEEPEST:
-            raise CollageError(f"the pattern {_shown(self.text)} is nested deeper than {_DEEPEST}", "write several", "bad_pattern")
+        self.depth += 1
+        if self.depth > _MOST_NESTED:
+            raise CollageError(f"the pattern {_shown(self.text)} is nested deeper than {_MOST_NESTED}", "write several", "bad_pattern")
         made = self.options()
-        self.deep -= 1
+        self.depth -= 1
         return made
 
     def options(self) -> Pattern:
@@ -153,18 +153,18 @@ class _Parser:
 
 
 def operators_of(pattern: Pattern) -> Iterator[str]:
-    """Every operator that `pattern` names."""
+    """Yield every operator that `pattern` names."""
     if isinstance(pattern, Call):
         yield pattern.op
-    for part in pattern.inputs if isinstance(pattern, Call) else pattern.options if isinstance(pattern, Either) else ():
-        yield from operators_of(part)
+    for sub_pattern in pattern.inputs if isinstance(pattern, Call) else pattern.options if isinstance(pattern, Either) else ():
+        yield from operators_of(sub_pattern)
 
 
 class Matcher:
-    """Finds what one pattern matches in one graph; each (part of the pattern, node) is worked out once.
+    """Finds the matches of one pattern in one graph; each (sub-pattern, node) is computed once.
 
     Attributes:
-        cut_off: The nodes at which there were more matches than were looked at.
+        cut_off: Nodes at which matches were left out because of the limit.
     """
 
     def __init__(self, pattern: Pattern, graph: DataflowGraph):
@@ -174,7 +174,7 @@ class Matcher:
         self._known: dict[tuple[int, int], tuple[Nodes, ...]] = {}
 
     def at(self, root: int) -> list[IndexSet]:
-        """Every set of nodes that the pattern can hold with `root` as its last node, in order."""
+        """Return every match whose last node is `root`, as a set of nodes, in order."""
         sets = sorted(tuple(sorted(nodes)) for nodes in self._at_node(self.pattern, root) if nodes)
         return [IndexSet(nodes) for nodes in sets]
 
@@ -200,33 +200,33 @@ class Matcher:
         return self._at_node(pattern, maker) if maker != HOST else ()
 
     def _in_order(self, pattern: Call, index: int) -> Iterable[Nodes]:
-        """The first inputs match the pattern's, one by one."""
+        """Return the matches in which the first inputs of the node match those of the pattern, one by one."""
         names = self.graph.nodes[index].inputs
         if len(names) < len(pattern.inputs):
             return ()
         partial: Iterable[Nodes] = (frozenset(),)
-        for part, name in zip(pattern.inputs, names, strict=False):
-            options = self._at_tensor(part, name)
+        for sub_pattern, name in zip(pattern.inputs, names, strict=False):
+            options = self._at_tensor(sub_pattern, name)
             partial = self._bounded(index, (nodes | more for nodes in partial for more in options))
         return partial
 
     def _in_any_order(self, pattern: Call, index: int) -> Iterable[Nodes]:
-        """Each of the pattern's inputs matches an input of its own. What is left matches the wildcards in any order."""
+        """Return the matches in which each input of the pattern matches another input of the node; wildcards take the inputs left over."""
         names = [name for name in self.graph.nodes[index].inputs if name]
         if len(names) < len(pattern.inputs):
             return ()
         partial: Iterable[tuple[Nodes, Nodes]] = ((frozenset(), frozenset()),)
-        for part in pattern.inputs:
-            if isinstance(part, Anything):
+        for sub_pattern in pattern.inputs:
+            if isinstance(sub_pattern, Anything):
                 continue
-            options = [(slot, nodes) for slot, name in enumerate(names) for nodes in self._at_tensor(part, name)]
+            options = [(slot, nodes) for slot, name in enumerate(names) for nodes in self._at_tensor(sub_pattern, name)]
             partial = self._bounded(
                 index, ((used | {slot}, nodes | more) for used, nodes in partial for slot, more in options if slot not in used)
             )
         return dict.fromkeys(nodes for _, nodes in partial)
 
     def _bounded(self, index: int, made: Iterable[T]) -> list[T]:
-        """The distinct ones of `made`, as far as the bounds allow."""
+        """Return the distinct ones of `made`, up to the limits."""
         kept: dict[T, None] = {}
         for tries, item in enumerate(made):
             if (len(kept) >= MOST_MATCHES and item not in kept) or tries >= _MOST_TRIES:

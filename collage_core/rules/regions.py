@@ -1,8 +1,8 @@
-"""Maximal regions of the nodes that a toolchain takes, found by contracting the graph.
+"""Finds the maximal regions of the nodes that a toolchain takes, by contracting edges of the graph.
 
-Enters: for each node the nodes that it reads, and which nodes are taken. Leaves: disjoint sets of these. The graph between the
-regions and the nodes that are left out never has a cycle, so each region is convex and all of them fit in one plan; and no two
-regions of which one reads the other could be one without making such a cycle.
+For each node the nodes that it reads, and whether it is taken, enter; disjoint sets of taken nodes leave. The graph of the regions
+and the other nodes has no cycle, so each region is convex and all of them fit in one plan. Joining any two regions of which one
+reads the other would make a cycle.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 
 def regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool]) -> list[list[int]]:
-    """The regions of the taken nodes, single nodes among them, each ascending, ordered by their first node."""
+    """Return the regions of the taken nodes, single nodes included, each ascending, ordered by their first node."""
     contraction = _Contraction(reads)
     waiting = [(source, index) for index in range(len(reads)) if is_taken[index] for source in reads[index] if is_taken[source]]
     while True:
-        # What stood between two regions may since have become part of one of them: go on until nothing joins.
+        # Nodes between two regions may have joined one of them since: repeat until nothing joins.
         left = [(upper, lower) for upper, lower in waiting if not contraction.join(upper, lower)]
         if len(left) == len(waiting):
             break
@@ -28,9 +28,9 @@ def regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool]) -> list[li
 
 
 class _Contraction:
-    """An acyclic graph whose nodes can be joined, with a topological order that is kept up to date around each join.
+    """An acyclic graph whose nodes can be joined, with a topological order that each join updates.
 
-    The order is mended as Pearce and Kelly do for an edge: only what lies between the two in the order is looked at.
+    The order is updated as in the algorithm of Pearce and Kelly for an edge: only nodes between the two in the order are visited.
     """
 
     def __init__(self, reads: Sequence[Sequence[int]]):
@@ -43,7 +43,7 @@ class _Contraction:
                 self.below[source].add(index)
 
     def root(self, index: int) -> int:
-        """The node that now stands for `index`."""
+        """Return the node that represents `index`."""
         parent = self.parent
         while parent[index] != index:
             parent[index] = parent[parent[index]]
@@ -51,7 +51,7 @@ class _Contraction:
         return index
 
     def join(self, upper: int, lower: int) -> bool:
-        """Make one of both, where no path leads from `upper` to `lower` but the direct one; whether they are one now."""
+        """Join the two unless a second path leads from `upper` to `lower`, and return whether they are one node now."""
         upper, lower = self.root(upper), self.root(lower)
         if upper == lower:
             return True
@@ -63,16 +63,16 @@ class _Contraction:
             return False
         after = self._descendants_between(upper, lower) if between else []
         by_order = self.order.__getitem__
-        places = sorted(map(by_order, (*between, *after, upper, lower)))
-        for node, place in zip(sorted(between, key=by_order), places, strict=False):
-            self.order[node] = place
-        self._unite(upper, lower, places[len(between)])
-        for node, place in zip(sorted(after, key=by_order), places[len(places) - len(after) :], strict=True):
-            self.order[node] = place
+        positions = sorted(map(by_order, (*between, *after, upper, lower)))
+        for node, position in zip(sorted(between, key=by_order), positions, strict=False):
+            self.order[node] = position
+        self._unite(upper, lower, positions[len(between)])
+        for node, position in zip(sorted(after, key=by_order), positions[len(positions) - len(after) :], strict=True):
+            self.order[node] = position
         return True
 
     def _ancestors_between(self, upper: int, lower: int) -> list[int] | None:
-        """What `lower` depends on after `upper` in the order; None when one of it depends on `upper`."""
+        """Return the nodes after `upper` in the order that `lower` depends on; None when one of them depends on `upper`."""
         bound, found = self.order[upper], {lower}
         waiting = [lower]
         while waiting:
@@ -86,7 +86,7 @@ class _Contraction:
         return list(found - {lower})
 
     def _descendants_between(self, upper: int, lower: int) -> list[int]:
-        """What depends on `upper` before `lower` in the order."""
+        """Return the nodes before `lower` in the order that depend on `upper`."""
         bound, found = self.order[lower], set[int]()
         waiting = [upper]
         while waiting:
@@ -96,8 +96,8 @@ class _Contraction:
                     waiting.append(reader)
         return list(found)
 
-    def _unite(self, upper: int, lower: int, place: int) -> None:
-        """Let one of the two stand for both, at `place` in the order; the one with fewer neighbours moves to the other."""
+    def _unite(self, upper: int, lower: int, position: int) -> None:
+        """Represent both by one node at `position` in the order; the node with fewer neighbours is merged into the other."""
         keep, drop = upper, lower
         if len(self.above[keep]) + len(self.below[keep]) < len(self.above[drop]) + len(self.below[drop]):
             keep, drop = drop, keep
@@ -109,4 +109,4 @@ class _Contraction:
                     mine[keep].add(other)
             mine[drop] = set()
         self.parent[drop] = keep
-        self.order[keep] = place
+        self.order[keep] = position

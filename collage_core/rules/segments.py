@@ -1,8 +1,8 @@
 """`Segments`: runs between cut points, maximal regions and the whole model, for toolchains that optimise across operators.
 
-Design, "Contracts" (segments and the whole model may have several exits). A cut point is a node that every other node comes
-before or after, whose one tensor is all that the nodes before and itself hand on to those after: the host's tensors do not
-count, since they need no handing on. The model's beginning and its end count as cut points.
+Segments may have several exits. Every other node leads to a cut point or comes from it, and one tensor of the cut point is all that
+the nodes up to it pass to the nodes after it; tensors of the host do not count. The beginning and the end of the model count as
+cut points.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .candidate import Rejection, RejectionLog
 from .regions import regions
 
 DEFAULT_LIMIT = 5_000
-"""Most runs that one rule finds; past it the longer ones are not looked at, and that is reported."""
+"""Most runs that one rule finds; longer ones are left out then, and a note reports it."""
 
 
 @dataclass(frozen=True)
 class Segments(PartitionRule):
     """The whole model where the sub-rule takes every node, else the maximal regions; then every run between two cut points.
 
-    Host nodes are taken along. What holds fewer than two nodes that are not the host's is left out: the sub-rule has found it.
-    Runs are deferred, the shortest first, and no run is made before it is asked for.
+    Host nodes are included. A set with fewer than two nodes that are not the host's is left out, since the sub-rule finds it.
+    Runs are deferred; they come shortest first and are made one by one.
 
     Attributes:
-        of: Finds the single nodes that the toolchain takes.
+        of: The rule that finds the single nodes that the toolchain takes.
         max_depth: Most nodes on the longest path inside; None for no bound.
         limit: Most runs.
     """
@@ -67,22 +67,22 @@ class Segments(PartitionRule):
             yield RuleMatch(run, self.name, deferred=True)
 
     def _taken(self, context: RuleContext) -> list[bool]:
-        """Which nodes the sub-rule takes, the host's among them. What it rejects is logged, unless another branch has done so."""
+        """Return for each node whether it is taken; the host's nodes are. Log the sub-rule's rejections unless they are logged already."""
         quiet = RuleContext(context.graph, context.target, RejectionLog())
         is_taken = [node.is_host for node in context.graph.nodes]
         for found in self.of.find(quiet):
             if len(found.inside) == 1:
                 is_taken[found.inside.base] = True
-        if quiet.log.counts and not any(sort in context.log.counts for sort in quiet.log.counts):
+        if quiet.log.counts and not any(group in context.log.counts for group in quiet.log.counts):
             deque(self.of.find(context), maxlen=0)
         return is_taken
 
 
 def cut_points(graph: DataflowGraph) -> list[int]:
-    """The nodes between which runs lie, in order; none of the host's. Linear in nodes and edges.
+    """Return the cut points in order, without those of the host. Takes time linear in nodes and edges.
 
-    In an order, everything before v leads to v exactly when v is the only one of the first v + 1 nodes that none of these
-    reads; and everything after v comes from v exactly when v is the only one of v and the rest that reads none of these.
+    In a topological order, every node before v leads to v exactly when v is the only one of the first v + 1 nodes that none of
+    them reads; and every node after v comes from v exactly when v is the only one of v and its successors that reads none of them.
     """
     count, reads = len(graph), graph.sources
     first_reader, last_reader = [count] * count, [-1] * count
@@ -104,7 +104,7 @@ def cut_points(graph: DataflowGraph) -> list[int]:
 
 
 def _covering(intervals: Sequence[tuple[int, int]], count: int) -> list[int]:
-    """For each position how many of the intervals (begin, end), the end not included, cover it."""
+    """Return for each position how many of the half-open intervals (begin, end) cover it."""
     change = [0] * (count + 1)
     for begin, end in intervals:
         if begin < end:
@@ -114,24 +114,24 @@ def _covering(intervals: Sequence[tuple[int, int]], count: int) -> list[int]:
 
 
 def _runs(graph: DataflowGraph, is_taken: Sequence[bool], max_depth: int | None) -> Iterator[IndexSet]:
-    """Every run of taken nodes from after one cut point up to another, the shortest first.
+    """Yield every run of taken nodes from after one cut point up to another, the shortest first.
 
-    Between two cut points everything lies on paths from one to the other, so depths add up and a run that is too deep has
-    only deeper ones after it.
+    All nodes between two cut points are on paths from one to the other. So depths add up, and a run that extends a run that is too
+    deep is too deep as well.
     """
     ends = _ends(graph)
-    pieces = list(pairwise(ends))
-    depth = [_depth(graph.sources, range(begin + 1, end + 1)) for begin, end in pieces]
-    whole = [all(is_taken[begin + 1 : end + 1]) for begin, end in pieces]
-    many = [_placeable(graph, range(begin + 1, end + 1)) for begin, end in pieces]
+    intervals = list(pairwise(ends))
+    depth = [_depth(graph.sources, range(begin + 1, end + 1)) for begin, end in intervals]
+    whole = [all(is_taken[begin + 1 : end + 1]) for begin, end in intervals]
+    placeable_in = [_placeable(graph, range(begin + 1, end + 1)) for begin, end in intervals]
 
     def starting(first: int, last: int, deep: int, placeable: int) -> list[tuple[int, int, int, int, int]]:
-        """The run from piece `first` through piece `last`, as the heap holds it; nothing where it may not be."""
-        if last == len(pieces) or not whole[last] or (max_depth is not None and deep + depth[last] > max_depth):
+        """Return the run from interval `first` to interval `last`, as the heap holds it; an empty list where it is not allowed."""
+        if last == len(intervals) or not whole[last] or (max_depth is not None and deep + depth[last] > max_depth):
             return []
-        return [(ends[last + 1] - ends[first], first, last, deep + depth[last], placeable + many[last])]
+        return [(ends[last + 1] - ends[first], first, last, deep + depth[last], placeable + placeable_in[last])]
 
-    heap = [run for first in range(len(pieces)) for run in starting(first, first, 0, 0)]
+    heap = [run for first in range(len(intervals)) for run in starting(first, first, 0, 0)]
     heapify(heap)
     while heap:
         length, first, last, deep, placeable = heappop(heap)
@@ -142,11 +142,11 @@ def _runs(graph: DataflowGraph, is_taken: Sequence[bool], max_depth: int | None)
 
 
 def _ends(graph: DataflowGraph) -> list[int]:
-    """Where runs begin and end: after the last node before the model, at each cut point, and at the last node."""
+    """Return the boundaries of runs: the index -1, each cut point, and the last node."""
     ends = [-1, *cut_points(graph)]
     last = len(graph) - 1
     if _placeable(graph, range(ends[-1] + 1, last + 1)) == 0 and len(ends) > 1:
-        ends.pop()  # only host nodes follow: they go with the run before
+        ends.pop()  # Only host nodes follow; they belong to the run before.
     return [*ends, last] if ends[-1] < last else ends
 
 
@@ -155,7 +155,7 @@ def _placeable(graph: DataflowGraph, nodes: Sequence[int]) -> int:
 
 
 def _depth(reads: Sequence[Sequence[int]], nodes: Sequence[int]) -> int:
-    """Nodes on the longest path among `nodes`, which ascend."""
+    """Return the number of nodes on the longest path among `nodes`, which are ascending."""
     longest: dict[int, int] = {}
     for index in nodes:
         longest[index] = 1 + max((longest.get(source, 0) for source in reads[index]), default=0)

@@ -1,6 +1,6 @@
-"""Phases 1 and 2: partition specs from the targets' rule trees, and the candidates that they find.
+"""Phases 1 and 2: gathers partition specs from the rule trees of the targets, and finds their candidates.
 
-Seeds: RFC 62 (0.81), "PartitionSpec", "Phase 1", "Phase 2".
+After RFC 62 (Collage), "PartitionSpec", "Phase 1", "Phase 2".
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from ..graph.computation import Computations
 from ..graph.dataflow_graph import DataflowGraph
-from .base import PartitionRule, RuleContext, RuleMatch, find_or_say
+from .base import PartitionRule, RuleContext, RuleMatch, find_with_note
 from .base_rules import Host
 from .candidate import CandidatePartition, RejectionLog
 
 HOST_TARGET = "host"
-"""The target of what only reshuffles references; it costs nothing."""
+"""Target of nodes that only rename or regroup tensors; they cost nothing."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PartitionSpec:
 
 
 def gather_specs(rules: Mapping[str, PartitionRule]) -> list[PartitionSpec]:
-    """One spec for each distinct rule tree, in the order of the targets, and the host's (phase 1)."""
+    """Return one spec for each distinct rule tree, in the order of the targets, and that of the host (phase 1)."""
     by_rule: dict[PartitionRule, list[str]] = {}
     for target, rule in rules.items():
         by_rule.setdefault(rule, []).append(target)
@@ -37,13 +37,13 @@ def gather_specs(rules: Mapping[str, PartitionRule]) -> list[PartitionSpec]:
 
 
 def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog) -> dict[str, list[CandidatePartition]]:
-    """Target → its candidates, ordered by their first node, then by their nodes (phase 2).
+    """Return the candidates of each target of `spec`, ordered by their first node, then by their nodes (phase 2).
 
-    The rules run once for all targets of the spec; what they reject is logged for each.
+    The rules run once for all targets of the spec; their rejections are added to `log` for each target.
     """
     rejected = RejectionLog()
     context = RuleContext(graph, " and ".join(spec.targets), rejected)
-    found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_or_say(spec.rule, context), key=_order)
+    found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
     numbers = [graph.derive(Computations).of(item.inside) for item in found]
     times = Counter(numbers)
     made = {}
@@ -61,5 +61,5 @@ _SWAPPED = str.maketrans("01", "10")
 
 
 def _order(found: RuleMatch) -> tuple[int, str]:
-    """Orders sets as the lists of their nodes: the least node that only one of two has comes first, unless the other ends before it."""
+    """Return a sort key that orders sets as lists of their nodes are ordered."""
     return found.inside.base, f"{found.inside.rel:b}"[::-1].translate(_SWAPPED)

@@ -1,6 +1,6 @@
-"""Rule trees as TOML text: written so that they read back the same, and the line of a file at which a key stands.
+"""Writes rule trees as TOML text that reads back as the same tree, and finds the line of a TOML text at which a key is.
 
-Enters: a rule, or a TOML text and a place in it. Leaves: TOML, or a line number. Reading itself is `tomllib`'s.
+Reading itself is done by `tomllib`, which reports no lines of keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 
 
 def rule_to_toml(rule: PartitionRule, key: str = "rule") -> str:
-    """`rule` as a TOML table called `key`; what `rule_from_json` reads from it equals `rule`."""
+    """Return `rule` as a TOML table called `key`; `rule_from_json` reads an equal rule from it."""
     return "\n\n".join(_tables(rule.to_json(), key, is_item=False)) + "\n"
 
 
@@ -38,7 +38,7 @@ def _key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """JSON's escapes are TOML's; only DEL needs one more."""
+    """Return `text` as a TOML string: JSON's escapes are those of TOML, except that DEL must be escaped too."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -54,26 +54,25 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def line_of(text: str, place: str, found: Any = None) -> int:
-    """The line, from 1, of a TOML text at which `place` stands, as far as a search of the text can tell.
+def line_of(text: str, path: str, found: Any = None) -> int:
+    """Return the line, from 1, of a TOML text at which `path` is, as far as a search of the text can tell.
 
-    Tables, arrays of tables and keys at the start of a line are followed exactly. Inside a value that spans keys of its own
-    (an inline table) the first line counts that holds the key, and the value `found` where one does; in a list of several
-    lines the one that holds the text `found`.
+    Tables, arrays of tables and keys at the start of a line are found exactly. Inside an inline table it is the first line with
+    the key, preferably one with the value `found` too; in a list of several lines it is the first line with the text `found`.
 
     Args:
-        place: Keys and indices, such as ``rule.of[1].max_depth``; where it is missing, the table that lacks it is meant.
+        path: Keys and indices, such as ``rule.of[1].max_depth``; where the key is missing, the line is that of its table.
     """
-    wanted: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", place))
+    wanted: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", path))
     entries = list(_entries(text))
-    whole = [(path, line) for path, line in entries if path[: len(wanted)] == wanted]
-    held = [(path, line) for path, line in entries if wanted[: len(path)] == path]
-    if not (whole or held):
+    whole = [(known, line) for known, line in entries if known[: len(wanted)] == wanted]
+    above = [(known, line) for known, line in entries if wanted[: len(known)] == known]
+    if not (whole or above):
         return 1
-    path, first = whole[0] if whole else max(held, key=lambda entry: len(entry[0]))
+    nearest, first = whole[0] if whole else max(above, key=lambda entry: len(entry[0]))
     last = min((line for _, line in entries if line > first), default=len(text.splitlines()) + 1)
     inside = list(enumerate(text.splitlines()[first - 1 : last - 1], first))
-    rest = [part for part in wanted[len(path) :] if isinstance(part, str)]
+    rest = [part for part in wanted[len(nearest) :] if isinstance(part, str)]
     if not rest:
         quoted = (f'"{found}"', f"'{found}'") if isinstance(found, str) else ()
         return next((line for line, content in inside if any(value in content for value in quoted)), first)
@@ -83,7 +82,7 @@ def line_of(text: str, place: str, found: Any = None) -> int:
 
 
 def _entries(text: str) -> Iterator[tuple[Path, int]]:
-    """Where every table and every key at the start of a line stands."""
+    """Yield the path and the line of every table, and of every key at the start of a line."""
     counts: dict[tuple[str, ...], int] = {}
     table: Path = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -100,17 +99,17 @@ def _entries(text: str) -> Iterator[tuple[Path, int]]:
 
 
 def _forget_below(counts: dict[tuple[str, ...], int], names: tuple[str, ...]) -> None:
-    """A new item begins: the arrays inside it are counted afresh."""
+    """Reset the counts of the arrays inside `names`, of which a new item begins."""
     for other in [other for other in counts if len(other) > len(names) and other[: len(names)] == names]:
         del counts[other]
 
 
 def _indexed(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> Path:
     made: list[str | int] = []
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         made.append(name)
-        if names[: place + 1] in counts:
-            made.append(counts[names[: place + 1]] - 1)
+        if names[: index + 1] in counts:
+            made.append(counts[names[: index + 1]] - 1)
     return tuple(made)
 
 

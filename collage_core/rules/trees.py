@@ -1,6 +1,7 @@
-"""The rule trees that the bundled toolchains share, from the user's options.
+"""Builds the rule trees that the bundled toolchains share, from the user's options.
 
-Seeds: RFC 62 (0.81), "typical ways to combine `PartitionRule`s"; upstream's fusion styles (none, tvm, arbitrary).
+After RFC 62 (Collage), "PartitionRule", on typical ways to combine rules. The fusion styles (none, tvm, arbitrary) are those of the
+C++ implementation of Collage.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from .combine import ANYTHING, CLASSIC, Combine
 from .segments import Segments
 
 COMBINERS = {"tvm": CLASSIC, "arbitrary": ANYTHING}
+"""Fusion style → combiners."""
+FUSION_STYLES = ("none", *COMBINERS)
 
 
 def fusion_tree(calls: PartitionRule, options: RuleOptions, *, style: str, depth: int) -> PartitionRule:
-    """Single calls, what they combine to, and the largest regions.
+    """Return a rule tree that finds single calls, combinations of them, and the largest regions.
 
     Args:
-        calls: Finds the single calls that the toolchain takes.
-        options: The user's; its fusion style and depth go before the toolchain's.
+        calls: The rule that finds the single calls that the toolchain takes.
+        options: Options of the user; the fusion style and depth in them override the toolchain's.
         style: The toolchain's own fusion style.
         depth: The toolchain's own bound for combined candidates.
     """
@@ -32,10 +35,10 @@ def fusion_tree(calls: PartitionRule, options: RuleOptions, *, style: str, depth
 
 
 def classic_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> PartitionRule:
-    """What TVM's `FuseOps` would make of `calls`, all of it instead of the largest only."""
+    """Return a rule tree that finds all sub-graphs that TVM's `FuseOps` could fuse, not only the largest."""
     return fusion_tree(calls, options, style="tvm", depth=depth)
 
 
 def arbitrary_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> PartitionRule:
-    """Whatever touches, up to `depth`: for toolchains that take whole sub-graphs."""
+    """Return a rule tree that finds all connected sub-graphs up to `depth`, for toolchains that take whole sub-graphs."""
     return fusion_tree(calls, options, style="arbitrary", depth=depth)

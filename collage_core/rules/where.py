@@ -1,7 +1,7 @@
-"""`where`: conditions on the operators of a match, on their attributes and on the dtype, rank and shape of their tensors.
+"""`where` conditions: on the attributes of the operators in a match, and on the dtype, rank and shape of their tensors.
 
-Enters: a table such as ``{"Conv.group" = 1, "MatMul.in0.dtype" = "float32", "Conv.out0.shape" = ["*", 64, ">=7", "*"]}``, from
-TOML or JSON. Leaves: `Condition`s, and for a set of nodes the first one that fails, in words. docs/rules.md defines the form.
+A table of a TOML or JSON file enters, such as ``{"Conv.group" = 1, "Conv.out0.shape" = ["*", 64, ">=7", "*"]}``; `Condition`s leave,
+and for a set of nodes the first condition that fails, in words. docs/rules.md defines the form.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One line of a `where` table.
+    """One entry of a `where` table.
 
     Attributes:
-        subject: As written, such as ``Conv.in0.dtype``.
-        wanted: A number, a text of terms, or one of these for each element of a list.
+        subject: The key, such as ``Conv.in0.dtype``.
+        wanted: A number, a text of terms, or a tuple with one of these for each element of a list.
     """
 
     subject: str
@@ -54,11 +54,11 @@ class Condition:
 
     @property
     def op(self) -> str:
-        """The operator that it is about; ``*`` for every one."""
+        """The operator that the condition applies to; ``*`` for every one."""
         return _parts(self.subject)["op"] or ""
 
     def failure(self, graph: DataflowGraph, node: Node) -> str | None:
-        """Why `node` fails it, or None; a node of another operator never does."""
+        """Return why `node` fails the condition, or None; a node of another operator never fails."""
         if self.op not in ("*", node.op):
             return None
         found = _value(graph, node, self.subject)
@@ -69,10 +69,10 @@ class Condition:
 
 
 def parse_where(data: Any) -> tuple[Condition, ...]:
-    """The conditions of a `where` table.
+    """Return the conditions of a `where` table.
 
     Raises:
-        CollageError: a subject or a value that means nothing; the line quotes it.
+        CollageError: a subject or a value has no meaning; the message quotes it.
     """
     if not isinstance(data, Mapping):
         raise _mistake(f"where is {data!r}, it must be a table of conditions")
@@ -80,7 +80,7 @@ def parse_where(data: Any) -> tuple[Condition, ...]:
 
 
 def first_failure(graph: DataflowGraph, inside: Iterable[int], conditions: Sequence[Condition]) -> str | None:
-    """The first condition that a node of `inside` fails, in words; None when all hold."""
+    """Return the first condition that a node of `inside` fails, in words; None when all hold."""
     if not conditions:
         return None
     failures = (condition.failure(graph, graph.nodes[index]) for index in inside for condition in conditions)
@@ -93,18 +93,17 @@ def _condition(subject: str, wanted: Any) -> Condition:
         raise _mistake(f"where names {subject!r}, which is no OPERATOR.ATTRIBUTE and no OPERATOR.in0.dtype, .rank or .shape")
     if re.search(r"\.(in|out)\d+$", parts["op"] or ""):
         raise _mistake(f"where names {subject!r}: of a tensor it may ask for dtype, rank and shape")
-    values = wanted if isinstance(wanted, list | tuple) else [wanted]
-    for value in values:
-        _check(subject, parts["of"] or parts["first"], value)
     is_list = isinstance(wanted, list | tuple)
     what = parts["of"] or parts["first"]
+    for value in wanted if is_list else [wanted]:
+        _check(subject, what, value)
     if (what == "shape" and not is_list) or (what in ("dtype", "rank") and is_list):
         raise _mistake(f"where has {_written(wanted)} for {subject!r}, it must be {'a list' if what == 'shape' else 'one value'}")
     return Condition(subject, tuple(wanted) if is_list else wanted)
 
 
 def _check(subject: str, what: str | None, value: Any) -> None:
-    """Refuse a single value that nothing could ever equal."""
+    """Raise CollageError for a single value that nothing can ever equal."""
     if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, float) and not math.isfinite(value)):
         raise _mistake(f"where has {value!r} for {subject!r}, it must be a number, a text or a list of these")
     for term in value.split("|") if isinstance(value, str) else []:
@@ -128,7 +127,7 @@ def _parts(subject: str) -> dict[str, str | None]:
 
 
 def _value(graph: DataflowGraph, node: Node, subject: str) -> Any:
-    """What `subject` asks of `node`; None where there is nothing of the sort."""
+    """Return the value of `subject` at `node`; None where the node has none."""
     parts = _parts(subject)
     what = parts["of"] or parts["first"]
     if what is None:
@@ -155,7 +154,7 @@ def _holds(found: Any, wanted: Value) -> bool:
 
 
 def _term(text: str) -> tuple[str, str]:
-    """The sign and the operand of one term: ``>=7`` is (``>=``, ``7``)."""
+    """Return the sign and the operand of one term: ``>=7`` is (``>=``, ``7``)."""
     found = _TERM.fullmatch(text.strip())
     return (found.group(1) or "", found.group(2).strip()) if found else ("", "")
 
@@ -180,5 +179,5 @@ def _number(text: str) -> float | None:
 
 
 def _written(value: Any) -> str:
-    """A value as a message shows it, the same for a list and a tuple."""
+    """Return a value as a message shows it, the same for a list and a tuple."""
     return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -54,6 +54,14 @@ class SearchResult:
         return max(0, self.total - self.lower_bound) if self.chosen and not self.optimal else 0
 
 
+Newest = Callable[[], Sequence[int]]
+
+
+def nothing() -> Sequence[int]:
+    """No candidate."""
+    return ()
+
+
 class SearchReporter:
     """Hears how a search goes. What it does not override costs nothing but a call; a trace not even that.
 
@@ -66,8 +74,14 @@ class SearchReporter:
 
     traces = False
 
-    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        """Where the search stands, at most about a hundred times a second; its newest state leaves open node `covered` and none before."""
+    def progress(
+        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+    ) -> None:
+        """Where the search stands, some hundred times a second; its newest state leaves open node `covered` and none before.
+
+        Args:
+            newest: Gives that state: the indices of the candidates that it has placed. It is worked out when it is called.
+        """
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         """A plan better than all before; `total` in femtoseconds."""

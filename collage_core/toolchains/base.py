@@ -1,9 +1,8 @@
-"""`Toolchain`: the one interface through which the explorer talks to TVM, ONNX Runtime, OpenVINO and everything else.
+"""`Toolchain`: the interface that TVM, ONNX Runtime, OpenVINO and every other toolchain implement.
 
-Design, room ``toolchains``; RFC 10's hooks and RFC 62, Appendix F, say what is asked of an integration. A toolchain is
-found through the entry-point group ``collage.toolchains``; the entry point names a class that is made with no arguments.
-Making one must be cheap and must not import the toolchain's own library: that happens in a worker process, in `build`,
-`load` and `availability`.
+RFC 10 (target hooks) and RFC 62 (Collage), Appendix F, list what an integration must provide. A toolchain is found through the
+entry-point group ``collage.toolchains``; the entry point names a class that is called without arguments. The constructor must be fast
+and must not import the toolchain's library, which `build` and `load` do in a worker process.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from ..errors import Cancelled, CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base import PartitionRule, RuleOptions
 from .reasons import one_line
 
@@ -29,15 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a toolchain is usable here.
+    """Says whether a toolchain is usable on this machine.
 
     Attributes:
-        usable: It can build and run.
+        usable: Whether it can build and run.
         version: Version of its library, where that is installed.
         reason: Why it is not usable, in one line.
-        hint: The command that mends that.
-        device: What it runs on, such as ``CPU``.
-        precision: The precision that it computes in, such as ``float32``.
+        hint: The command that makes it usable.
+        device: The device that it runs on, such as ``CPU``.
+        precision: The precision that it computes in, such as ``float32``; ``model`` for that of the model.
     """
 
     usable: bool
@@ -49,11 +48,11 @@ class Availability:
 
 
 class ToolchainError(CollageError):
-    """A toolchain could not take a sub-model; `stage` says how far it came.
+    """Raised when a toolchain cannot take a sub-model.
 
     Args:
-        stage: ``import``, ``build``, ``run`` or ``device``.
-        reason: The toolchain's own words, one line.
+        stage: The stage at which it failed: ``import``, ``build``, ``run`` or ``device``.
+        reason: The toolchain's own message, in one line.
     """
 
     def __init__(self, stage: str, reason: str):
@@ -65,26 +64,26 @@ class Kernel(Protocol):
     """A built sub-model, ready to run in this process."""
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        """Say which buffers the next calls of `run` read and write, in the order of the sub-model's tensors.
+        """Set the buffers that the next calls of `run` read and write, in the order of the sub-model's tensors.
 
-        The arrays are C-contiguous, of the declared shapes and dtypes, and outlive the calls. Nothing is copied: the
-        kernel reads and writes these buffers.
+        The arrays are C-contiguous, of the declared shapes and dtypes, and outlive the calls. The kernel reads and writes them
+        in place; nothing is copied.
         """
         ...
 
     def run(self) -> None:
-        """One inference on the bound buffers; returns when the outputs are written."""
+        """Run one inference on the bound buffers, and return when the outputs are written."""
         ...
 
 
 class Toolchain(ABC):
-    """One way to compile and run sub-graphs.
+    """A way to compile and run sub-graphs.
 
     Attributes:
-        name: As in ``--targets``.
+        name: Name in ``--targets``.
         style: ``graph`` (whole sub-graphs) or ``library`` (calls).
-        letter: One capital letter by which the page tells it apart.
-        reads_weights: What it makes depends on the weights' values, and not on their shapes alone: no two candidates share a cost.
+        letter: One capital letter that marks it on the page.
+        reads_weights: Whether its kernels depend on the values of weights, not only on their shapes; then no two candidates share a cost.
         conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
     """
 
@@ -95,23 +94,23 @@ class Toolchain(ABC):
     conflicts: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """What a plug-in raises or answers in a wrong way must not end the run: this is checked here, whoever asks."""
+        """Wrap the methods of a subclass so that a wrong answer or an exception of a plug-in does not end the run."""
         super().__init_subclass__(**options)
         if "availability" in vars(cls):
-            cls.availability = _sound_availability(cls.availability)  # type: ignore[assignment, method-assign]
+            cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
-            cls.rule = _sound_rule(cls.rule)  # type: ignore[assignment, method-assign]
+            cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
         for name in ("build", "load", "relax_module"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
 
     @abstractmethod
     def availability(self) -> Availability:
-        """Whether it is usable here, or why not. Must not raise, and must not import a heavy library."""
+        """Return whether it is usable here, or why not. Must not raise, and must not import the toolchain's library."""
 
     @abstractmethod
     def rule(self, options: RuleOptions) -> PartitionRule:
-        """The rule tree that finds its candidates (phase 1). Must not raise, other than CollageError."""
+        """Return the rule tree that finds its candidates (phase 1). Must raise nothing but CollageError."""
 
     @abstractmethod
     def build(self, model: SubModel, threads: int) -> bytes:
@@ -123,17 +122,17 @@ class Toolchain(ABC):
 
     @abstractmethod
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        """Make a package ready to run with `threads` threads.
+        """Load `package` as a kernel that runs with `threads` threads.
 
         Raises:
             ToolchainError: at stage ``build``.
         """
 
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
-        """`model` as Relax functions, for a toolchain whose result is such; None for one that is called from them.
+        """Return `model` as Relax functions; None for a toolchain whose result is a package, which Relax functions call.
 
-        The module's ``main`` takes the sub-model's inputs and returns its output, or a tuple of them, in order. It then
-        joins the assembled module (phase 4) in place of a package.
+        The module's ``main`` takes the sub-model's inputs and returns its output, or a tuple of its outputs, in order. The module
+        becomes part of the assembled module (phase 4).
 
         Raises:
             ToolchainError: at stage ``import`` or ``build``.
@@ -141,11 +140,11 @@ class Toolchain(ABC):
         return None
 
 
-_MEND = "leave it out, or mend the package that it comes with"
+_REPAIR_HINT = "leave it out, or mend the package that it comes with"
 
 
-def _sound_availability(availability: Callable[[Any], Availability]) -> Callable[[Any], Availability]:
-    """The same, where a mistake in it is an answer too: not usable, with the reason."""
+def _checked_availability(availability: Callable[[Any], Availability]) -> Callable[[Any], Availability]:
+    """Return `availability` with every exception or wrong answer turned into "not usable", with the reason."""
 
     @wraps(availability)
     def answered(toolchain: Toolchain) -> Availability:
@@ -157,13 +156,13 @@ def _sound_availability(availability: Callable[[Any], Availability]) -> Callable
             reason = f"it answered with a {type(found).__name__}"
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plug-in may fail in any way; the reason is kept and shown
             reason = one_line(f"{type(error).__name__}: {error}")
-        return Availability(False, reason=f"it cannot say whether it is usable: {reason}", hint=_MEND)
+        return Availability(False, reason=f"it cannot say whether it is usable: {reason}", hint=_REPAIR_HINT)
 
     return answered
 
 
-def _sound_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
-    """The same, where a mistake in it is one line for the user."""
+def _checked_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[Any, RuleOptions], PartitionRule]:
+    """Return `rule` with every exception or wrong answer turned into a CollageError of one line."""
 
     @wraps(rule)
     def answered(toolchain: Toolchain, options: RuleOptions) -> PartitionRule:
@@ -176,13 +175,13 @@ def _sound_rule(rule: Callable[[Any, RuleOptions], PartitionRule]) -> Callable[[
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
             reason = one_line(f"{type(error).__name__}: {error}")
-        raise CollageError(f"the target {toolchain.name!r} has no rule to find candidates by: {reason}", _MEND, "target_unavailable")
+        raise CollageError(f"the target {toolchain.name!r} has no rule to find candidates by: {reason}", _REPAIR_HINT, "target_unavailable")
 
     return answered
 
 
 def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, where `Cancelled` is a failure like any other: only the user stops a run."""
+    """Return `method` with `Cancelled` turned into a ToolchainError: only the user may cancel a run."""
 
     @wraps(method)
     def done(*arguments: Any, **named: Any) -> Any:
@@ -195,20 +194,20 @@ def _uncancelled(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _word(value: Any) -> str:
-    """`value` in one line of text; nothing where there is none."""
+    """Return `value` as one line of text; empty where there is none."""
     return "" if value in (None, "") else one_line(str(value))
 
 
 def rule_tree(toolchain: Toolchain) -> dict[str, Any] | None:
-    """The rule tree as the page draws it (`tally.bare`); None where there is none."""
+    """Return the rule tree as the page draws it (`rule_report.tree_without_counts`); None where the rule fails."""
     try:
-        return tally.bare(toolchain.rule(RuleOptions()))
+        return rule_report.tree_without_counts(toolchain.rule(RuleOptions()))
     except CollageError:
         return None
 
 
 def shown_rules(toolchain: Toolchain) -> str:
-    """The rule tree as lists of toolchains show it; where there is none, why."""
+    """Return the rule tree as text for lists of toolchains, or why there is none."""
     try:
         return str(toolchain.rule(RuleOptions()))
     except CollageError as error:

@@ -1,4 +1,4 @@
-"""Buffers that every toolchain can work on without a copy: aligned arrays, and arrays over memory of someone else."""
+"""Buffers that every toolchain can use without a copy: aligned arrays, and arrays over existing memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import TensorType
 
 ALIGNMENT = 64
-"""Bytes to which TVM's kernels want their buffers aligned; numpy itself aligns to 16."""
+"""Alignment in bytes that TVM's kernels need; numpy itself aligns to 16."""
 
 
 _EXTENDED = {
@@ -21,20 +21,20 @@ _EXTENDED = {
     "float8e5m2": "float8_e5m2",
     "float8e5m2fnuz": "float8_e5m2fnuz",
 }
-"""Dtypes that ml_dtypes adds to numpy, as the graph and as ml_dtypes spells them."""
+"""Dtypes that ml_dtypes adds to numpy: the graph's name → that of ml_dtypes."""
 
 
-def numpy_dtype(name: str) -> np.dtype:
-    """The dtype of that name, ``bfloat16`` and the 8-bit floats included.
+def buffer_dtype(name: str) -> np.dtype:
+    """Return the dtype of buffers for the graph's dtype `name`, ``bfloat16`` and the 8-bit floats included.
 
     Raises:
-        CollageError: its elements are no plain memory (strings), or lie packed in some toolchains and not in others (4 bits).
+        CollageError: its elements are not plain memory (strings), or are packed in some toolchains and not in others (4 bits).
     """
-    spelt = _EXTENDED.get(name)
-    if spelt is not None:
+    extended = _EXTENDED.get(name)
+    if extended is not None:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, spelt))
+        return np.dtype(getattr(ml_dtypes, extended))
     try:
         dtype = np.dtype(name)
     except TypeError:
@@ -45,12 +45,12 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def aligned_empty(kind: TensorType) -> np.ndarray:
-    """An uninitialised C-contiguous array whose data starts at a multiple of `ALIGNMENT` bytes."""
-    return _aligned(kind.shape, numpy_dtype(kind.dtype))
+    """Return an uninitialised C-contiguous array whose data starts at a multiple of `ALIGNMENT` bytes."""
+    return _aligned(kind.shape, buffer_dtype(kind.dtype))
 
 
 def aligned_copy(array: np.ndarray) -> np.ndarray:
-    """`array` itself where it is aligned and contiguous, else an aligned copy."""
+    """Return `array` itself where it is aligned and contiguous, else an aligned copy."""
     if array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0:
         return array
     copy = _aligned(array.shape, array.dtype)
@@ -59,7 +59,7 @@ def aligned_copy(array: np.ndarray) -> np.ndarray:
 
 
 def array_at(address: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array over the memory at `address`, which must outlive it. Nothing is copied."""
+    """Return an array over the memory at `address`, which must outlive it. Nothing is copied."""
     size = prod(shape) * dtype.itemsize
     if not size:
         return _aligned(shape, dtype)

@@ -1,6 +1,7 @@
-"""A described toolchain: one that exists on paper, in a TOML file. It finds candidates like any other, and builds nothing.
+"""`DescribedToolchain`: a toolchain that exists only as a description in a TOML file. It finds candidates and builds nothing.
 
-Design, "Described toolchain": an accelerator not yet bought, a library not yet bound, a rule that a user wrote.
+It stands for an accelerator not yet bought, a library not yet bound, or rules of a user's own. The text of a file enters; a toolchain
+leaves, or an error that names the line. docs/files.md shows a description.
 """
 
 from __future__ import annotations
@@ -18,30 +19,30 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from ..rules.base_rules import DFPattern
 from ..rules.combinators import Composite, Union
-from ..rules.data import RuleMistake, rule_from_json
+from ..rules.data import RuleError, rule_from_json
 from ..rules.spec import HOST_TARGET
 from ..rules.toml import line_of
-from ..rules.trees import fusion_tree
+from ..rules.trees import FUSION_STYLES, fusion_tree
 from .base import Availability, Kernel, Toolchain, ToolchainError
 
-STYLES = ("graph", "library")
-FUSIONS = ("none", "tvm", "arbitrary")
 DEPTH = 4
+"""Bound on the depth of candidates that patterns combine to, unless the user gives one."""
+STYLES = ("graph", "library")
 _HINT = "docs/files.md shows a described toolchain, and docs/rules.md every rule"
 _NO_COST_HINT = "use mock costs, or give its file a [cost] for an estimate"
 _KEYS = ("name", "style", "fusion", "pattern", "rule", "cost")
-_LARGEST_LAUNCH_S = 1e6
-_LARGEST_RATE = 1e30
+_COST_BOUNDS = {"launch_s": (0, 1e6), "flops_per_s": (1, 1e30), "bytes_per_s": (1, 1e30)}
+"""Key of ``[cost]`` → its least and its greatest value."""
 _NAME = re.compile(r"[^\W_][\w.-]*")
 _AT_LINE = re.compile(r"\(at line (\d+),")
 
 
-class DescriptionMistake(CollageError):
-    """A description that does not read.
+class DescriptionError(CollageError):
+    """Raised for a description that cannot be read.
 
     Attributes:
-        line: Where, from 1.
-        reason: What is wrong there, without the place.
+        line: Line of the error, from 1.
+        reason: The message without file and line.
     """
 
     def __init__(self, message: str, hint: str, line: int, reason: str):
@@ -51,19 +52,19 @@ class DescriptionMistake(CollageError):
 
 
 class DescribedToolchain(Toolchain):
-    """The toolchain that a file describes.
+    """The toolchain that a description stands for.
 
     Args:
-        data: The file's content, checked by `parse_description`.
-        source: The file, and the line at which its rules begin: what is said of them later can name it.
-        text: The file as it was written.
+        data: The content of the file, checked by `parse_description` except for the rules.
+        source: Name of the file, and the line at which its rules begin, for later messages.
+        text: The file's text.
 
     Attributes:
         cost: Its ``[cost]``: some of ``launch_s``, ``flops_per_s`` and ``bytes_per_s``; empty where the file has none.
-        takes_merged: Whether its rules let partitions that touch be taken together, however many.
+        takes_merged: Whether its rules allow any number of neighbouring partitions to be merged.
 
     Raises:
-        RuleMistake: its rules do not read.
+        RuleError: a rule is not valid.
     """
 
     def __init__(self, data: Mapping[str, Any], source: str, text: str):
@@ -76,17 +77,17 @@ class DescribedToolchain(Toolchain):
         self._fusion = data.get("fusion", "arbitrary" if self.style == "graph" else "none")
         self._tree = rule_from_json(data["rule"], "rule") if "rule" in data else None
         self.takes_merged = self._tree is None and self._fusion == "arbitrary"
-        self._patterns = tuple(_pattern(item, f"pattern[{place}]") for place, item in enumerate(data.get("pattern", [])))
+        self._patterns = tuple(_pattern(item, f"pattern[{index}]") for index, item in enumerate(data.get("pattern", [])))
 
     def line_of(self, key: str) -> int:
-        """The line of its text at which `key` stands."""
+        """Return the line of its text at which `key` is."""
         return line_of(self.text, key)
 
     def availability(self) -> Availability:
         return Availability(False, reason="it is only described, in a file", hint=_NO_COST_HINT, device="described")
 
     def rule(self, options: RuleOptions) -> PartitionRule:
-        """The file's own tree as it stands, or its patterns, fused in its style."""
+        """Return the file's own tree unchanged, or its patterns, combined by its fusion style."""
         if self._tree is not None:
             return self._tree
         return fusion_tree(Union(self._patterns), options, style=self._fusion, depth=DEPTH)
@@ -99,10 +100,10 @@ class DescribedToolchain(Toolchain):
 
 
 def read_description(path: Path) -> DescribedToolchain:
-    """The toolchain that the TOML file `path` describes.
+    """Return the toolchain that the TOML file `path` describes.
 
     Raises:
-        CollageError: it cannot be read, or a key is wrong; one line that names the file, the line and the key.
+        CollageError: the file cannot be read, or a key is wrong; one line that names the file, the line and the key.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -114,35 +115,34 @@ def read_description(path: Path) -> DescribedToolchain:
 
 
 def parse_description(text: str, source: str) -> DescribedToolchain:
-    """The toolchain that `text` describes; `source` is what the text is called in a mistake.
+    """Return the toolchain that `text` describes; errors call the text `source`.
 
     Raises:
-        DescriptionMistake: it is no TOML, or a key is wrong. `tomllib` tells no positions of keys, so the line is found by
-            `line_of`: right for tables and keys at the start of a line, and a search for the key inside values that span several.
+        DescriptionError: the text is not TOML, or a key is wrong. Its line is found by `rules.toml.line_of`.
     """
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         at = _AT_LINE.search(str(error))
         line = int(at[1]) if at else max(1, len(text.splitlines()))
-        raise DescriptionMistake(f"{source!r} is not TOML: {error}", _HINT, line, f"it is not TOML: {error}") from error
+        raise DescriptionError(f"{source!r} is not TOML: {error}", _HINT, line, f"it is not TOML: {error}") from error
     try:
         _check(data)
         return DescribedToolchain(data, f"{source}, line {line_of(text, 'rule' if 'rule' in data else 'pattern[0]')}", text)
-    except RuleMistake as error:
-        line = line_of(text, error.place, error.found)
-        raise DescriptionMistake(f"{source}, line {line}: {error.message}", error.hint, line, error.message) from error
+    except RuleError as error:
+        line = line_of(text, error.path, error.found)
+        raise DescriptionError(f"{source}, line {line}: {error.message}", error.hint, line, error.message) from error
 
 
 def _check(data: Mapping[str, Any]) -> None:
-    """Everything but the rules themselves."""
+    """Raise RuleError for anything that is wrong in `data`, except inside rules and patterns."""
     for key, value in data.items():
         if key not in _KEYS:
             raise _mistake(key, value, f"left out: only {', '.join(_KEYS)} mean something")
     name = data.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name == HOST_TARGET:
         raise _mistake("name", name, "a word, to be named in --targets: letters, digits, '_', '.' and '-', and not host")
-    for key, choices in (("style", STYLES), ("fusion", FUSIONS)):
+    for key, choices in (("style", STYLES), ("fusion", FUSION_STYLES)):
         if key in data and data[key] not in choices:
             raise _mistake(key, data[key], f"one of {', '.join(choices)}")
     if "rule" in data and "pattern" in data:
@@ -156,25 +156,25 @@ def _check(data: Mapping[str, Any]) -> None:
 
 
 def _check_cost(cost: Any) -> None:
-    known = ("launch_s", "flops_per_s", "bytes_per_s")
+    known = ", ".join(_COST_BOUNDS)
     if not isinstance(cost, Mapping):
         raise _mistake("cost", cost, "a table")
     if not cost:
-        raise _mistake("cost", cost, f"given with some of {', '.join(known)}, or left out: with none of them all of it would be free")
+        raise _mistake("cost", cost, f"given with some of {known}, or left out: with none of them all of it would be free")
     for key, value in cost.items():
-        if key not in known:
-            raise _mistake(f"cost.{key}", value, f"left out: only {', '.join(known)} mean something")
-        least, most = (0, _LARGEST_LAUNCH_S) if key == "launch_s" else (1, _LARGEST_RATE)
+        if key not in _COST_BOUNDS:
+            raise _mistake(f"cost.{key}", value, f"left out: only {known} mean something")
+        least, most = _COST_BOUNDS[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise _mistake(f"cost.{key}", value, f"a positive, finite number (from {least} to {most:g})")
 
 
-def _pattern(item: Any, place: str) -> PartitionRule:
+def _pattern(item: Any, path: str) -> PartitionRule:
     if not isinstance(item, Mapping):
-        raise _mistake(place, item, "a table")
-    rule = rule_from_json({"rule": "df_pattern", **item}, place)
+        raise _mistake(path, item, "a table")
+    rule = rule_from_json({"rule": "df_pattern", **item}, path)
     return Composite(rule.label, rule) if isinstance(rule, DFPattern) and rule.label else rule
 
 
-def _mistake(place: str, found: Any, wanted: str) -> RuleMistake:
-    return RuleMistake(f"{place} is {reprlib.repr(found)}, it must be {wanted}", _HINT, place, found)
+def _mistake(path: str, found: Any, wanted: str) -> RuleError:
+    return RuleError(f"{path} is {reprlib.repr(found)}, it must be {wanted}", _HINT, path, found)

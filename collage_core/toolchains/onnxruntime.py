@@ -1,7 +1,7 @@
-"""ONNX Runtime on the CPU: the core's own toolchain.
+"""The toolchain `onnxruntime`: ONNX Runtime on the CPU.
 
-A package is the model as ONNX Runtime has optimised it for this machine, so that loading it again is cheap. A kernel binds
-raw pointers; its arithmetic is the model's own. `import onnxruntime` happens in `build` and `load` only.
+A package is the model as ONNX Runtime optimised it for this machine, so that loading it is fast. A kernel binds raw pointers and computes
+in the precision of the model. Only `build` and `load` import onnxruntime.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .reasons import one_line
 
 DEFAULT_DEPTH = 3
 SPIN_US = "50"
-"""How long idle threads of a session spin: longer, and they take the cores from the toolchain that runs next (measured)."""
+"""How long idle threads of a session spin, in microseconds. Longer spinning measurably takes cores from the toolchain that runs next."""
 
 
 class OnnxRuntimeToolchain(Toolchain):
@@ -52,7 +52,7 @@ class OnnxRuntimeToolchain(Toolchain):
             options.optimized_model_filepath = str(path)
             try:
                 _session(model.onnx, options)
-            except Exception as error:  # the border to the toolchain: whatever it raises is its reason
+            except Exception as error:  # any exception of the toolchain is its reason
                 raise ToolchainError(_stage(error), one_line(error)) from error
             return path.read_bytes()
 
@@ -63,13 +63,13 @@ class OnnxRuntimeToolchain(Toolchain):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = _session(package, options)
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as in `build`
             raise ToolchainError("build", one_line(error)) from error
         return _Kernel(session, inputs, outputs)
 
 
 class _Kernel:
-    """A session with an IO binding on the caller's buffers."""
+    """A session with an I/O binding on the caller's buffers."""
 
     def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
         self._inputs = [tensor.name for tensor in inputs]
@@ -84,26 +84,26 @@ class _Kernel:
                 self._binding.bind_input(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
             for name, array in zip(self._outputs, outputs, strict=True):
                 self._binding.bind_output(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
         self._buffers = (*inputs, *outputs)
 
     def run(self) -> None:
         try:
             self._session.run_with_iobinding(self._binding)
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
 
 
 def _version() -> str:
     try:
         return metadata.version("onnxruntime")
-    except metadata.PackageNotFoundError:  # onnxruntime-gpu and its like bring the same module
+    except metadata.PackageNotFoundError:  # packages such as onnxruntime-gpu have the same module
         return "unknown"
 
 
 def _session_options(threads: int) -> Any:
-    """One session at a time, on `threads` threads that leave the cores when it is done."""
+    """Return options for a session on `threads` threads, which stop spinning soon after a run."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -123,7 +123,7 @@ def _session(model: bytes, options: Any) -> Any:
 
 
 def _stage(error: Exception) -> str:
-    """``import`` where the model itself is not understood, ``build`` where only a kernel is missing."""
+    """Return ``import`` where ONNX Runtime does not understand the model, ``build`` where only a kernel is missing."""
     return "build" if type(error).__name__ == "NotImplemented" else "import"
 
 

@@ -1,7 +1,7 @@
-"""OpenVINO on the CPU, set to float32 (its own default on some processors is bfloat16, with errors of up to 0.45).
+"""The toolchain `openvino`: OpenVINO on the CPU, in float32 (its default on some processors is bfloat16, with errors of up to 0.45).
 
-A package is a compiled model as OpenVINO exports it, loaded again on the same machine. A kernel lays its tensors over the
-caller's buffers. `import openvino` happens in `build` and `load` only.
+A package is a compiled model as OpenVINO exports it, for the same machine. The tensors of a kernel use the caller's buffers. Only `build`
+and `load` import openvino.
 """
 
 from __future__ import annotations
@@ -45,44 +45,44 @@ class OpenVinoToolchain(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         try:
             read = _core().read_model(model=model.onnx, weights=b"")
-        except Exception as error:  # the border to the toolchain: whatever it raises is its reason
+        except Exception as error:  # any exception of the toolchain is its reason
             raise ToolchainError("import", reason(error)) from error
         try:
             return _core().compile_model(read, "CPU", _config(threads)).export_model().getvalue()
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
             compiled = _core().import_model(package, "CPU", _config(threads))
             return _Kernel(compiled, inputs)
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
 
 class _Kernel:
-    """An infer request whose tensors lie over the caller's buffers."""
+    """An infer request whose tensors use the caller's buffers."""
 
     def __init__(self, compiled: Any, inputs: Sequence[Tensor]):
         self._request = compiled.create_infer_request()
-        self._places = _places(compiled.inputs, inputs)
+        self._ports = _ports(compiled.inputs, inputs)
         self._buffers: tuple[np.ndarray, ...] = ()
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         try:
-            for index, array in zip(self._places, inputs, strict=True):
+            for index, array in zip(self._ports, inputs, strict=True):
                 if index is not None:
                     self._request.set_input_tensor(index, _over(array))
             for index, array in enumerate(outputs):
                 self._request.set_output_tensor(index, _over(array))
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as above
             raise ToolchainError("run", reason(error)) from error
         self._buffers = (*inputs, *outputs)
 
     def run(self) -> None:
         try:
             self._request.infer(share_outputs=True)
-        except Exception as error:  # the border to the toolchain
+        except Exception as error:  # as above
             raise ToolchainError("run", reason(error)) from error
 
 
@@ -109,8 +109,8 @@ def _config(threads: int) -> dict[str, Any]:
     }
 
 
-def _places(ports: Sequence[Any], inputs: Sequence[Tensor]) -> list[int | None]:
-    """The port of each input; None for one that OpenVINO found to have no influence and dropped."""
+def _ports(ports: Sequence[Any], inputs: Sequence[Tensor]) -> list[int | None]:
+    """Return the port of each input; None for an input that OpenVINO removed because the outputs do not depend on it."""
     if len(ports) == len(inputs):
         return list(range(len(inputs)))
     return [next((index for index, port in enumerate(ports) if tensor.name in port.names), None) for tensor in inputs]
@@ -120,17 +120,17 @@ _FRAME = re.compile(
     "Exception from |Check '.*' failed at |FrontEnd API failed|Model wasn't fully converted|Summary:"
     "|-- .* with a message:|While validating "
 )
-"""Lines of a report that say where in OpenVINO's sources something was found."""
+"""Lines of an error report that only name positions in OpenVINO's sources."""
 
 
 def reason(error: Exception) -> str:
-    """The line of OpenVINO's report that names the cause."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip() and not _FRAME.match(line.strip())]
-    return one_line(told[0].removeprefix("-- ") if told else error)
+    """Return the line of OpenVINO's error report that names the cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not _FRAME.match(line.strip())]
+    return one_line(lines[0].removeprefix("-- ") if lines else error)
 
 
 def _over(array: np.ndarray) -> Any:
-    """A tensor over the memory of `array`; OpenVINO asks for one that may be written to, though it only reads its inputs."""
+    """Return a tensor over the memory of `array`. OpenVINO requires it to be writable, though it only reads its inputs."""
     import openvino
 
     own = array if array.flags.writeable else array_at(array.ctypes.data, array.shape, array.dtype)

@@ -1,4 +1,4 @@
-"""A toolchain's own words in one line: what enters is what it raised, what leaves is the line that says why."""
+"""Reduces an exception of a toolchain to the one line of its message that says why."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 
 LONGEST = 300
 _NOISE = re.compile(r"^(Traceback|File \"|Stack trace|\^+$|~+$|[-=*]{3,}$|Exception from .*:$|Error loading\b.*:$)")
-_PLACE = re.compile(r"^(?:\[\d\d:\d\d:\d\d\] )?(?:\S*/)?\S+\.(?:cc|cpp|h|hpp|py):\d+:? ?")
+_SOURCE_POSITION = re.compile(r"^(?:\[\d\d:\d\d:\d\d\] )?(?:\S*/)?\S+\.(?:cc|cpp|h|hpp|py):\d+:? ?")
 
 
 def one_line(error: BaseException | str) -> str:
-    """The first line of `error` that says something, without source paths, at most `LONGEST` characters long.
+    """Return the first line of `error` that says something, without source paths, of at most `LONGEST` characters.
 
     An exception without a message gives the name of its class; a `KeyError` or a bare assertion keeps that name in front.
     """
     text = error if isinstance(error, str) else str(error)
-    said = next(filter(None, map(_sense, text.splitlines())), "")
+    said = next(filter(None, map(_text_of, text.splitlines())), "")
     if isinstance(error, KeyError | IndexError | AssertionError | AttributeError | TypeError):
         said = f"{type(error).__name__}: {said}" if said else type(error).__name__
     elif not said:
@@ -23,7 +23,7 @@ def one_line(error: BaseException | str) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
 
 
-def _sense(line: str) -> str:
-    """What a line says, or nothing where it only points into sources."""
+def _text_of(line: str) -> str:
+    """Return the text of `line` without source positions; empty where nothing else is in it."""
     line = "".join(char if char.isprintable() else " " for char in line).strip()
-    return "" if _NOISE.match(line) else _PLACE.sub("", line).strip(" :")
+    return "" if _NOISE.match(line) else _SOURCE_POSITION.sub("", line).strip(" :")

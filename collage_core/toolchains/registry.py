@@ -1,7 +1,7 @@
-"""Finds the toolchains: entry points of the group ``collage.toolchains``, and what ``COLLAGE_TOOLCHAINS`` adds.
+"""Finds the toolchains: the entry points of the group ``collage.toolchains``, and those that ``COLLAGE_TOOLCHAINS`` names.
 
-What enters is what is installed; what leaves are `Toolchain` objects by name. A plug-in that cannot be imported is kept as
-an unusable toolchain with its reason, and never stands in the way of the others. No toolchain's library is imported.
+`Toolchain` objects leave, by name. A plug-in that cannot be imported becomes an unusable toolchain with the reason, and does not affect
+the others. No toolchain's library is imported.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .reasons import one_line
 
 GROUP = "collage.toolchains"
 EXTRA = "COLLAGE_TOOLCHAINS"
-"""Environment variable that names more, as ``module:Class,module:Class``; worker processes inherit it."""
+"""Environment variable that names further toolchains, as ``module:Class,module:Class``; worker processes inherit it."""
 
 
 class BrokenToolchain(Toolchain):
-    """Stands for a plug-in that could not be made; it is shown with its reason and can do nothing."""
+    """A plug-in that could not be loaded: it is listed with the reason and builds nothing."""
 
     letter = "!"
 
-    def __init__(self, name: str, place: str, reason: str):
+    def __init__(self, name: str, reference: str, reason: str):
         self.name = name
-        self.reason = f"its plug-in {place!r} cannot be loaded: {reason}"
+        self.reason = f"its plug-in {reference!r} cannot be loaded: {reason}"
 
     def availability(self) -> Availability:
         return Availability(False, reason=self.reason, hint=f"mend or uninstall the package that holds {self.name!r}")
@@ -49,20 +49,20 @@ class BrokenToolchain(Toolchain):
 
 
 def all_toolchains() -> tuple[Toolchain, ...]:
-    """Every toolchain that is installed or named in ``COLLAGE_TOOLCHAINS``, sorted by name; usable or not."""
+    """Return every toolchain that is installed or named in ``COLLAGE_TOOLCHAINS``, usable or not, sorted by name."""
     return _found(os.environ.get(EXTRA, ""))
 
 
 def names() -> tuple[str, ...]:
-    """The names that ``--targets`` accepts."""
+    """Return the names that ``--targets`` accepts."""
     return tuple(toolchain.name for toolchain in all_toolchains())
 
 
 def get(name: str) -> Toolchain:
-    """The toolchain of that name.
+    """Return the toolchain of that name.
 
     Raises:
-        CollageError: there is none (code ``unknown_target``).
+        CollageError: there is no such toolchain (code ``unknown_target``).
     """
     for toolchain in all_toolchains():
         if toolchain.name == name:
@@ -79,29 +79,29 @@ def check_name_is_free(described: DescribedToolchain) -> None:
 @cache
 def _found(extra: str) -> tuple[Toolchain, ...]:
     made: dict[str, Toolchain] = {}
-    for name, place in _places(extra):
-        toolchain = _made(name, place)
+    for name, reference in _references(extra):
+        toolchain = _load(name, reference)
         if isinstance(made.setdefault(toolchain.name, toolchain), BrokenToolchain):
             made[toolchain.name] = toolchain
     return tuple(made[name] for name in sorted(made))
 
 
-def _places(extra: str) -> Iterator[tuple[str, str]]:
-    """(name, ``module:Class``) of each plug-in; the extra ones first, so that they may replace an installed one."""
-    for place in filter(None, (part.strip() for part in extra.split(","))):
-        yield place.rpartition(":")[2], place
+def _references(extra: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, ``module:Class``) of each plug-in; the extra ones first, so that they can replace an installed one."""
+    for reference in filter(None, (part.strip() for part in extra.split(","))):
+        yield reference.rpartition(":")[2], reference
     for point in metadata.entry_points(group=GROUP):
         yield point.name, point.value
 
 
-def _made(name: str, place: str) -> Toolchain:
-    module, _, attribute = place.partition(":")
+def _load(name: str, reference: str) -> Toolchain:
+    module, _, attribute = reference.partition(":")
     try:
         toolchain = getattr(importlib.import_module(module), attribute)()
     except Exception as error:  # noqa: BLE001 - a plug-in may fail in any way; the reason is kept and shown
-        return BrokenToolchain(name, place, one_line(f"{type(error).__name__}: {error}"))
+        return BrokenToolchain(name, reference, one_line(f"{type(error).__name__}: {error}"))
     if not isinstance(toolchain, Toolchain):
-        return BrokenToolchain(name, place, f"it is a {type(toolchain).__name__}, not a Toolchain")
+        return BrokenToolchain(name, reference, f"it is a {type(toolchain).__name__}, not a Toolchain")
     if not getattr(toolchain, "name", ""):
-        return BrokenToolchain(name, place, "it has no name")
+        return BrokenToolchain(name, reference, "it has no name")
     return toolchain

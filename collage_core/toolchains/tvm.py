@@ -1,7 +1,7 @@
-"""Apache TVM on the CPU: sub-models become Relax functions over fused kernels with a default schedule, untuned.
+"""The toolchain `tvm`: Apache TVM on the CPU. Sub-models become Relax functions over fused kernels with a default schedule, untuned.
 
-A package is a shared library whose ``main`` writes into the buffers that it is given. In an assembled module its result
-joins as Relax functions (`relax_module`). `import tvm` happens in `build`, `load` and `relax_module` only.
+A package is a shared library whose ``main`` writes into given buffers. An assembled module takes the result as Relax functions
+(`relax_module`) instead. Only `build`, `load` and `relax_module` import tvm.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     import tvm
 
 DEFAULT_DEPTH = 4
-MAKES = "0.27."
-"""The versions whose interfaces this file is written for."""
+SUPPORTED_VERSIONS = "0.27."
+"""Beginning of the versions whose interfaces this file uses."""
 
-LOWERING = "+collage.2"
-"""Our own part of the version: what TVM compiles also depends on the passes here. Count up when kernels change, so that
-costs that were measured before are measured again."""
+PASSES_VERSION = "+collage.2"
+"""Version of the passes here, which the toolchain's version ends with: kernels depend on them too. Count up when kernels change, so that
+their costs are measured again."""
 
-SPINS = "200"
-"""How often an idle thread looks for work before it sleeps, some 50 microseconds. TVM's own 300,000 spin through the next
-toolchain's turn: ResNet-50 on TVM and OpenVINO by turns took half as much processor time again."""
+SPIN_COUNT = "200"
+"""How often an idle thread looks for work before it sleeps: about 50 microseconds. With TVM's default of 300,000 the threads still spin
+while the next toolchain runs: ResNet-50 on TVM and OpenVINO in turn took half as much processor time again."""
 
 HINT = "pip install collage-explorer[tvm]"
 
 
 class TvmToolchain(Toolchain):
-    """Takes what TVM's ONNX importer takes, in what `FuseOps` would fuse."""
+    """Takes the operators of TVM's ONNX importer, in sub-graphs that `FuseOps` could fuse."""
 
     name = "tvm"
     letter = "T"
@@ -52,12 +52,12 @@ class TvmToolchain(Toolchain):
         if util.find_spec("tvm") is None:
             return Availability(False, reason="the package apache-tvm is not installed", hint=HINT)
         version = _version()
-        if not version.startswith(MAKES):
-            reason = f"apache-tvm {version} is installed, {MAKES}x is needed"
+        if not version.startswith(SUPPORTED_VERSIONS):
+            reason = f"apache-tvm {version} is installed, {SUPPORTED_VERSIONS}x is needed"
             return Availability(False, version, reason, HINT)
         if not _linker():
             return Availability(False, version, "no C++ compiler was found, and TVM links with one", "apt install g++")
-        return Availability(True, version + LOWERING)
+        return Availability(True, version + PASSES_VERSION)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpCallByKind
@@ -74,7 +74,7 @@ class TvmToolchain(Toolchain):
         use_threads(threads)
         try:
             return _Kernel(*entry(package))
-        except Exception as error:  # the border to TVM
+        except Exception as error:  # any exception of TVM is its reason
             raise ToolchainError("build", one_line(error)) from error
 
     def relax_module(self, model: SubModel) -> tvm.IRModule:
@@ -86,7 +86,7 @@ class TvmToolchain(Toolchain):
 class _Kernel:
     """A virtual machine whose ``main`` reads and writes the caller's buffers.
 
-    TVM's kernels need buffers aligned to 64 bytes (`buffers.aligned_empty`); one that is not is copied at every run.
+    TVM's kernels need buffers aligned to 64 bytes (`buffers.aligned_empty`); a buffer that is not is copied at every run.
     """
 
     def __init__(self, main: Callable[..., None], scratch: tuple[Any, ...]):
@@ -102,7 +102,7 @@ class _Kernel:
         used_outputs = [aligned_copy(array) for array in outputs]
         try:
             self._arguments = (*map(tvm_tensor, used_inputs), *map(tvm_tensor, used_outputs), *self._scratch)
-        except Exception as error:  # the border to TVM
+        except Exception as error:  # any exception of TVM is its reason
             raise ToolchainError("run", one_line(error)) from error
         self._before = [pair for pair in zip(used_inputs, inputs, strict=True) if pair[0] is not pair[1]]
         self._after = [pair for pair in zip(outputs, used_outputs, strict=True) if pair[0] is not pair[1]]
@@ -113,27 +113,27 @@ class _Kernel:
             ours[...] = theirs
         try:
             self._main(*self._arguments)
-        except Exception as error:  # the border to TVM
+        except Exception as error:  # any exception of TVM is its reason
             raise ToolchainError("run", one_line(error)) from error
         for theirs, ours in self._after:
             theirs[...] = ours
 
 
 def tvm_tensor(array: np.ndarray) -> Any:
-    """A tensor of TVM's over the memory of `array` (aligned, C-contiguous, kept alive by the caller), writable or not."""
+    """Return a tensor of TVM over the memory of `array`, which is aligned, C-contiguous, and kept alive by the caller."""
     from tvm_ffi import from_dlpack
 
     return from_dlpack(array_at(array.ctypes.data, array.shape, array.dtype), require_alignment=ALIGNMENT, require_contiguous=True)
 
 
 def use_threads(threads: int) -> None:
-    """Lets TVM's kernels in this process use `threads` threads from now on.
+    """Let TVM's kernels in this process use `threads` threads from now on.
 
-    Its pool is made once, at the first call, as large as ``TVM_NUM_THREADS`` says; later it can only be used in part. The
-    threads are not bound to cores, and soon sleep when there is nothing to do: else they keep another toolchain's from running.
+    The first call creates TVM's thread pool with ``TVM_NUM_THREADS`` threads; later calls can only use a part of it. The threads
+    are not bound to cores and sleep soon when idle, so that they do not keep the threads of another toolchain from running.
     """
     os.environ.setdefault("TVM_BIND_THREADS", "0")
-    os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", SPINS)
+    os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", SPIN_COUNT)
     os.environ.setdefault("TVM_NUM_THREADS", str(max(threads, os.cpu_count() or 1)))
     import tvm_ffi
 
@@ -142,11 +142,11 @@ def use_threads(threads: int) -> None:
 
 
 def entry(library: bytes) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """The function of a library that runs the model, and the buffers that it works in.
+    """Return the function of `library` that runs the model, and its intermediate buffers.
 
-    It is called with the tensors of the inputs, those of the outputs, and these buffers; it writes the outputs and returns
-    nothing. The library is loaded from a file of its own: the system's loader would take one of the same name or the same
-    file for the library that it already has.
+    The function is called with the tensors of the inputs, those of the outputs, and these buffers; it writes the outputs and
+    returns nothing. The library is loaded from a new file, since the system's loader takes a file of the same name for the
+    library that it has loaded already.
     """
     runtime = _runtime()
     with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:
@@ -170,7 +170,7 @@ def _version() -> str:
 
 
 def _linker() -> str | None:
-    """The compiler that TVM would link with, if there is one."""
+    """Return the path of the compiler that TVM links with; None where there is none."""
     named = os.environ.get("CXX") or os.environ.get("CC")
     names = [named] if named else ["g++", "gcc", "clang++", "clang", "c++", "cc"]
     return next(filter(None, map(shutil.which, names)), None)

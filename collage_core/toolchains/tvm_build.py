@@ -1,7 +1,7 @@
-"""Relax module → shared library: the passes before compilation, and a ``main`` that writes into buffers that it is given.
+"""Lowers sub-models to Relax modules, and compiles Relax modules to shared libraries whose ``main`` writes into given buffers.
 
-A sub-model goes through `lowered` (imported, simplified, legalised, fused, scheduled). Alone it becomes a package by
-`destination_passing` and `export`; in an assembled module the result of `lowered` is joined with the others' instead.
+`lowered` imports, simplifies, legalises, fuses and schedules a sub-model. `compile_library` compiles one lowered module as a package,
+or the assembled module that several were joined into.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .tvm_packing import PackWeights
 from .tvm_schedule import ScheduleCpu, scheduled
 
 BUFFERS = "buffers"
-"""The function of a library that makes the buffers for ``main``."""
+"""Name of the function of a library that allocates the buffers for ``main``."""
 
 
 def cpu_target(threads: int) -> tvm.target.Target:
-    """This machine's processor."""
+    """Return this machine's processor as a target."""
     return tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": threads})
 
 
 def lowered(model: SubModel, threads: int) -> IRModule:
-    """`model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
+    """Return `model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
 
     Raises:
         ToolchainError: at stage ``import`` or ``build``.
@@ -56,17 +56,17 @@ def lowered(model: SubModel, threads: int) -> IRModule:
     try:
         with cpu_target(threads):
             return tvm.transform.Sequential(passes)(module)
-    except Exception as error:  # the border to TVM
+    except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageDestinationPassing")
 class DestinationPassing:
-    """Gives ``main`` its outputs' buffers as further parameters; it then returns nothing.
+    """Passes the outputs' buffers to ``main`` as further parameters; it then returns nothing.
 
-    Works on what TVM's `CallTIRRewrite` leaves: plain binding blocks in which every tensor that a call fills is allocated
-    in sight. An output that ``main`` allocates is written in place; one that it has from elsewhere (an input, a constant,
-    a view, a branch, an output returned twice) is copied at the end.
+    The input is the result of TVM's `CallTIRRewrite`: plain binding blocks, in which ``main`` allocates every tensor that a call
+    fills. An output that ``main`` allocates is written in place; any other (an input, a constant, a view, a branch, an output
+    returned twice) is copied at the end.
     """
 
     def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
@@ -74,16 +74,16 @@ class DestinationPassing:
         bindings = [binding for block in main.body.blocks for binding in block.bindings]
         bound = {binding.var: binding.value for binding in bindings}
         allocated = {binding.var for binding in bindings if _is_call(binding, "relax.builtin.alloc_tensor")}
-        outputs = [relax.Var(f"out{place}", kind) for place, kind in enumerate(output_types(main))]
+        outputs = [relax.Var(f"out{index}", kind) for index, kind in enumerate(output_types(main))]
         placed: dict[relax.Var, relax.Var] = {}
         copies = []
-        for place, output in enumerate(outputs):
-            origin = _origin(main.body.body, place if isinstance(main.ret_ty, relax.TupleType) else None, bound)
+        for index, output in enumerate(outputs):
+            origin = _origin(main.body.body, index if isinstance(main.ret_ty, relax.TupleType) else None, bound)
             if origin in allocated and origin not in placed:
                 placed[origin] = output
             else:
                 copies.append(_copy(builder, origin, output))
-        blocks = [relax.BindingBlock([_moved(binding, placed) for binding in block.bindings]) for block in main.body.blocks]
+        blocks = [relax.BindingBlock([_with_output(binding, placed) for binding in block.bindings]) for block in main.body.blocks]
         body = relax.SeqExpr([*blocks, relax.BindingBlock(copies)], relax.Tuple([]))
         function = relax.Function([*main.params, *outputs], body, relax.TupleType([]), False, main.attrs)
         builder.update_func(mod.get_global_var("main"), function)
@@ -91,7 +91,7 @@ class DestinationPassing:
 
 
 def _origin(expr: Any, field: int | None, bound: dict[Any, Any]) -> Any:
-    """What `expr` (its field, if one is given) is another name of."""
+    """Return the expression that `expr`, or its field `field`, is another name of."""
     while True:
         if isinstance(expr, relax.Tuple) and field is not None:
             expr, field = expr.fields[field], None
@@ -103,12 +103,12 @@ def _origin(expr: Any, field: int | None, bound: dict[Any, Any]) -> Any:
             return expr if field is None else relax.TupleGetItem(expr, field)
 
 
-def _moved(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:
+def _with_output(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:
     return relax.VarBinding(binding.var, placed[binding.var]) if binding.var in placed else binding
 
 
 def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var) -> Any:
-    """A call that copies `source` into `target`."""
+    """Return a call that copies `source` into `target`."""
     kind = target.ty
     read = te.placeholder([int(extent.value) for extent in kind.shape.values], kind.dtype, "source")
     function = te.create_prim_func([read, te.compute(read.shape, lambda *at: read[at], name="copy")]).without_attr("global_symbol")
@@ -118,10 +118,10 @@ def _copy(builder: relax.BlockBuilder, source: Any, target: relax.Var) -> Any:
 
 @tvm.transform.module_pass(opt_level=0, name="CollageHoistBuffers")
 class HoistBuffers:
-    """Gives ``main`` its intermediate buffers as further parameters, and makes the function `BUFFERS` that allocates them.
+    """Passes the intermediate buffers to ``main`` as further parameters, and adds the function `BUFFERS` that allocates them.
 
-    So they are allocated once, not at every call, and the functions that are called with them see the same addresses again.
-    Works on what TVM's `StaticPlanBlockMemory` and `LowerAllocTensor` leave.
+    So they are allocated once and not at every call, and the called functions get the same addresses each time. The input is the
+    result of TVM's `StaticPlanBlockMemory` and `LowerAllocTensor`.
     """
 
     def transform_module(self, mod: IRModule, _context: Any) -> IRModule:
@@ -158,7 +158,7 @@ def _is_static(shape: Any) -> bool:
 
 
 def compile_library(module: IRModule, threads: int) -> bytes:
-    """The shared library of what `lowered` made, or of such modules joined. `tvm.entry` says how it is called.
+    """Return `module`, which `lowered` made or several such modules were joined into, as a shared library that `tvm.entry` loads.
 
     Raises:
         ToolchainError: at stage ``build``.
@@ -188,5 +188,5 @@ def compile_library(module: IRModule, threads: int) -> bytes:
             path = Path(folder) / "module.so"
             executable.export_library(str(path), workspace_dir=folder)
             return path.read_bytes()
-    except Exception as error:  # the border to TVM
+    except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error

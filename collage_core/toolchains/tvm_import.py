@@ -1,7 +1,7 @@
-"""ONNX sub-model → Relax module with one function ``main``, or the reason why TVM does not take it.
+"""Imports an ONNX sub-model as a Relax module with one function ``main``, or says why TVM does not take it. Nothing is compiled.
 
-TVM's importer ignores the domains of operators, only warns of what ONNX's checker finds and prints as it fails: all that is
-looked after here. Nothing is compiled.
+TVM's importer ignores the domains of operators, only warns of errors that ONNX's checker finds, and prints when it fails. This file
+checks domains and outputs, and keeps it silent.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 
 import onnx
 import tvm
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto
 from tvm.relax.frontend.onnx import from_onnx
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
+from ..model.naming import domain_of
+from ..model.scopes import all_nodes
 from .base import ToolchainError
 from .reasons import one_line
 from .tvm_operators import MICROSOFT
@@ -28,7 +30,7 @@ UNSUPPORTED_DTYPES = frozenset({"string", "bfloat16", "int4", "uint4", "complex6
 
 
 def import_onnx(model: SubModel) -> tvm.IRModule:
-    """`model` as TVM's importer reads it, weights inline.
+    """Return `model` as TVM's importer reads it, with weights as constants.
 
     Raises:
         ToolchainError: at stage ``import``.
@@ -36,20 +38,20 @@ def import_onnx(model: SubModel) -> tvm.IRModule:
     _refuse_tensors((*model.inputs, *model.outputs))
     try:
         proto = onnx.load_model_from_string(model.onnx)
-    except Exception as error:  # whatever the message's parser raises
+    except Exception as error:  # any exception of the parser is the reason
         raise ToolchainError("import", one_line(error)) from error
     _refuse_foreign(proto)
     try:
         with _quiet():
             module = from_onnx(proto, keep_params_in_input=False)
-    except Exception as error:  # the border to TVM: whatever it raises is its reason
+    except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("import", one_line(error)) from error
     _check_outputs(module["main"], model.outputs)
     return module
 
 
 def output_types(function: Any) -> list[Any]:
-    """The Relax types of what `function` returns, a tuple taken apart."""
+    """Return the Relax types of the outputs of `function`; those of the fields where it returns a tuple."""
     returned = function.ret_ty
     return list(returned.fields) if isinstance(returned, tvm.relax.TupleType) else [returned]
 
@@ -65,8 +67,8 @@ def _refuse_tensors(tensors: Sequence[Tensor]) -> None:
 def _refuse_foreign(proto: ModelProto) -> None:
     if proto.functions:
         raise ToolchainError("import", f"functions inside a model are not supported ({proto.functions[0].name!r})")
-    for node in _all_nodes(proto.graph.node):
-        domain = "" if node.domain == "ai.onnx" else node.domain
+    for node in all_nodes(proto.graph):
+        domain = domain_of(node)
         if domain == "com.microsoft" and node.op_type in MICROSOFT:
             continue
         if domain:
@@ -75,17 +77,8 @@ def _refuse_foreign(proto: ModelProto) -> None:
             raise ToolchainError("import", "operator Attention is supported in the domain com.microsoft only")
 
 
-def _all_nodes(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            yield from _all_nodes(attribute.g.node)
-            for graph in attribute.graphs:
-                yield from _all_nodes(graph.node)
-
-
 def _check_outputs(function: Any, outputs: Sequence[Tensor]) -> None:
-    """TVM must make what the model declares: the buffers of the outputs have that shape and dtype."""
+    """Raise ToolchainError unless `function` returns the declared outputs: their buffers have the declared shapes and dtypes."""
     made = output_types(function)
     if len(made) != len(outputs):
         raise ToolchainError("import", f"the importer makes {len(made)} outputs where the model has {len(outputs)}")
@@ -110,7 +103,7 @@ def _static_shape(kind: Any) -> tuple[int, ...] | None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps the importer's prints and warnings off the terminal."""
+    """Keep the importer's prints and warnings off the terminal inside the ``with`` block."""
     logger = logging.getLogger("tvm")
     before = logger.level
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):

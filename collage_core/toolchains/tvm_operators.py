@@ -1,12 +1,12 @@
-"""The operators that TVM's ONNX importer takes, as data: known without importing TVM, and checked against it by a test.
+"""The operators that TVM's ONNX importer takes, listed so that TVM need not be imported; a test compares the list with TVM.
 
-Left out is what a partition cannot hold: shapes that depend on data, sequences, and operators long replaced.
+Operators whose output shapes depend on data, operators on sequences, and long deprecated ones are left out.
 """
 
 from __future__ import annotations
 
 MICROSOFT = frozenset({"Attention", "BiasGelu", "EmbedLayerNormalization", "FastGelu", "Gelu", "MatMulInteger16", "SkipLayerNormalization"})
-"""Those of the domain ``com.microsoft``. The importer ignores domains, and knows ``Attention`` in this meaning only."""
+"""Operators of the domain ``com.microsoft``. The importer ignores domains, and takes every ``Attention`` for that of this domain."""
 
 _ONNX = """
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization BitShift BitwiseAnd
@@ -23,4 +23,4 @@ _ONNX = """
 """
 
 OPERATORS = tuple(sorted(_ONNX.split()) + sorted(f"com.microsoft.{op}" for op in MICROSOFT))
-"""As `Node.op` names them."""
+"""Operators as in `Node.op`."""

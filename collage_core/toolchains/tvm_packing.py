@@ -1,8 +1,8 @@
-"""Relax → Relax: folds the layout of weights, packs them for vector units, and takes the fast float32 elementary functions.
+"""A Relax pass that folds changes of a weight's layout, packs weights for vector units, and uses fast float32 elementary functions.
 
-TVM's own `FoldConstant` compiles every call that it folds (18 to 33 s for a ResNet-50); what only moves a weight's elements
-is folded here by numpy. A convolution or matrix product with a constant float32 weight becomes a PrimFunc that reads the
-weight in blocks of output channels, a vector each; `tvm_schedule` knows it by the name of its block.
+TVM's own `FoldConstant` compiles every call that it folds (18 to 33 s for a ResNet-50); here numpy folds calls that only move the
+elements of a weight. A convolution or matrix product with a constant float32 weight becomes a PrimFunc that reads the weight in blocks
+of output channels, one vector each; `tvm_schedule` recognises it by the name of its block.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import tvm
 from tvm import relax, te, tirx, topi
 
 LANES = (16, 8)
-"""Output channels in a block of a packed weight, the wider where it divides them: a vector of 512 bits, or two of 256."""
+"""Output channels in a block of a packed weight, the wider one where it divides them. 16 are a vector of 512 bits, or two of 256."""
 
 SMALL = 4096
-"""Elements up to which arithmetic on constants is done here."""
+"""Most elements of constants on which arithmetic is folded here."""
 
 PACKED_CONV = "packed_conv2d"
 PACKED_MATMUL = "packed_matmul"
-"""Names of the blocks, before an underscore and the number of lanes."""
+"""Names of the blocks, which an underscore and the number of lanes follow."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollagePackWeights")
 class PackWeights:
-    """The pass; it leaves alone what it has no rule for."""
+    """The pass. It keeps calls that it has no rule for."""
 
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         mutator = _Packer(mod)
@@ -46,18 +46,18 @@ class _Packer(relax.PyExprMutator):
         return call if made is None else made
 
     def constant(self, expr: relax.Expr) -> np.ndarray | None:
-        """The values of `expr` where it is a constant."""
+        """Return the values of `expr` where it is a constant."""
         if isinstance(expr, relax.Var):
             expr = self.lookup_binding(expr)
         return expr.value.numpy() if isinstance(expr, tvm.ir.GenericConst) else None
 
     def te_call(self, compute: Callable[..., Any], *args: Any, name: str) -> relax.Expr:
-        """A call of `compute` that `FuseOps` may fuse elementwise readers into."""
+        """Return a call of `compute` that `FuseOps` may fuse with element-wise readers."""
         return self.builder_.call_te(compute, *args, primfunc_name_hint=name, primfunc_attrs={"op_pattern": 4})
 
 
-def _moved(packer: _Packer, call: relax.Call) -> relax.Expr | None:
-    """A constant whose elements are only moved stays a constant."""
+def _fold_move(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    """Return a call that only moves the elements of a constant as a constant."""
     values = packer.constant(call.args[0])
     if values is None:
         return None
@@ -68,8 +68,8 @@ def _moved(packer: _Packer, call: relax.Call) -> relax.Expr | None:
     return relax.const(np.ascontiguousarray(values).reshape(shape), call.ty.dtype)
 
 
-def _computed(compute: Callable[..., np.ndarray]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
-    """A call on small constants alone is a constant: the bounds of a clip, the parameters of a normalisation."""
+def _folded(compute: Callable[..., np.ndarray]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
+    """Return a rule that folds a call of `compute` on small constants (bounds of a clip, parameters of a normalisation)."""
 
     def rule(packer: _Packer, call: relax.Call) -> relax.Expr | None:
         values = [packer.constant(arg) for arg in call.args]
@@ -123,16 +123,16 @@ def _packed_matmul(packer: _Packer, call: relax.Call) -> relax.Expr | None:
     def packed_matmul(x: te.Tensor, w: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, depth), "k")
 
-        def at(*place: Any) -> Any:
-            return te.sum(x[(*place[:-1], k)] * w[place[-1] // lanes, k, place[-1] % lanes], axis=k)
+        def at(*position: Any) -> Any:
+            return te.sum(x[(*position[:-1], k)] * w[position[-1] // lanes, k, position[-1] % lanes], axis=k)
 
         return te.compute((*x.shape[:-1], outs), at, name=f"{PACKED_MATMUL}_{lanes}")
 
     return packer.te_call(packed_matmul, data, relax.const(np.ascontiguousarray(blocks)), name=PACKED_MATMUL)
 
 
-def _dequantized(packer: _Packer, call: relax.Call) -> relax.Expr | None:
-    """A quantised weight becomes the floats that it stands for."""
+def _dequantize(packer: _Packer, call: relax.Call) -> relax.Expr | None:
+    """Return a quantised weight as a constant of floats."""
     values, scale, zero = (packer.constant(arg) for arg in call.args)
     if values is None or scale is None or zero is None or call.ty.dtype != "float32":
         return None
@@ -144,7 +144,7 @@ def _dequantized(packer: _Packer, call: relax.Call) -> relax.Expr | None:
 
 
 def _power(packer: _Packer, call: relax.Call) -> relax.Expr | None:
-    """A square or a cube is a product."""
+    """Return a square or a cube as products."""
     exponent = packer.constant(call.args[1])
     if exponent is None or exponent.size != 1 or float(exponent.item()) not in (2.0, 3.0) or not _is_float32(call):
         return None
@@ -153,7 +153,7 @@ def _power(packer: _Packer, call: relax.Call) -> relax.Expr | None:
     return square if exponent.item() == 2 else relax.op.multiply(square, base)
 
 
-def _fast(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
+def _fast_rule(compute: Callable[[te.Tensor], te.Tensor]) -> Callable[[_Packer, relax.Call], relax.Expr | None]:
     def rule(packer: _Packer, call: relax.Call) -> relax.Expr | None:
         if not _is_float32(call) or not _is_static(call.args[0]):
             return None
@@ -169,7 +169,7 @@ def _softmax(packer: _Packer, call: relax.Call) -> relax.Expr | None:
 
 
 def _erf(x: te.Tensor) -> te.Tensor:
-    """TVM's own, which loses NaN."""
+    """Return TVM's fast erf, with NaN passed on, which it loses."""
     fast = topi.fast_erf(x)
     return te.compute(x.shape, lambda *at: te.if_then_else(tirx.isnan(x[at]), x[at], fast[at]), name="erf")
 
@@ -187,7 +187,7 @@ def _float(value: float) -> Any:
 
 
 def _lanes(outs: int) -> int | None:
-    """Into how wide blocks `outs` channels can be packed."""
+    """Return the width of the blocks that `outs` channels are packed into; None where none divides them."""
     return next((lanes for lanes in LANES if outs % lanes == 0), None)
 
 
@@ -203,27 +203,27 @@ def _is_static(expr: relax.Expr) -> bool:
 
 
 _RULES: dict[str, Callable[[_Packer, relax.Call], relax.Expr | None]] = {
-    "relax.isnan": _computed(np.isnan),
-    "relax.where": _computed(np.where),
-    "relax.add": _computed(np.add),
-    "relax.subtract": _computed(np.subtract),
-    "relax.multiply": _computed(np.multiply),
-    "relax.divide": _computed(np.divide),
-    "relax.sqrt": _computed(np.sqrt),
-    "relax.rsqrt": _computed(lambda x: 1 / np.sqrt(x)),
-    "relax.negative": _computed(np.negative),
-    "relax.reshape": _moved,
-    "relax.permute_dims": _moved,
-    "relax.expand_dims": _moved,
-    "relax.squeeze": _moved,
+    "relax.isnan": _folded(np.isnan),
+    "relax.where": _folded(np.where),
+    "relax.add": _folded(np.add),
+    "relax.subtract": _folded(np.subtract),
+    "relax.multiply": _folded(np.multiply),
+    "relax.divide": _folded(np.divide),
+    "relax.sqrt": _folded(np.sqrt),
+    "relax.rsqrt": _folded(lambda x: 1 / np.sqrt(x)),
+    "relax.negative": _folded(np.negative),
+    "relax.reshape": _fold_move,
+    "relax.permute_dims": _fold_move,
+    "relax.expand_dims": _fold_move,
+    "relax.squeeze": _fold_move,
     "relax.nn.conv2d": _packed_conv2d,
     "relax.matmul": _packed_matmul,
-    "relax.dequantize": _dequantized,
+    "relax.dequantize": _dequantize,
     "relax.power": _power,
-    "relax.exp": _fast(topi.fast_exp),
-    "relax.erf": _fast(_erf),
-    "relax.nn.gelu": _fast(_gelu),
+    "relax.exp": _fast_rule(topi.fast_exp),
+    "relax.erf": _fast_rule(_erf),
+    "relax.nn.gelu": _fast_rule(_gelu),
     "relax.nn.softmax": _softmax,
-    "relax.sigmoid": _fast(_sigmoid),
-    "relax.tanh": _fast(topi.fast_tanh),
+    "relax.sigmoid": _fast_rule(_sigmoid),
+    "relax.tanh": _fast_rule(topi.fast_tanh),
 }

@@ -1,8 +1,8 @@
-"""A default CPU schedule for TVM's PrimFuncs, which as they come are naive loops on one thread (46 to 108 times too slow).
+"""A default CPU schedule for TVM's PrimFuncs, whose unscheduled loops run on one thread, 46 to 108 times slower.
 
-What enters is a module after fusion, what leaves the same module with loops that are blocked, vectorised and parallel.
-Nothing is searched or measured; a function that a rule does not fit stays as it was. Every step is one of TVM's own
-schedule primitives, which check that they keep the meaning; only the order of float sums may change.
+A module after fusion enters; the same module with blocked, vectorised and parallel loops leaves. Nothing is searched or measured; a
+function that no rule fits is kept. Every step is a schedule primitive of TVM, which checks that it preserves the semantics; only the
+order of float sums may change.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .reasons import one_line
 from .tvm_packing import PACKED_CONV, PACKED_MATMUL
 
 LANES = 16
-"""Floats in a vector of 512 bits, or in two of 256."""
+"""Number of floats in a vector of 512 bits, or in two of 256."""
 
 PARALLEL_FROM = 1 << 15
-"""Iterations below which waking other threads costs more than it brings."""
+"""Least number of iterations for which waking other threads pays."""
 
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @tvm.transform.module_pass(opt_level=0, name="CollageScheduleCpu")
 class ScheduleCpu:
-    """The pass."""
+    """The pass, which schedules every PrimFunc of a module."""
 
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         for name, function in mod.functions_items():
@@ -43,11 +43,11 @@ class ScheduleCpu:
 
 
 def scheduled(function: PrimFunc) -> PrimFunc:
-    """`function` with the default schedule; a block that its rule does not fit stays as it was."""
+    """Return `function` with the default schedule; a block that its rule does not fit is kept."""
     try:
         schedule = Schedule(tvm.IRModule({"main": function.without_attr("global_symbol")}))
         blocks = _blocks(schedule)
-    except Exception as error:  # noqa: BLE001 - not in the form that schedules work on, such as a call to a sort
+    except Exception as error:  # noqa: BLE001 - not in the form that schedules need, such as a call to a sort
         log.debug("left unscheduled: %s", one_line(error))
         return function
     schedule = _tried(schedule, _inline, blocks) or schedule
@@ -57,11 +57,11 @@ def scheduled(function: PrimFunc) -> PrimFunc:
 
 
 def _tried(schedule: Schedule, step: Callable[[Schedule, Any], None], subject: Any) -> Schedule | None:
-    """The schedule after `step`; None where TVM refuses a part of it."""
+    """Return the schedule after `step`; None where TVM refuses a primitive in it."""
     trial = schedule.copy()
     try:
         step(trial, subject)
-    except Exception as error:  # noqa: BLE001 - TVM refuses in many ways, and each means the same: leave it as it was
+    except Exception as error:  # noqa: BLE001 - TVM refuses with many exceptions, and all mean: keep the schedule
         log.debug("%s left out: %s", step.__name__, one_line(error))
         return None
     return trial
@@ -72,7 +72,7 @@ def _blocks(schedule: Schedule) -> list[SBlockRV]:
 
 
 def _kinds(schedule: Schedule, block: SBlockRV) -> str:
-    """One letter for each iterator of a block: S (spatial), R (reduction) or ? (anything else)."""
+    """Return one letter for each iterator of a block: S (spatial), R (reduction) or ? (anything else)."""
     return "".join({0: "S", 2: "R"}.get(int(var.iter_type), "?") for var in schedule.get(block).iter_vars)
 
 
@@ -81,7 +81,7 @@ def _extents(schedule: Schedule, loops: list[LoopRV]) -> list[int]:
 
 
 def _inline(schedule: Schedule, blocks: list[SBlockRV]) -> None:
-    """Joins each spatial block with its only reader, where no value is computed twice by that."""
+    """Inline each spatial block into its only reader where no value is computed twice by that."""
     for block in reversed(blocks):
         readers = schedule.get_consumers(block)
         if len(readers) == 1 and _is_spatial(schedule, block) and _is_spatial(schedule, readers[0]):
@@ -114,20 +114,20 @@ def _schedule_block(schedule: Schedule, block: SBlockRV) -> None:
 
 
 def _schedule_block_alone(schedule: Schedule, block: SBlockRV) -> None:
-    """For a block whose reader cannot be joined with it: what it makes is copied out of the registers."""
+    """Schedule a block whose reader cannot be computed in its tiles: its result is copied from registers to memory."""
     if "R" in _kinds(schedule, block):
         schedule.cache_write(block, 0, "local")
         _schedule_block(schedule, block)
 
 
-def _reads_along(schedule: Schedule, block: SBlockRV, place: int) -> bool:
-    """Whether neighbours along iterator `place` read neighbours in memory, of what the reduction goes over."""
+def _reads_along(schedule: Schedule, block: SBlockRV, iterator: int) -> bool:
+    """Return whether neighbours along the iterator number `iterator` read neighbours in memory of a reduced tensor."""
     body = schedule.get(block)
-    variables = [iterator.var for iterator in body.iter_vars]
+    variables = [known.var for known in body.iter_vars]
     for read in body.reads:
         used = [{index for index, var in enumerate(variables) if _uses(extent.min, var)} for extent in read.region]
-        is_reduced = any(index > place for extent in used for index in extent)
-        if is_reduced and place in used[-1]:
+        is_reduced = any(index > iterator for extent in used for index in extent)
+        if is_reduced and iterator in used[-1]:
             return True
     return False
 
@@ -164,20 +164,20 @@ def _packed_lanes(schedule: Schedule, block: SBlockRV) -> int:
 
 
 def _packed(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], rows: int, outs: int) -> None:
-    """Some rows (or columns of an image) by some blocks of outputs stay in registers; a block's outputs are the vector."""
+    """Keep a tile of rows (or columns of an image) by blocks of outputs in registers; the outputs of a block are the vector."""
     extents, first_reduced = _extents(schedule, loops), _kinds(schedule, block).index("R")
     lanes, room = _packed_lanes(schedule, block), _accumulators()
     height = _divisor(extents[rows], room)
     row = schedule.split(loops[rows], [None, height])
     out = schedule.split(loops[outs], [None, _divisor(extents[outs] // lanes, room // height), lanes])
-    outer = [out[0], *(loop for place, loop in enumerate(loops[:first_reduced]) if place not in (rows, outs))]
+    outer = [out[0], *(loop for index, loop in enumerate(loops[:first_reduced]) if index not in (rows, outs))]
     reduced = loops[first_reduced:]
     schedule.reorder(*outer, row[0], *reduced, out[1], row[1], out[2])
     _finish_tile(schedule, block, outer, row[0], reduced, [out[1], row[1]], out[2], prod(extents))
 
 
 def _tiled(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduced: int) -> None:
-    """A tile of the two last spatial iterators stays in registers; the last one is the vector."""
+    """Keep a tile of the two last spatial iterators in registers; the last one is the vector."""
     extents = _extents(schedule, loops)
     vector = schedule.split(loops[first_reduced - 1], [None, _lanes(extents[first_reduced - 1])])
     outer, reduced = loops[: first_reduced - 1], loops[first_reduced:]
@@ -214,7 +214,7 @@ def _finish_tile(
 
 
 def _write_back(schedule: Schedule, block: SBlockRV) -> SBlockRV:
-    """The block that takes finished tiles from registers to memory: the only reader, or else a copy."""
+    """Return the block that moves finished tiles from registers to memory: the only reader, else a copy."""
     readers = schedule.get_consumers(block)
     if len(readers) == 1 and _is_spatial(schedule, readers[0]):
         schedule.set_scope(block, 0, "local")
@@ -223,7 +223,7 @@ def _write_back(schedule: Schedule, block: SBlockRV) -> SBlockRV:
 
 
 def _row_reduction(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], first_reduced: int) -> None:
-    """Each row is summed in `LANES` parts side by side, which are then summed."""
+    """Sum each row as `LANES` parallel partial sums, and then these."""
     extents = _extents(schedule, loops)
     last = extents[-1]
     if last % LANES == 0 and last > LANES:
@@ -235,17 +235,17 @@ def _row_reduction(schedule: Schedule, block: SBlockRV, loops: list[LoopRV], fir
 
 
 def _accumulators() -> int:
-    """Blocks of `LANES` sums that fit into the registers of the target in scope, with room for what is read."""
+    """Return how many blocks of `LANES` sums fit into the registers of the current target, besides the values that are read."""
     target = tvm.target.Target.current(allow_none=True)
     return 14 if target is not None and llvm_cpu_has_features("avx512f", target) else 6
 
 
 def _divisor(extent: int, bound: int) -> int:
-    """The greatest divisor of `extent` that is at most `bound`."""
+    """Return the greatest divisor of `extent` that is at most `bound`."""
     return next(width for width in range(min(extent, bound), 0, -1) if extent % width == 0)
 
 
 def _lanes(extent: int) -> int:
-    """The divisor of `extent`, up to two vectors long, that fills vectors best."""
+    """Return the divisor of `extent`, up to two vectors long, that fills vectors best."""
     widths = [width for width in range(1, min(extent, 2 * LANES) + 1) if extent % width == 0]
     return max(widths, key=lambda width: (width / (LANES * ceil(width / LANES)), width))

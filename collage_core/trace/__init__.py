@@ -1,4 +1,4 @@
-"""The searches of a run once more, with every state and move on record, so that they can be replayed.
+"""Repeats the searches of a run and records every state and transition, so that they can be replayed.
 
-What enters is a `RunRecord`; what leaves is a trace file and its chunks. Nothing is measured or built.
+A `RunRecord` enters; a trace file and its chunks leave. Nothing is measured or built.
 """

@@ -1,7 +1,7 @@
-"""`TraceReporter`: writes down what a search tells, in chunks of steps that can be read without each other.
+"""`TraceReporter`: records the steps of a search in chunks, each of which can be read without the others.
 
-What enters is what a `SearchReporter` hears; what leaves are chunks (docs/files.md, "A trace") for a `TraceWriter`. It takes no
-part in the search.
+It receives the calls of a `SearchReporter` and gives chunks (docs/files.md, "A trace") to a `TraceWriter`. It does not influence the
+search.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..search.searcher import REASONS, SearchReporter, SearchResult
 from ..search.weights import Weights
 from .trace_file import CHUNK_STEPS, TraceWriter
 
-Told = Callable[[int], None]
-"""Hears now and then how many steps there are."""
+OnProgress = Callable[[int], None]
+"""A function that is called now and then with the number of steps so far."""
 
 BEGIN, TAKEN, FOUND, IMPROVED, REFUSED, PLAN, SKIPPED, END = "btnixpse"
 _REASON = {reason: number for number, reason in enumerate(REASONS)}
 
 
 class _Chunk:
-    """Steps as columns, and what was known before the first of them."""
+    """Steps as columns, and the state of the trace before the first of them."""
 
     def __init__(self, first: int, start: dict[str, Any]):
         self.first = first
@@ -43,8 +43,8 @@ class _Chunk:
         self.candidates.append(candidate)
         self.values.append(value)
 
-    def ends_of_ways(self) -> Iterable[int]:
-        """The states whose ways one has to know to draw the steps."""
+    def path_ends(self) -> Iterable[int]:
+        """Yield the states whose paths are needed to draw the steps."""
         for kind, state, parent in zip(self.kinds, self.states, self.parents, strict=True):
             if kind in (TAKEN, REFUSED):
                 yield state
@@ -53,17 +53,17 @@ class _Chunk:
 
 
 class TraceReporter(SearchReporter):
-    """Hears one search after another; `begin` comes before each, `over` after the last.
+    """Records several searches; `begin` is called before each, `summary` after the last.
 
     Args:
-        bound_bytes: When the file is so large, only decisions are written: beginnings, better plans, ends.
+        bound_bytes: Size of the file from which on only decisions are written: beginnings, better plans, ends.
     """
 
     traces = True
 
-    def __init__(self, writer: TraceWriter, told: Told, bound_bytes: int):
+    def __init__(self, writer: TraceWriter, on_progress: OnProgress, bound_bytes: int):
         self._writer = writer
-        self._told = told
+        self._on_progress = on_progress
         self._bound_bytes = bound_bytes
         self._is_thinned = False
         self._has_skipped = False
@@ -74,7 +74,7 @@ class TraceReporter(SearchReporter):
         self._items: list[CostedCandidate] = []
         self._number: dict[str, int] = {}
         self._numbers: list[int] = []
-        self._places: dict[int, int] = {}
+        self._problem_index: dict[int, int] = {}
         self._taken = self._found = self._improved = self._refused = 0
         self._best: int | None = None
         self._newest = (-1, 0)
@@ -82,25 +82,25 @@ class TraceReporter(SearchReporter):
 
     @property
     def steps(self) -> int:
-        """How many there are so far."""
+        """Number of steps so far."""
         return self._chunk.first + len(self._chunk.kinds)
 
     def begin(self, title: str, problem: SearchProblem, usable: Sequence[CostedCandidate], weights: Weights | None) -> None:
-        """A search begins.
+        """Begin a search.
 
         Args:
             usable: The problem's candidates, in its order.
-            weights: Turns weights into time; None where they are of more than time.
+            weights: Converts weights to time; None where they stand for more than time.
         """
         self._problem, self._weights = problem, weights
         self._numbers = [self._number_of(item) for item in usable]
-        self._places = {number: place for place, number in enumerate(self._numbers)}
+        self._problem_index = {number: index for index, number in enumerate(self._numbers)}
         self._offset = len(self._parents)
         self._best = None
         self._open(title, is_again=False)
 
-    def over(self) -> dict[str, Any]:
-        """What is to be said of the whole; the last chunk is written."""
+    def summary(self) -> dict[str, Any]:
+        """Write the last chunk, and return the facts on the whole trace."""
         self._flush()
         return {
             "steps": self._chunk.first,
@@ -115,7 +115,7 @@ class TraceReporter(SearchReporter):
         state += self._offset
         if parent == -1:
             if state > self._offset:
-                self._close_walk(self._total_of_newest())
+                self._close_attempt(self._total_of_newest())
                 self._open(self._searches[-1]["title"], is_again=True)
             self._parents.append(-1)
             self._placed.append(-1)
@@ -149,52 +149,52 @@ class TraceReporter(SearchReporter):
 
     def end(self, result: SearchResult) -> None:
         if result.stopped:
-            self._close_walk(result.lower_bound or None)
+            self._close_attempt(result.lower_bound or None)
         else:
-            self._close_walk(self._total_of_newest() if result.optimal else None)
+            self._close_attempt(self._total_of_newest() if result.optimal else None)
         self._searches[-1]["result"] = _result(result)
         self._decide(END, result.chosen, result.total)
 
     def _open(self, title: str, *, is_again: bool) -> None:
-        """A walk begins: a search has another one where its best plan had a cycle."""
+        """Begin an attempt: a search has another one where its best plan had a cycle."""
         self._newest = (-1, 0)
         candidates = len(self._numbers)
-        walk = {"title": title, "is_again": is_again, "first": self.steps, "candidates": candidates, "before": self._start()}
-        self._searches.append({**walk, "bound_s": None, "result": None})
+        attempt = {"title": title, "is_again": is_again, "first": self.steps, "candidates": candidates, "before": self._start()}
+        self._searches.append({**attempt, "bound_s": None, "result": None})
 
-    def _close_walk(self, total: int | None) -> None:
-        """What no plan of the walk is below, so that a state's weight tells what no plan over it is below.
+    def _close_attempt(self, total: int | None) -> None:
+        """Record a lower bound on the totals of all plans of the attempt, to which the weight of a state adds the rest.
 
         Args:
-            total: Femtoseconds up to which the state that was taken last tells that.
+            total: Lower bound in femtoseconds on plans over the state that was taken last; None where it is not known.
         """
         _, weight = self._newest
         if total is not None and self._weights is not None:
             self._searches[-1]["bound_s"] = (total - self._weights.total(weight)) / FEMTOSECONDS
 
     def _total_of_newest(self) -> int | None:
-        """Of the plan that the state taken last is, in femtoseconds; None where the searcher has no states."""
+        """Return the total in femtoseconds of the plan that leads to the last taken state; None where the searcher has no states."""
         state, chosen = self._newest[0], []
         if state < 0:
             return None
         while self._parents[state] >= 0:
-            chosen.append(self._places[self._placed[state]])
+            chosen.append(self._problem_index[self._placed[state]])
             state = self._parents[state]
         return plan_total(self._problem, chosen[::-1])
 
     def _time(self, weight: int) -> int:
-        """Femtoseconds in a weight, without the bound of the walk."""
+        """Return the femtoseconds in `weight`, without the bound of the attempt."""
         return 0 if self._weights is None else self._weights.total(weight)
 
     def _number_of(self, item: CostedCandidate) -> int:
-        """The number of a candidate in the trace: the same in every search."""
+        """Return the number of a candidate in the trace, which is the same in every search."""
         number = self._number.setdefault(item.id, len(self._items))
         if number == len(self._items):
             self._items.append(item)
         return number
 
     def _decide(self, kind: str, chosen: Sequence[int], total: int) -> None:
-        """A step that is never left out."""
+        """Add a step that is never left out."""
         plan = len(self._chunk.plans)
         self._chunk.plans.append([self._numbers[index] for index in chosen])
         self._add(kind, -1, -1, plan, total)
@@ -212,24 +212,24 @@ class TraceReporter(SearchReporter):
             self._flush()
 
     def _start(self) -> dict[str, Any]:
-        """What is known before the next step."""
+        """Return the counts and the best total before the next step."""
         best_s = None if self._best is None else self._best / FEMTOSECONDS
         counts = {"taken": self._taken, "found": self._found, "improved": self._improved, "refused": self._refused}
         return {**counts, "best_s": best_s}
 
     def _flush(self) -> None:
-        """Write the chunk and begin the next."""
+        """Write the chunk and begin the next one."""
         chunk = self._chunk
         if chunk.kinds:
             self._writer.add(self._chunk_json(chunk))
             self._is_thinned = self._is_thinned or self._writer.bytes > self._bound_bytes
-            self._told(self.steps)
+            self._on_progress(self.steps)
         self._chunk = _Chunk(self.steps, self._start())
 
     def _chunk_json(self, chunk: _Chunk) -> dict[str, Any]:
-        ways = self._ways(chunk.ends_of_ways())
+        paths = self._paths(chunk.path_ends())
         shown = {number for number, kind in zip(chunk.candidates, chunk.kinds, strict=True) if kind in (FOUND, IMPROVED, REFUSED)}
-        shown.update(ways[2::3], *chunk.plans)
+        shown.update(paths[2::3], *chunk.plans)
         return {
             "first": chunk.first,
             "kinds": "".join(chunk.kinds),
@@ -237,14 +237,14 @@ class TraceReporter(SearchReporter):
             "parents": chunk.parents,
             "candidates": chunk.candidates,
             "values": chunk.values,
-            "ways": ways,
+            "ways": paths,
             "plans": chunk.plans,
             "shown": [_row(number, self._items[number]) for number in sorted(shown - {-1})],
             "start": chunk.start,
         }
 
-    def _ways(self, states: Iterable[int]) -> list[int]:
-        """(state, its parent, the candidate placed there) for `states` and all that they come from, one after another."""
+    def _paths(self, states: Iterable[int]) -> list[int]:
+        """Return (state, its parent, the candidate placed there) for `states` and all their ancestors, in one flat list."""
         known: set[int] = set()
         made: list[int] = []
         for state in states:
@@ -256,7 +256,7 @@ class TraceReporter(SearchReporter):
 
 
 def _row(number: int, item: CostedCandidate) -> dict[str, Any]:
-    """A candidate as the page shows it."""
+    """Return a candidate as the page shows it."""
     return {
         "number": number,
         "target": item.target,

@@ -1,12 +1,11 @@
-"""`trace`: the searches of a run once more, with every state and move on record.
+"""`trace`: repeats the searches of a run and records every step in a file, which the page replays. Nothing is measured or built.
 
-What enters is a `RunRecord`; what leaves is one file (`trace_file`), which the page replays. Nothing is measured or built.
-A search that is traced walks over the whole problem where otherwise parts are solved apart, so it is not done during a run,
-whose time it would take, but afterwards, for those who ask.
+A `RunRecord` enters; a file (`trace_file`) leaves. A traced search goes over the whole problem, without decomposition, which takes
+longer. So the trace is made on demand after the run.
 
-The record knows all that the searches were about, so they come out as they were, one for each round of merging, but for two
-things: costs are the final ones (while a run measures, some are bounds yet), and what measurements cannot tell apart is given
-out by priority only after the last search.
+The record holds all that the searches need, so they are repeated as they were, one for each round of merging, with two exceptions:
+costs are the final ones (during the run some were still bounds), and ties within measurement noise, which the run breaks by priority
+after the last search, are left as they are.
 """
 
 from __future__ import annotations
@@ -18,53 +17,53 @@ from pathlib import Path
 
 from ..events import ignore
 from ..graph.index_set import IndexSet
-from ..pipeline.planning import Planned, SearchSettings, merge_rounds
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates, usable
+from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds
 from ..search.constraints.constraints import allowed_indices, parse_constraints
 from ..search.problem import SearchProblem
 from ..search.searcher import SearchRun, after
 from ..search.searchers.objective_search import solve_for
 from ..search.weights import Weights
-from .reporter import Told, TraceReporter
+from .reporter import OnProgress, TraceReporter
 from .trace_file import BOUND_BYTES, TraceWriter
 
 TRACE_S = 60.0
-"""Searches that take longer are on record up to here."""
+"""Seconds after which a trace ends; the searches are recorded up to then."""
 
 
 def trace(
-    record: RunRecord, file: Path, told: Told = lambda steps: None, *, limit_s: float = TRACE_S, bound_bytes: int = BOUND_BYTES
+    record: RunRecord, file: Path, on_progress: OnProgress = lambda steps: None, *, limit_s: float = TRACE_S, bound_bytes: int = BOUND_BYTES
 ) -> None:
-    """Search again what `record` is of, and write every step into `file`.
+    """Repeat the searches of `record`, and write every step into `file`.
 
     Args:
-        told: Hears now and then how many steps there are.
-        limit_s: The trace ends here; that its last search did not is in the file.
-        bound_bytes: When the file is so large, only decisions are written from then on.
+        on_progress: Called now and then with the number of steps so far.
+        limit_s: Seconds after which the trace ends; the file says that its last search did not end.
+        bound_bytes: Size of the file from which on only decisions are written.
 
     Raises:
-        CollageError: the record's constraints or searcher are not known here.
+        CollageError: this version does not know the record's constraints or searcher.
         InfeasibleError: no plan is found.
     """
     began = time.monotonic()
     with TraceWriter(file) as writer:
-        reporter = TraceReporter(writer, told, bound_bytes)
+        reporter = TraceReporter(writer, on_progress, bound_bytes)
         with suppress(_OutOfTime):
             _Searches(record, reporter, limit_s).run()
-        writer.finish({**reporter.over(), "nodes": len(record.graph), "seconds": time.monotonic() - began})
+        writer.finish({**reporter.summary(), "nodes": len(record.graph), "seconds": time.monotonic() - began})
 
 
 class _OutOfTime(Exception):
-    """The time for tracing is over."""
+    """Raised when the time for tracing is over."""
 
 
 class _Searches:
-    """The first search and one for each round of merging; or the one search of a run over known costs."""
+    """The first search and one for each round of merging, or the single search of a run over known costs."""
 
     def __init__(self, record: RunRecord, reporter: TraceReporter, limit_s: float):
         self._record = record
         self._reporter = reporter
-        self._how = SearchSettings.given(record.plan.options, after(limit_s))
+        self._settings = SearchSettings.given(record.plan.options, after(limit_s))
         self._merged = {(item.target, item.inside): item for item in record.candidates if _is_merged(item)}
         self._done = 0
 
@@ -83,21 +82,21 @@ class _Searches:
         problem = self._record.problem.with_candidates(search_candidates(costed))
         constraints = parse_constraints([dict(item) for item in self._record.plan.constraints], problem)
         self._reporter.begin(title, problem, usable(costed), self._weights(problem, allowed_indices(problem, constraints)))
-        run = SearchRun(self._reporter, self._how.should_stop)
-        result = solve_for(problem, self._how.objective, constraints, self._how.search, run)
+        run = SearchRun(self._reporter, self._settings.should_stop)
+        result = solve_for(problem, self._settings.objective, constraints, self._settings.search, run)
         if result.stopped:
             raise _OutOfTime
         return Planned(result, result, problem, costed)
 
     def _weights(self, problem: SearchProblem, allowed: Sequence[int]) -> Weights | None:
-        """What turns a state's weight into time; None where weights are of more than time."""
+        """Return the conversion from a state's weight to time; None where weights stand for more than time."""
         is_known = not any(problem.candidates[index].is_unknown for index in allowed)
-        return Weights(problem, allowed) if is_known and self._how.objective.is_time else None
+        return Weights(problem, allowed) if is_known and self._settings.objective.is_time else None
 
     def _known(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
-        """The merged partitions that the run has costed, of those that a plan suggests."""
-        places = [(target, IndexSet.from_bits(bits)) for target, bits in wanted]
-        return [self._merged[place] for place in places if place in self._merged]
+        """Return those of the `wanted` merged partitions that the run has costed."""
+        keys = [(target, IndexSet.from_bits(bits)) for target, bits in wanted]
+        return [self._merged[key] for key in keys if key in self._merged]
 
 
 def _is_merged(item: CostedCandidate) -> bool:

@@ -1,7 +1,7 @@
-"""The file of a traced search: a zip of chunks, each of which can be read, and understood, without the others.
+"""The file of a trace: a zip of chunks, each of which can be read and understood without the others.
 
-What enters are chunks of steps, as plain data, and at the end what is said of the whole; the file is there whole or not at
-all. docs/files.md has the format. Nothing here knows what a search is.
+Chunks of steps enter as plain data, and at the end facts on the whole; the file is written whole or not at all. docs/files.md has the
+format. Nothing here depends on the search.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ..errors import CollageError
 SCHEMA = 1
 FILE_NAME = "trace.zip"
 PARTIAL_NAME = FILE_NAME + ".partial"
-"""What a process leaves that is killed while it writes."""
+"""Name of the file that a process leaves when it is killed while it writes."""
 CHUNK_STEPS = 1024
 BOUND_BYTES = 32 << 20
-"""A trace that is larger goes on with decisions alone."""
+"""Size from which on a trace records only decisions."""
 
 _INFO = "trace.json"
 _MISTAKES = (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, EOFError)
 
 
 class TraceWriter:
-    """Writes a trace to `path`; leaving the ``with`` block by an exception leaves no file."""
+    """Writes a trace to `path`. If the ``with`` block ends by an exception, there is no file."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -47,7 +47,7 @@ class TraceWriter:
 
     @property
     def bytes(self) -> int:
-        """How large the file is so far."""
+        """Size of the file so far."""
         return self._bytes
 
     def add(self, chunk: Mapping[str, Any]) -> None:
@@ -56,20 +56,20 @@ class TraceWriter:
         entry.compress_type = zipfile.ZIP_DEFLATED
         self._zip.writestr(entry, _text(chunk))
         self._chunks += 1
-        self._bytes += entry.compress_size + 2 * len(entry.filename) + 76  # the heads of an entry, before it and in the directory
+        self._bytes += entry.compress_size + 2 * len(entry.filename) + 76  # headers of an entry, before it and in the directory
 
     def finish(self, info: Mapping[str, Any]) -> None:
-        """Write what is said of the whole, and put the file in its place."""
+        """Write the facts on the whole trace, and move the file to its path."""
         self._zip.writestr(zipfile.ZipInfo(_INFO), _text({"schema": SCHEMA, **info}))
         self._zip.close()
         self._partial.replace(self._path)
 
 
 def read_info(path: Path) -> dict[str, Any]:
-    """What is said of the whole trace.
+    """Return the facts on the whole trace.
 
     Raises:
-        CollageError: it cannot be read, or another version wrote it.
+        CollageError: the file cannot be read, or another version wrote it.
     """
     try:
         with zipfile.ZipFile(path) as file:
@@ -82,7 +82,7 @@ def read_info(path: Path) -> dict[str, Any]:
 
 
 def read_chunk(path: Path, number: int) -> bytes | None:
-    """Chunk `number` as JSON text; None where there is none of that number.
+    """Return chunk `number` as JSON text; None where there is no such chunk.
 
     Raises:
         CollageError: the trace cannot be read.

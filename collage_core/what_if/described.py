@@ -16,11 +16,11 @@ from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
-from ..pipeline.planning import Planned, SearchSettings, alone, merge_rounds, searched
 from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
+from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_rounds, searched
 from ..rewrite.plan import PlannedTarget
-from ..rules import tally
+from ..rules import rule_report
 from ..rules.base import RuleOptions
 from ..rules.candidate import CandidatePartition, RejectionLog, make_candidate
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
@@ -91,7 +91,7 @@ class _Tried:
                 self.found.update(find_candidates(self.record.graph, spec, log))
             for note in log.notes:
                 self.emit(Note(note.reason))
-        reports = {name: tally.report(name, rule, self.found[name], log) for name, rule in rules.items()}
+        reports = {name: rule_report.make_report(name, rule, self.found[name], log) for name, rule in rules.items()}
         before = {name: made for name, made in rule_reports(self.record).items() if name not in self.own}
         self.reports = {**{name: made for name, made in before.items() if name != HOST_TARGET}, **reports, HOST_TARGET: before[HOST_TARGET]}
         for name, candidates in self.found.items():
@@ -123,7 +123,7 @@ class _Tried:
         return [CostedCandidate(candidate, cost) for candidate, cost, _ in self.estimator.estimate(self.record.graph, candidates)]
 
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
-        """What is searched; described targets come last in the order of priority."""
+        """Return what is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
         return replace(self.record.problem, candidates=search_candidates(costed), priorities=(*known, *self.own))
 
@@ -137,7 +137,7 @@ class _Tried:
         return described_options(self.record.plan.options, {name: toolchain.text for name, toolchain in self.own.items()})
 
     def document(self, costed: list[CostedCandidate]) -> dict[str, Any]:
-        """The run's, with a row for each described target: what was found, and what it takes alone."""
+        """Return the run's, with a row for each described target: what was found, and what it takes alone."""
         before = self.record.document
         rows = [self._counts(name, costed) for name in self.own]
         others = {key: [row for row in before[key] if row["name"] not in self.own] for key in ("targets", "baselines")}

@@ -20,8 +20,8 @@ from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
 from ..pipeline.discover import Phases, check_usable, load_as_planned
-from ..pipeline.planning import SearchSettings, alone, greedy_plan, known_total_s
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
+from ..pipeline.search_and_merge import SearchSettings, alone, greedy_plan, known_total_s
 from ..rules.candidate import CandidatePartition, make_candidate
 from ..rules.spec import HOST_TARGET
 from ..search.problem import SearchProblem
@@ -126,8 +126,8 @@ def _alike(record: RunRecord, model: OnnxModel, item: CostedCandidate, estimator
     first = _candidate(model, item)
     same = [other for other in _of_target(record, item) if len(other.inside) == len(item.inside)]
     others = (_candidate(model, other) for other in same)
-    sort = estimator.sort_of(first)
-    return [first, *(other for other in others if other.computation == first.computation and estimator.sort_of(other) == sort)]
+    sort = estimator.computation_key(first)
+    return [first, *(other for other in others if other.computation == first.computation and estimator.computation_key(other) == sort)]
 
 
 def _of_target(record: RunRecord, item: CostedCandidate) -> Iterable[CostedCandidate]:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from ..cost.database.records import now
 from ..events import Emit, ignore
 from ..pipeline.discover import Phases
-from ..pipeline.planning import not_verified, plan_document, regret_seconds, search_document
+from ..pipeline.plan_documents import not_verified, plan_document, search_document
 from ..pipeline.record import RunRecord
+from ..pipeline.search_and_merge import regret_seconds
 from .terms import Terms
 from .what_if import replanned
 

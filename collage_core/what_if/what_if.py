@@ -13,8 +13,9 @@ from typing import Any
 
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
-from ..pipeline.planning import Planned, SearchSettings, placed_partitions, placed_transitions, plan_document, search_first, searched
+from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
+from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
 from ..rewrite.plan import Plan
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS

@@ -1,6 +1,6 @@
 // Runs for the page's tests.
 
-import type { PlanPartition, RunSnapshot, RunSummary } from "../src/protocol";
+import type { PlanPartition, RunSnapshot, RunSummary } from "../src/data/protocol";
 
 export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
   const id = `${target}-${nodes.join("-")}`;
@@ -20,6 +20,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     base: null,
     machine: "a laptop",
     phase: null,
+    step: null,
     done: 0,
     total: 0,
     counts: [],

@@ -34,7 +34,7 @@ class RuleRejection:
 
 @dataclass(frozen=True)
 class RuleTree:
-    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.tally`).
+    """A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
 
     Attributes:
         path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.

@@ -56,13 +56,22 @@ class Doing:
 
 
 @dataclass(frozen=True)
+class PlacedPart:
+    """A partition of a search's newest state; `spans` as in `CostedRow`."""
+
+    target: str
+    spans: list[int]
+
+
+@dataclass(frozen=True)
 class SearchStand:
-    """The progress of a search, as `SearchProgress` has it."""
+    """The progress of a search and its newest state, as `SearchProgress` has them."""
 
     states: int
     frontier: int
     covered: int
     nodes: int
+    placed: list[PlacedPart] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -172,6 +181,7 @@ class RunSnapshot:
         done: Distinct computations whose cost is known, of `total`.
         now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
         phases: Those that have begun, in their order.
+        step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
         doing: While costs are measured, the present trial.
         ends_s: The time on the run's clock at which costing will be over, about; None while it cannot be estimated.
         search: While a search goes on, its progress.
@@ -200,6 +210,7 @@ class RunSnapshot:
     base: str | None
     machine: str
     phase: str | None = None
+    step: str | None = None
     done: int = 0
     total: int = 0
     counts: list[TargetCounts] = field(default_factory=list)

@@ -20,6 +20,7 @@ from ..messages.runs import (
     ConvergencePoint,
     Doing,
     PhaseTime,
+    PlacedPart,
     PlanInfo,
     PlanPartition,
     PlanTransition,
@@ -49,7 +50,7 @@ POINT_STEP_S = 0.1
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
-AT_REST: dict[str, Any] = {"phase": None, "doing": None, "ends_s": None, "search": None, "considered": None}
+AT_REST: dict[str, Any] = {"phase": None, "step": None, "doing": None, "ends_s": None, "search": None, "considered": None}
 """The fields of a snapshot that describe work under way, for a run that rests."""
 
 
@@ -83,6 +84,10 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
 
 def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     return {**AT_REST, **_timed(snapshot, PhaseTime(event["phase"], snapshot.now_s, None)), "phase": event["phase"]}
+
+
+def _step_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    return {"step": event["step"], "doing": None}
 
 
 def _phase_ended(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -147,7 +152,8 @@ def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[
 
 def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
-    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"])
+    placed = [PlacedPart(target, list(spans)) for target, spans in event.get("placed", ())]
+    stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"], placed)
     return {"lower_bound_s": event["lower_bound_s"], "best_s": best_s, "search": stand}
 
 
@@ -183,6 +189,7 @@ def _state_changed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
 
 _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "PhaseStarted": _phase_started,
+    "StepStarted": _step_started,
     "PhaseEnded": _phase_ended,
     "CandidatesFound": _candidates_found,
     "CandidateBuilding": _candidate_building,

@@ -70,7 +70,8 @@ def renew_graph(folder: str, path: str | None) -> str:
 
 def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
     """Write a `ModelGraph`, with what the operators of `proto` call their inputs; returns its digest."""
-    from collage_core.model.formal import formal_inputs, opset_versions
+    from collage_core.model.formal_inputs import formal_inputs
+    from collage_core.model.naming import opset_versions
 
     ops = {node["op"] for node in graph["graph"]["nodes"]}
     formal = formal_inputs(ops, opset_versions(proto) if proto else {})

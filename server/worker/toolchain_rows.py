@@ -56,13 +56,13 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
 def check_description(text: str) -> dict[str, Any]:
     """Return how a description reads, as the fields of `DescriptionCheck`."""
     from collage_core.toolchains.base import rule_tree
-    from collage_core.toolchains.described import DescriptionMistake, parse_description
+    from collage_core.toolchains.described import DescriptionError, parse_description
     from collage_core.toolchains.registry import check_name_is_free
 
     nothing = {"name": None, "tree": None, "has_cost": False}
     try:
         toolchain = parse_description(text, "the description")
-    except DescriptionMistake as error:
+    except DescriptionError as error:
         return {**nothing, "mistake": {"line": error.line, "message": error.reason, "hint": error.hint}}
     try:
         check_name_is_free(toolchain)

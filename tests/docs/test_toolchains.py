@@ -18,12 +18,15 @@ PAGE = DOCS / "toolchains.md"
 USE = """
 from pathlib import Path
 import numpy as np
-from collage_core.graph import IndexSet
-from collage_core.model import load_model
-from collage_core.rewrite import Piece, assemble
-from collage_core.rules import RejectionLog, RuleContext, RuleOptions
-from collage_core.runtime import run_artifact
-from collage_core.toolchains import ToolchainError, get
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import load_model
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.rewrite.runtime.artifact_calls import run_artifact
+from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.registry import get
 
 numpy = get("numpy")
 model = load_model(Path("model.onnx"), fold=False)
@@ -34,8 +37,11 @@ try:
     numpy.build(model.cut(IndexSet([2])), 1)
 except ToolchainError as error:
     print(error.stage, error.message)
-pieces = [Piece("numpy", ("a", "b"), model.cut(IndexSet([0, 1])), "p0"), Piece("onnxruntime", ("c",), model.cut(IndexSet([2])), "p1")]
-assemble(pieces, model.graph.inputs, model.graph.outputs, Path("out"), 1)
+partitions = [
+    PartitionModel("numpy", ("a", "b"), model.cut(IndexSet([0, 1])), "p0"),
+    PartitionModel("onnxruntime", ("c",), model.cut(IndexSet([2])), "p1"),
+]
+assemble(partitions, model.graph.inputs, model.graph.outputs, Path("out"), 1)
 inputs = model.seeded_inputs()
 got, want = run_artifact(Path("out"), inputs), model.reference(inputs)
 print(np.array_equal(got["y"], want["y"]))

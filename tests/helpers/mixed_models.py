@@ -12,7 +12,7 @@ from onnx import NodeProto, TensorProto, helper
 from collage_core.graph.dataflow_graph import Tensor
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.rewrite.pieces import Piece
+from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.toolchains.registry import get
 
 from .small_models import node, normal, sub_model, tensor
@@ -40,12 +40,12 @@ def load(net: Net, folder: Path) -> OnnxModel:
     return load_model(path, fold=False)
 
 
-def pieces_of(model: OnnxModel, placed: Sequence[tuple[int, str]]) -> list[Piece]:
+def pieces_of(model: OnnxModel, placed: Sequence[tuple[int, str]]) -> list[PartitionModel]:
     made = []
     for number, target in dict.fromkeys(placed):
         inside = [index for index, where in enumerate(placed) if where == (number, target)]
         names = tuple(model.graph.nodes[index].name for index in inside)
-        made.append(Piece(usable(target), names, model.cut(IndexSet(inside)), f"p{number}"))
+        made.append(PartitionModel(usable(target), names, model.cut(IndexSet(inside)), f"p{number}"))
     return made
 
 

@@ -33,9 +33,10 @@ from ..database.records import CostKey, Record, machine_id
 from ..estimator import Known
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
+from ..measuring.disturbed_trials import disturbed_trials
 from ..measuring.noise_filter import Speed
 from ..measuring.repetition_rounds import RepetitionRounds
-from ..measuring.repetitions import cost_of, slowed_down
+from ..measuring.repetitions import cost_of
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
@@ -133,13 +134,12 @@ class MeasureEstimator:
         self.machine = self._place.machine
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(
-            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
+            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
         self._calls = call_rounds and CallMeter(
-            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
+            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
-        self.most_s: float | None = None
         self._tell_notes()
         self._targets: dict[str, None] = {}
         self._singles: dict[str, tuple[str, float]] = {}
@@ -152,7 +152,11 @@ class MeasureEstimator:
         return LocalBackend(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        """As `CostEstimator.estimate`; the candidates of one computation come one after another.
+        """As `CostEstimator.estimate`, where no plan is known."""
+        return self.measure(candidates)
+
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
+        """As `LazyEstimator.measure`; the candidates of one computation come one after another.
 
         Candidates of an earlier call come once more where the machine turns out to have been slowed down during their trial.
 
@@ -172,8 +176,8 @@ class MeasureEstimator:
             done += 1
             yield from self._known(computation, record, from_cache=True)
         self._prepare(trials, computations)
-        yield from self._all_tried(trials, records, done, len(computations))
-        yield from self._slowed_again()
+        yield from self._all_tried(trials, records, done, len(computations), best_s)
+        yield from self._slowed_again(best_s)
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
@@ -184,18 +188,18 @@ class MeasureEstimator:
             if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
 
-    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
-        """As `LazyEstimator.again`."""
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+        """As `LazyEstimator.repeat`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
         measured = {key: one for key, one in computations.items() if key in records}
         self._prepare(list(measured.values()), list(computations.values()))
-        for key, record in self._again(len(measured), left_s).rounds(measured, records):
+        for key, record in self._repetitions(len(measured), best_s, left_s).rounds(measured, records):
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
 
-    def sort_of(self, candidate: CandidatePartition) -> CostKey:
-        """As `LazyEstimator.sort_of`."""
+    def computation_key(self, candidate: CandidatePartition) -> CostKey:
+        """As `LazyEstimator.computation_key`."""
         return self._cost_key(candidate)
 
     def lowest_core_latency_s(self) -> float:
@@ -273,7 +277,9 @@ class MeasureEstimator:
             sub_graph = SubGraph(self._model.graph, computation.inside)
             self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
 
-    def _all_tried(self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int) -> Iterator[Known]:
+    def _all_tried(
+        self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int, best_s: float | None
+    ) -> Iterator[Known]:
         """The costs of `trials`, as the runner is done with them; what needs no trial comes in between."""
         settled: list[tuple[_Computation, Record, bool]] = []
         waiting: dict[int, _Computation] = {}
@@ -282,9 +288,9 @@ class MeasureEstimator:
             for number, computation in enumerate(trials, done):
                 if self._should_stop is not None and self._should_stop():
                     raise Cancelled
-                budget = self._budget_s(computation)
+                budget = self._budget_s(computation, best_s)
                 record, is_known = self._without_trial(computation, records.get(computation.key), budget)
-                task = self._task(computation, budget) if record is None else record
+                task = self._task(computation, budget, best_s) if record is None else record
                 if isinstance(task, Record):
                     settled.append((computation, task, is_known))
                 else:
@@ -302,27 +308,27 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=False)
         yield from self._settled(settled)
 
-    def _slowed_again(self) -> Iterator[Known]:
+    def _slowed_again(self, best_s: float | None) -> Iterator[Known]:
         """Once more what was tried while the machine was slower than trials since have shown that it can be: such a trial counts no more.
 
         The first trials of a run on a new machine know of no other speed than their own. While it is slow still, they wait.
         """
-        slowed = slowed_down({key: record for key, (_, record) in self._tried.items()})
+        slowed = disturbed_trials({key: record for key, (_, record) in self._tried.items()})
         if not slowed or next(reversed(self._tried)) in slowed:
             return
         computations = {key: self._tried.pop(key)[0] for key in slowed}
-        for key, record in self._again(len(slowed)).one_round(computations, slowed):
+        for key, record in self._repetitions(len(slowed), best_s).one_round(computations, slowed):
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
 
-    def _again(self, count: int, left_s: float = math.inf) -> RepetitionRounds[_Computation]:
+    def _repetitions(self, count: int, best_s: float | None, left_s: float = math.inf) -> RepetitionRounds[_Computation]:
         """Further repetitions for so many computations."""
 
         def task_of(computation: _Computation, repetition: int) -> TrialTask | Record:
             self._on_trial(computation.candidates[0], count, count, repetition)
-            return self._task(computation, None)
+            return self._task(computation, None, best_s)
 
-        return RepetitionRounds(self._place, self._database, task_of, self._percentile, self.most_s, self._should_stop, left_s)
+        return RepetitionRounds(self._place, self._database, task_of, self._percentile, best_s, self._should_stop, left_s)
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:
@@ -338,7 +344,7 @@ class MeasureEstimator:
             return older, True
         return None, False
 
-    def _task(self, computation: _Computation, budget_s: float | None) -> TrialTask | Record:
+    def _task(self, computation: _Computation, budget_s: float | None, best_s: float | None) -> TrialTask | Record:
         """The trial of a computation, or the record where there is none to be had."""
         available = self._availability(computation.target)
         if not available.usable:
@@ -354,7 +360,7 @@ class MeasureEstimator:
         if None in given or None in wanted:
             return Record(stage="run", reason="a tensor at its boundary holds strings, which cannot be handed over")
         files = [file for file in given if file], [file for file in wanted if file]
-        enough_s = None if self.most_s is None else self.most_s * TOO_LITTLE
+        enough_s = None if best_s is None else best_s * TOO_LITTLE
         return TrialTask(computation.target, model, *files, budget_s, enough_s)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
@@ -400,18 +406,18 @@ class MeasureEstimator:
                 return f"holds {node.name!r} ({node.op}), which {computation.target} cannot import: {reason}"
         return ""
 
-    def _budget_s(self, computation: _Computation) -> float | None:
+    def _budget_s(self, computation: _Computation, best_s: float | None) -> float | None:
         """What the candidate may cost at most to be in a best plan, with some safety; None while that is not known."""
         graph = self._model.graph
         cheapest = {}
         for index in computation.inside:
             single = (HOST_TARGET, 0.0) if graph.nodes[index].is_host else self._singles.get(self._computation(IndexSet((index,))))
             if single is None:
-                return self.most_s
+                return best_s
             cheapest[index] = single
         targets = tuple(name for name in self._targets if name != HOST_TARGET)
         bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
-        return self.most_s if bound is None else min(bound * BUDGET_SAFETY, self.most_s or math.inf)
+        return best_s if bound is None else min(bound * BUDGET_SAFETY, best_s or math.inf)
 
     def _tell_notes(self) -> None:
         for note in self._database.notes[self._told :]:

@@ -25,44 +25,37 @@ class MixedEstimator:
         self._described = frozenset(described)
 
     @property
-    def most_s(self) -> float | None:
-        """As `LazyEstimator.most_s`."""
-        return self._measured.most_s
-
-    @most_s.setter
-    def most_s(self, seconds: float | None) -> None:
-        self._measured.most_s = seconds
-
-    @property
     def machine(self) -> str:
         """Where the measured ones are from."""
         return self._measured.machine
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `CostEstimator.estimate`: the estimates first."""
-        yield from self._estimated.estimate(graph, self._of(candidates, is_described=True))
-        yield from self._measured.estimate(graph, self._of(candidates, is_described=False))
+        yield from self.measure(candidates)
+
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
+        """As `LazyEstimator.measure`: the estimates first."""
+        yield from self._estimates(candidates)
+        yield from self._measured.measure(self._of(candidates, is_described=False), best_s)
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: every estimate, and what was measured before."""
-        estimated = self._of(candidates, is_described=True)
-        if estimated:
-            yield from self._estimated.estimate(estimated[0].graph, estimated)
+        yield from self._estimates(candidates)
         yield from self._measured.recall(self._of(candidates, is_described=False))
 
-    def again(self, candidates: Sequence[CandidatePartition], left_s: float = math.inf) -> Iterator[Known]:
-        """As `LazyEstimator.again`: an estimate does not get surer."""
-        yield from self._measured.again(self._of(candidates, is_described=False), left_s)
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+        """As `LazyEstimator.repeat`: an estimate does not get surer."""
+        yield from self._measured.repeat(self._of(candidates, is_described=False), best_s, left_s)
 
     def lowest_core_latency_s(self) -> float:
         """As `LazyEstimator.lowest_core_latency_s`."""
         return self._measured.lowest_core_latency_s()
 
-    def sort_of(self, candidate: CandidatePartition) -> Hashable:
-        """As `LazyEstimator.sort_of`."""
+    def computation_key(self, candidate: CandidatePartition) -> Hashable:
+        """As `LazyEstimator.computation_key`."""
         if candidate.target in self._described:
             return candidate.target, candidate.computation
-        return self._measured.sort_of(candidate)
+        return self._measured.computation_key(candidate)
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between the toolchains that are here; to and from the others they are free, which `estimated` tells."""
@@ -78,6 +71,11 @@ class MixedEstimator:
         """Close both."""
         self._estimated.close()
         self._measured.close()
+
+    def _estimates(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        described = self._of(candidates, is_described=True)
+        if described:
+            yield from self._estimated.estimate(described[0].graph, described)
 
     def _of(self, candidates: Sequence[CandidatePartition], *, is_described: bool) -> list[CandidatePartition]:
         return [candidate for candidate in candidates if (candidate.target in self._described) == is_described]

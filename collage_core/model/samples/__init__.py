@@ -1,4 +1,4 @@
-"""Sample models, built by code with seeded random weights; a sample's name is accepted wherever a model file is.
+"""Sample models, built by code with seeded random weights. The name of a sample is accepted wherever a model file is.
 
-`recorded` holds one recorded run of each.
+`recorded` holds a recorded run of each.
 """

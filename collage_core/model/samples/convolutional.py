@@ -1,4 +1,4 @@
-"""Convolutional sample networks: the two of the RFC, and three that everybody knows, with seeded random weights."""
+"""Convolutional sample networks with seeded random weights: the two of RFC 62, and three well-known ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .builder import Net
 
 
 def mini_mnist() -> ModelProto:
-    """MNIST with its second layer removed (RFC 62, "SubGraph"): 8 nodes, small enough to check any plan by hand.
+    """Return MNIST without its second layer (RFC 62, "SubGraph"): 8 nodes, small enough to check any plan by hand.
 
-    Folding takes the padding and the first addition into the convolution: 6 nodes are left.
+    Folding merges the padding and the first addition into the convolution, which leaves 6 nodes.
     """
     net = Net("mini_mnist", 62)
     image = net.input("x", ["batch", 1, 28, 28])
@@ -22,7 +22,7 @@ def mini_mnist() -> ModelProto:
 
 
 def mnist() -> ModelProto:
-    """The RFC's MNIST (RFC 62, "Guide-level explanation"): two convolutional layers, 12 nodes.
+    """Return the RFC's MNIST (RFC 62, "Guide-level explanation"): two convolutional layers, 12 nodes.
 
     The RFC's listing pads in front of both convolutions; here the second one pads by its own attribute, as exporters write
     it, and so shows both forms. Folding takes the padding and the convolutions' additions in: 9 nodes are left.
@@ -36,7 +36,7 @@ def mnist() -> ModelProto:
 
 
 def _mnist_layer(net: Net, x: str, number: int, channels: tuple[int, int], *, pool: int, pad_node: bool) -> str:
-    """(Pad,) Conv 5×5, Add, Relu, MaxPool."""
+    """Add a layer (Pad if `pad_node`, Conv 5×5, Add, Relu, MaxPool) and return its output."""
     before, after = channels
     if pad_node:
         x = net.node("Pad", [x, net.constant(f"pads{number}", [0, 0, 2, 2, 0, 0, 2, 2], "int64")], f"pad{number}", mode="constant")
@@ -55,7 +55,7 @@ def _mnist_head(net: Net, x: str, features: int) -> None:
 
 
 def _conv(net: Net, x: str, name: str, channels: tuple[int, int], size: int, *, stride: int = 1, pad: int = 0, relu: bool = True) -> str:
-    """A convolution with a bias, and a ReLU unless told otherwise."""
+    """Add a convolution with a bias, and a ReLU unless `relu` is false; return the output."""
     before, after = channels
     kernel = net.balanced_weight(f"{name}.weight", (after, before, size, size))
     bias = net.uniform(f"{name}.bias", (after,), -0.1, 0.1)
@@ -68,7 +68,7 @@ def _max_pool(net: Net, x: str, name: str, *, size: int = 3, stride: int = 2, pa
 
 
 def _classify(net: Net, x: str, features: int) -> None:
-    """Global average, flattened, then a fully connected layer of 1,000 classes."""
+    """Add a global average, a flatten and a fully connected layer of 1,000 classes."""
     x = net.node("GlobalAveragePool", [x], "avgpool/GlobalAveragePool")
     x = net.node("Flatten", [x], "Flatten", axis=1)
     weight = net.balanced_weight("fc.weight", (1000, features))
@@ -77,7 +77,7 @@ def _classify(net: Net, x: str, features: int) -> None:
 
 
 def squeezenet() -> ModelProto:
-    """SqueezeNet 1.1 (Iandola and others, 2016): eight fire modules, 66 nodes."""
+    """Return SqueezeNet 1.1 (Iandola and others, 2016): eight fire modules, 66 nodes."""
     net = Net("squeezenet", 11)
     x = _conv(net, net.input("image", ["batch", 3, 224, 224]), "conv1", (3, 64), 3, stride=2)
     x = _max_pool(net, x, "pool1/MaxPool")
@@ -105,7 +105,7 @@ def squeezenet() -> ModelProto:
 
 
 def _fire(net: Net, x: str, name: str, widths: tuple[int, int, int]) -> str:
-    """Squeeze to few channels, expand by 1×1 and 3×3 side by side."""
+    """Add a fire module (a 1×1 squeeze, then parallel 1×1 and 3×3 expansions) and return its output."""
     before, squeeze, expand = widths
     x = _conv(net, x, f"{name}/squeeze", (before, squeeze), 1)
     sides = [_conv(net, x, f"{name}/expand1x1", (squeeze, expand), 1), _conv(net, x, f"{name}/expand3x3", (squeeze, expand), 3, pad=1)]
@@ -113,7 +113,7 @@ def _fire(net: Net, x: str, name: str, widths: tuple[int, int, int]) -> str:
 
 
 def resnet50() -> ModelProto:
-    """ResNet-50 (He and others, 2015) with its 53 batch norms as nodes, as exporters leave them: 175 nodes.
+    """Return ResNet-50 (He and others, 2015) with its 53 batch norms as nodes, as exporters leave them: 175 nodes.
 
     Folding takes the batch norms into the convolutions' weights: 122 nodes are left.
     """
@@ -141,7 +141,7 @@ def _conv_norm(
     pad: int = 0,
     scale: tuple[float, float] = (0.8, 1.2),
 ) -> str:
-    """A convolution without bias and its batch norm; `scale` bounds the norm's factors."""
+    """Add a convolution without bias and its batch norm, whose factors are at most `scale`; return the output."""
     before, after = channels
     kernel = net.balanced_weight(f"{name}.weight", (after, before, size, size))
     x = net.node("Conv", [x, kernel], f"{name}/Conv", kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
@@ -151,7 +151,10 @@ def _conv_norm(
 
 
 def _bottleneck(net: Net, x: str, name: str, widths: tuple[int, int], stride: int) -> str:
-    """1×1 down, 3×3, 1×1 up, and the shortcut; the last norm is small, so that sums don't grow from block to block."""
+    """Add a bottleneck block (1×1 down, 3×3, 1×1 up, and the shortcut) and return its output.
+
+    The factors of the last norm are small, so that sums do not grow from block to block.
+    """
     before, inner = widths
     after = 4 * inner
     y = net.node("Relu", [_conv_norm(net, x, f"{name}/conv1", (before, inner), 1)], f"{name}/relu1/Relu")
@@ -163,7 +166,7 @@ def _bottleneck(net: Net, x: str, name: str, widths: tuple[int, int], stride: in
 
 
 def inception() -> ModelProto:
-    """A stem and four inception modules, the first of GoogLeNet (Szegedy and others, 2014): wide where others are deep."""
+    """Return a stem and four inception modules, the first ones of GoogLeNet (Szegedy and others, 2014)."""
     net = Net("inception", 2014)
     x = _conv(net, net.input("image", ["batch", 3, 224, 224]), "stem/conv1", (3, 64), 7, stride=2, pad=3)
     x = _max_pool(net, x, "stem/pool1/MaxPool", pad=1)
@@ -187,7 +190,7 @@ def inception() -> ModelProto:
 
 
 def _inception_module(net: Net, x: str, name: str, width: int, widths: tuple[int, Sequence[int], Sequence[int], int]) -> str:
-    """Four branches side by side: 1×1; 1×1 then 3×3; 1×1 then 5×5; a pool then 1×1."""
+    """Add an inception module of four parallel branches (1×1; 1×1, 3×3; 1×1, 5×5; pool, 1×1) and return its output."""
     ones, threes, fives, pooled = widths
     branches = [_conv(net, x, f"{name}/1x1", (width, ones), 1)]
     for size, (inner, after) in ((3, threes), (5, fives)):

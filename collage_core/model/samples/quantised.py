@@ -1,6 +1,6 @@
-"""A quantised sample network, in the form that quantisers leave: float operators between Quantize and DequantizeLinear.
+"""A quantised sample network in QDQ form: float operators between QuantizeLinear and DequantizeLinear nodes.
 
-Activations are 8 bits with one scale a tensor, weights 8 bits with one scale an output channel, biases 32 bits.
+Activations have 8 bits and one scale per tensor, weights 8 bits and one scale per output channel, biases 32 bits.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from onnx import ModelProto
 
 from .builder import Net
 
-# The largest magnitude of each tensor on standard normal images, two digits, as calibration finds it. A test compares.
+# The largest magnitude of each tensor on standard normal images, rounded to two digits; a test compares it with a calibration.
 _MOST = {"image": 4.5, "conv1": 8.0, "conv2": 7.7, "pool": 7.7, "conv3": 9.2, "conv4": 8.2, "sum": 13.0, "average": 3.1}
 
 
 def quantised() -> ModelProto:
-    """Four convolutions with a shortcut around two of them, a pool, an average and a fully connected layer, all in 8 bits."""
+    """Return four convolutions, a shortcut around two of them, a pool, an average and a fully connected layer, all in 8 bits."""
     net = _Quantised("quantised", 8)
     x = net.quantise(net.input("image", ["batch", 3, 64, 64]), "image", signed=True)
     x = net.conv(x, "conv1", "image", (3, 32), stride=2)
@@ -35,21 +35,21 @@ def quantised() -> ModelProto:
 
 
 class _Quantised(Net):
-    """A `Net` with the quantiser's idioms."""
+    """A `Net` that adds quantised nodes."""
 
     def scale(self, tensor: str, signed: bool) -> np.float32:
-        """The step between two of the 256 values of a tensor."""
+        """Return the step between two of the 256 values of a tensor."""
         return np.float32(_MOST[tensor] * (2 if signed else 1) / 255)
 
     def quantise(self, x: str, tensor: str, *, signed: bool = False) -> str:
-        """Quantise `x` to 8 bits and back; a signed tensor has its zero in the middle."""
+        """Add nodes that quantise `x` to 8 bits and back, and return the output; the zero point of a signed tensor is 128."""
         step = self.constant(f"{tensor}.scale", self.scale(tensor, signed))
         zero = self.constant(f"{tensor}.zero_point", 128 if signed else 0, np.uint8)
         q = self.node("QuantizeLinear", [x, step, zero], f"{tensor}/QuantizeLinear")
         return self.node("DequantizeLinear", [q, step, zero], f"{tensor}/DequantizeLinear")
 
     def weights(self, name: str, shape: tuple[int, ...], read: str) -> tuple[str, str]:
-        """A weight in 8 bits with a scale an output channel, and its bias in 32, both dequantised. `read` is what it multiplies."""
+        """Add an 8-bit weight with a scale per output channel and a 32-bit bias, and return both dequantised; `read` names the input."""
         values = self.draw_balanced(shape, math.sqrt(9 / math.prod(shape[1:])))
         flat = np.abs(values).reshape(shape[0], -1).max(1)
         steps = (flat / np.float32(127)).astype(np.float32)
@@ -60,7 +60,7 @@ class _Quantised(Net):
         return weight, self._dequantised(f"{name}.bias", bias, bias_steps)
 
     def conv(self, x: str, name: str, read: str, channels: tuple[int, int], *, stride: int) -> str:
-        """A 3×3 convolution and a ReLU, quantised."""
+        """Add a 3×3 convolution and a ReLU, quantised, and return the output."""
         before, after = channels
         weight, bias = self.weights(name, (after, before, 3, 3), read)
         x = self.node("Conv", [x, weight, bias], f"{name}/Conv", kernel_shape=[3, 3], strides=[stride, stride], pads=[1] * 4)

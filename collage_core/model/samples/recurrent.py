@@ -10,7 +10,7 @@ _WORDS, _LENGTH, _EMBEDDED, _HIDDEN, _TAGS = 1000, 64, 128, 256, 20
 
 
 def lstm() -> ModelProto:
-    """Embedding, one bidirectional LSTM of 256 units a direction, a linear layer and a softmax over 20 tags."""
+    """Return a tagger: an embedding, a bidirectional LSTM of 256 units per direction, a linear layer and a softmax over 20 tags."""
     net = Net("lstm", 97)
     tokens = net.input("tokens", ["batch", _LENGTH], TensorProto.INT64)
     x = net.node("Gather", [net.uniform("embedding", (_WORDS, _EMBEDDED), -1.7, 1.7), tokens], "embed/Gather", axis=0)

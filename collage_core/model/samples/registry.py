@@ -1,7 +1,7 @@
-"""The sample models by name, and the files that they become.
+"""The sample models by name, and the files that they are written to.
 
-Enters: whatever the user gave for MODEL. Leaves: the path of a file. A sample is built when it is first asked for, under
-`COLLAGE_HOME`, and again when its version changes.
+The user's argument MODEL enters; the path of a file leaves. A sample is built under `COLLAGE_HOME` when it is first needed, and again
+when its version changes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Sample:
 
     Attributes:
         name: As in ``collage partition NAME``.
-        title: For people.
+        title: Name that is shown.
         description: One sentence.
-        build: Makes it; the same bytes every time and everywhere.
+        build: Function that builds it; the bytes are the same on every machine.
         aliases: Other names that are accepted.
-        version: Rises when `build` makes something else than before.
+        version: Counted up when `build` changes what it builds.
     """
 
     name: str
@@ -80,34 +80,29 @@ SAMPLES: dict[str, Sample] = {sample.name: sample for sample in _ALL}
 
 
 def _plain(name: str) -> str:
-    """A name without what is not told apart: case, ``-``, ``_`` and spaces."""
+    """Return `name` in lower case without ``-``, ``_`` and spaces, which do not distinguish names."""
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
 _BY_ALIAS = {_plain(alias): sample for sample in _ALL for alias in (sample.name, *sample.aliases)}
 
 
-def list_samples() -> list[Sample]:
-    """All samples, simplest first."""
-    return list(_ALL)
-
-
 def find_sample(source: str) -> Sample | None:
-    """The sample of that name or alias, if there is one."""
+    """Return the sample of that name or alias; None where there is none."""
     return _BY_ALIAS.get(_plain(source))
 
 
 def resolve(source: str) -> Path:
-    """The file that MODEL stands for: an existing file as it is, a sample's name as its file, built on demand.
+    """Return the path of the model that `source` names: an existing file, or the file of a sample, which is built if needed.
 
     Raises:
-        CollageError: it is neither.
+        CollageError: `source` is neither a file nor a sample.
     """
     path = Path(source)
     sample = find_sample(source)
     if sample is not None and not path.is_file():
         return _built(sample)
-    # What looks like a path is left to the loader, which says what is wrong with it.
+    # For anything that looks like a path the loader raises a better error.
     if not path.exists() and path.suffix == "" and path.name == source:
         names = ", ".join(SAMPLES)
         raise CollageError(f"{source!r} is neither a file nor a sample model", f"the samples are {names}", "no_file")
@@ -122,7 +117,7 @@ def _built(sample: Sample) -> Path:
     data = sample.build().SerializeToString(deterministic=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Written beside and renamed: whoever looks sees the whole file or none.
+        # Write another file and rename it: a reader sees the whole file or none.
         handle, beside = tempfile.mkstemp(prefix=f".{sample.name}-", dir=folder)
         with os.fdopen(handle, "wb") as file:
             file.write(data)

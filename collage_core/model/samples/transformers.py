@@ -14,7 +14,7 @@ _LEAST = float(np.finfo(np.float32).min)
 
 
 def gpt2() -> ModelProto:
-    """One block of GPT-2 (Radford and others, 2019): 768 wide, 12 heads, 128 tokens, causal mask, tanh GELU spelt out."""
+    """Return one block of GPT-2 (Radford and others, 2019): 768 wide, 12 heads, 128 tokens, causal mask, tanh GELU as operators."""
     net = Net("gpt2", 2)
     x = net.input("hidden_states", ["batch", _LENGTH, _WIDTH])
     normed = _layer_norm(net, x, "h.0/ln_1", 1e-5)
@@ -31,7 +31,7 @@ def gpt2() -> ModelProto:
 
 
 def bert() -> ModelProto:
-    """Two layers of BERT-base (Devlin and others, 2018) on a small vocabulary: 128 tokens, erf GELU spelt out, a pooler."""
+    """Return two layers of BERT-base (Devlin and others, 2018) on a small vocabulary: 128 tokens, erf GELU as operators, a pooler."""
     net = Net("bert", 3)
     ids = net.input("input_ids", ["batch", _LENGTH], TensorProto.INT64)
     mask = net.input("attention_mask", ["batch", _LENGTH], TensorProto.INT64)
@@ -75,7 +75,7 @@ def _dense(net: Net, x: str, name: str, before: int, after: int) -> str:
 
 
 def _attention(net: Net, parts: list[str], name: str, seen: str) -> str:
-    """Scaled dot-product attention over query, key and value; `seen` says which scores count."""
+    """Add scaled dot-product attention over query, key and value and return its output; `seen` says which scores count."""
     heads = net.constant(f"{name}.heads", [0, 0, _HEADS, _WIDTH // _HEADS], "int64")
     orders = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
     query, key, value = (
@@ -91,7 +91,7 @@ def _attention(net: Net, parts: list[str], name: str, seen: str) -> str:
 
 
 def _tanh_gelu(net: Net, x: str, name: str) -> str:
-    """0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    """Add 0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) and return the output."""
     cube = net.node("Pow", [x, net.constant(f"{name}.three", 3)], f"{name}/Pow")
     inner = net.node("Add", [x, net.node("Mul", [cube, net.constant(f"{name}.factor", 0.044715)], f"{name}/Mul")], f"{name}/Add")
     inner = net.node("Mul", [inner, net.constant(f"{name}.root", math.sqrt(2 / math.pi))], f"{name}/Mul_1")
@@ -101,7 +101,7 @@ def _tanh_gelu(net: Net, x: str, name: str) -> str:
 
 
 def _erf_gelu(net: Net, x: str, name: str) -> str:
-    """x·(1 + erf(x/√2))·0.5."""
+    """Add x·(1 + erf(x/√2))·0.5 and return the output."""
     inner = net.node("Div", [x, net.constant(f"{name}.root", math.sqrt(2))], f"{name}/Div")
     gate = net.node("Add", [net.node("Erf", [inner], f"{name}/Erf"), net.constant(f"{name}.one", 1)], f"{name}/Add")
     product = net.node("Mul", [x, gate], f"{name}/Mul")

@@ -1,4 +1,4 @@
-"""A plan drawn for other viewers: annotated ONNX, and Graphviz's DOT.
+"""Exports of a plan for other viewers: annotated ONNX, and Graphviz's DOT.
 
-What enters is plain data or a model; what leaves is text or a model. Nothing is run.
+Plain data or a model enter; text or a model leaves. Nothing is run.
 """

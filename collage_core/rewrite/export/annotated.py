@@ -1,7 +1,7 @@
-"""Models as viewers of ONNX files show them: the plan written beside each node, and no more weights than are wanted.
+"""Writes a plan into an ONNX model for viewers of such files, and removes large weights from a model.
 
-Enters: a model and a plan for it. Leaves: an ONNX message whose ``metadata_props`` say who runs what and at which cost (Netron
-lists them in its sidebar), with the type of every tensor.
+A model and a plan enter; an ONNX message leaves, whose ``metadata_props`` name the partition, target and cost of each node (Netron lists
+them in its sidebar), with the type of every tensor.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..plan import PlacedPartition, Plan
 
 PREFIX = "collage"
 SMALL_BYTES = 1 << 10
-"""Tensors up to this size are always kept: they are shapes, axes and scales, which one wants to read."""
+"""Tensors up to this size are always kept, since they are shapes, axes and scales that a reader of the graph wants to see."""
 
 
 def annotated(model: Model, plan: Plan) -> ModelProto:
-    """The whole of `model` with what `plan` says about it: in the model's metadata the totals, in each node's its partition."""
+    """Return `model` with the totals of `plan` in the model's metadata, and with its partition in the metadata of each node."""
     made = ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx)
     made.graph.name = plan.model.name
     outer = {value.name for value in (*made.graph.input, *made.graph.output)}
@@ -38,9 +38,9 @@ def annotated(model: Model, plan: Plan) -> ModelProto:
 
 
 def without_weights(model: ModelProto, most_bytes: int) -> int:
-    """Take the values of the largest tensors out of `model` until `most_bytes` are left; gives how many were taken.
+    """Remove the values of the largest tensors of `model` until `most_bytes` are left, and return how many were removed.
 
-    Names, shapes and types stay. Data in files beside the model counts as taken: it is not sent with it.
+    Names, shapes and types stay. Data in files beside the model counts as removed, since it is not sent with the model.
     """
     held = sorted((tensor for tensor in tensors_of(model) if not is_external(tensor)), key=lambda tensor: -tensor.ByteSize())
     left = sum(tensor.ByteSize() for tensor in held)
@@ -67,8 +67,8 @@ def _facts(number: int, partition: PlacedPartition) -> dict[str, str]:
     facts = {"partition": f"{number} of {len(partition.nodes)} nodes", "target": partition.target}
     if partition.cost_s is None:
         return {**facts, "cost": "unknown"}
-    off = f" ± {partition.interval_s * 1e3:.4g}" if partition.interval_s is not None else ""
-    return {**facts, "cost": f"{partition.cost_s * 1e3:.4g}{off} ms for the partition", "cost from": partition.source}
+    interval = f" ± {partition.interval_s * 1e3:.4g}" if partition.interval_s is not None else ""
+    return {**facts, "cost": f"{partition.cost_s * 1e3:.4g}{interval} ms for the partition", "cost from": partition.source}
 
 
 def _milliseconds(seconds: float) -> str:

@@ -1,7 +1,7 @@
-"""A graph in Graphviz's language, DOT: a box for each node, a cluster for each partition, the tensors' shapes beside the edges.
+"""Draws a graph in DOT, Graphviz's language: a box for each node, a cluster for each partition, shapes of tensors at the edges.
 
-What enters is plain data: the graph, and how it is to be coloured. Names are the model's own and may hold anything: in DOT they
-are always quoted, and what Graphviz would read as an escape is doubled.
+The graph and its colours enter as plain data. Names are the model's and may contain any character: in DOT they are always quoted, and
+escapes of Graphviz are escaped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Cluster:
     """Nodes that are drawn together.
 
     Attributes:
-        colour: Of its border, as ``#rrggbb``.
+        colour: Colour of the border, as ``#rrggbb``.
     """
 
     label: str
@@ -42,10 +42,10 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How a graph is drawn.
+    """The title, clusters and colours of a drawing.
 
     Attributes:
-        fills: Node → its colour, as ``#rrggbb``; the others are white.
+        fills: Node → its colour, as ``#rrggbb``; other nodes are white.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Drawing:
 
 
 def plan_drawing(plan: Plan) -> Drawing:
-    """The drawing of a plan: each partition a cluster with its cost, in its target's colour."""
+    """Return the drawing of a plan: each partition is a cluster with its cost, in the colour of its target."""
     clusters = []
     for partition in plan.partitions:
         cost = "" if partition.cost_s is None else f" {partition.cost_s * 1e3:.3g} ms"
@@ -66,12 +66,12 @@ def plan_drawing(plan: Plan) -> Drawing:
 
 
 def colour_of(target: str) -> str:
-    """The colour of a target; the same whenever it is asked for."""
+    """Return the colour of a target, which depends on its name alone."""
     return TARGET_COLOURS.get(target) or OTHER_COLOURS[sum(target.encode()) % len(OTHER_COLOURS)]
 
 
 def dot_text(graph: DataflowGraph, drawing: Drawing) -> str:
-    """The graph as DOT, ready for ``dot -Tsvg``."""
+    """Return the graph as DOT, ready for ``dot -Tsvg``."""
     return "\n".join(_lines(graph, drawing)) + "\n"
 
 
@@ -125,7 +125,7 @@ def _shape(shape: Sequence[int]) -> str:
 
 
 def quoted(*lines: str) -> str:
-    """`lines` as a DOT string that is shown as it is: no escape, no entity, no end of the string is read in it."""
+    """Return `lines` as a DOT string that is shown literally: without escapes, entities or an early end of the string."""
     return '"' + "\\n".join(map(_escaped, lines)) + '"'
 
 

@@ -1,5 +1,5 @@
-"""What an exported artifact needs to run, and no more.
+"""The runtime of an exported artifact.
 
-What enters is an artifact's folder and input arrays; what leaves are output arrays and times. It imports neither ONNX nor the
-search, and takes no toolchain that the artifact does not use.
+An artifact's folder and input arrays enter; output arrays and times leave. It imports neither ONNX nor the search, and loads no
+toolchain that the artifact does not use.
 """

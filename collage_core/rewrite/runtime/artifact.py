@@ -1,7 +1,7 @@
-"""`Artifact`: an exported model, opened and run. Needs TVM's runtime and the toolchains that its partitions were built for.
+"""`Artifact`: an exported model that is loaded and run. Needs TVM's runtime and the toolchains of its partitions.
 
-What enters is a folder and arrays by input name; what leaves are arrays by output name, or seconds. The folder is never
-written to. Opening one loads native code from it: open only what you trust.
+A folder and arrays by input name enter; arrays by output name, or seconds, leave. The folder is never written to. Opening an artifact
+loads native code from it: open only those that you trust.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import numpy as np
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
-from ...toolchains.buffers import array_at, numpy_dtype
+from ...toolchains.buffers import array_at, buffer_dtype
 from ...toolchains.reasons import one_line
 from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .packed import PackedPartition
 
 LONGEST_TIMING_S = 1.0
-"""How long `Artifact.time` goes on by itself, once it has its least number of samples."""
+"""Seconds after which `Artifact.time` ends, once it has its least number of samples."""
 
 
 class Artifact:
     """A model that is ready to run in this process, by one thread at a time.
 
     Attributes:
-        inputs, outputs: The model's, in order.
-        notes: What the user should know, such as a toolchain that has another version now.
+        inputs, outputs: Those of the model, in order.
+        notes: Messages for the user, such as that a toolchain has another version now.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Artifact:
         """Load the artifact in `folder`.
 
         Raises:
-            CollageError: it is no artifact, damaged, of another schema or machine, or a toolchain that it needs is not usable.
+            CollageError: the folder is no artifact, damaged, of another schema or machine, or needs a toolchain that is not usable.
         """
         folder = Path(folder)
         manifest = read_manifest(folder)
@@ -71,7 +71,7 @@ class Artifact:
         return cls(folder, manifest, partitions, _linked(folder, partitions, manifest.threads), notes)
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """One inference; arrays by output name, which belong to the caller.
+        """Run one inference, and return new arrays by output name.
 
         Raises:
             CollageError: the inputs do not fit, or a partition failed.
@@ -81,11 +81,11 @@ class Artifact:
         return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, self._made, strict=True)}
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None, warm_up: int = 3) -> list[float]:
-        """Seconds of each of `repeat` inferences, with nothing copied in or out.
+        """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
 
         Args:
             repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
-            warm_up: Inferences before those.
+            warm_up: Number of inferences before those that are timed.
         """
         self._give(arrays)
         for _ in range(warm_up):
@@ -99,8 +99,8 @@ class Artifact:
                 break
         return samples
 
-    def bound(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
-        """What makes one inference each time that it is called, with nothing copied in or out. Raises as `run`."""
+    def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
         self._give(arrays)
         return self._call
 
@@ -116,20 +116,20 @@ class Artifact:
             raise self._explained(error) from error
 
     def _explained(self, error: Exception) -> CollageError:
-        """Which partition failed, if one did, in its toolchain's own words."""
+        """Return an error that names the partition that failed, if one did, with its toolchain's own message."""
         for partition in self._partitions:
             failure, partition.failure = partition.failure, None
             if failure is not None:
-                place = f"partition {partition.entry.id} on {partition.entry.target}"
-                return CollageError(f"{place} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
+                where = f"partition {partition.entry.id} on {partition.entry.target}"
+                return CollageError(f"{where} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
         return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
 
 
 def check_inputs(inputs: tuple[Tensor, ...], arrays: Mapping[str, np.ndarray]) -> None:
-    """`arrays` must hold exactly the model's inputs, each of its shape and dtype.
+    """Check that `arrays` holds exactly the model's inputs, each of its shape and dtype.
 
     Raises:
-        CollageError: they do not.
+        CollageError: it does not.
     """
     wanted = {tensor.name: tensor.type for tensor in inputs}
     hint = "the model's inputs are " + ", ".join(f"{name}: {kind.dtype}{list(kind.shape)}" for name, kind in wanted.items())
@@ -140,13 +140,13 @@ def check_inputs(inputs: tuple[Tensor, ...], arrays: Mapping[str, np.ndarray]) -
         if name not in arrays:
             raise CollageError(f"the input {name!r} is missing", hint, "bad_inputs")
         array = np.asarray(arrays[name])
-        if array.shape != kind.shape or array.dtype != numpy_dtype(kind.dtype):
+        if array.shape != kind.shape or array.dtype != buffer_dtype(kind.dtype):
             found = f"{array.dtype}{list(array.shape)}"
             raise CollageError(f"the input {name!r} is {found}, the model takes {kind.dtype}{list(kind.shape)}", hint, "bad_inputs")
 
 
 def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
-    """Every toolchain that is needed must be usable; notes on those that have another version now."""
+    """Check that every needed toolchain is usable, and return notes on those that have another version now."""
     notes = []
     needed = {"tvm": manifest.tvm} | {entry.target: entry.version for entry in manifest.partitions if entry.version}
     for name, built_with in needed.items():
@@ -172,9 +172,9 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int) -> PackedPartitio
 
 
 def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:
-    """The module's entry, its calls bound to `partitions`.
+    """Return the module's entry, whose calls are bound to `partitions`.
 
-    The virtual machine looks functions up by name as it is made, and keeps them; then the names are free for another artifact.
+    The virtual machine looks functions up by name when it is created and keeps them; afterwards the names are removed again.
     """
     from tvm_ffi.registry import register_global_func, remove_global_func
 
@@ -195,9 +195,9 @@ def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tu
 def _empty(tensor: Tensor) -> Any:
     import tvm.runtime
 
-    return tvm.runtime.empty(tensor.type.shape, numpy_dtype(tensor.type.dtype).name)
+    return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
 
 
 def _values(tensor: Tensor, value: Any) -> np.ndarray:
-    """The values of a tensor of TVM's, which must outlive the array."""
-    return array_at(value.data_ptr(), tensor.type.shape, numpy_dtype(tensor.type.dtype))
+    """Return the values of TVM's tensor `value`, which must outlive the array."""
+    return array_at(value.data_ptr(), tensor.type.shape, buffer_dtype(tensor.type.dtype))

@@ -1,6 +1,6 @@
-"""What compiled code asks of the machine that it runs on: system, architecture, and instruction sets.
+"""`Machine`: the system, architecture and instruction sets that compiled code needs.
 
-An artifact holds kernels for one processor; on a lesser one they would end the process with an illegal instruction.
+Kernels of an artifact are compiled for one processor; on one with fewer instruction sets they would end the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _INSTRUCTION_SETS = ("amx", "asimd", "avx", "bmi", "f16c", "fma", "gfni", "neon"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine that an artifact was built on, or this one."""
+    """The machine on which an artifact was built, or this one."""
 
     system: str
     architecture: str
@@ -26,7 +26,7 @@ class Machine:
         return cls(platform.system(), platform.machine(), _features())
 
     def lacks(self, built_on: Machine) -> str:
-        """What code of `built_on` needs and this machine has not, as a phrase; empty where it has all."""
+        """Return what code built on `built_on` needs and this machine lacks, as a phrase; empty where it lacks nothing."""
         if (self.system, self.architecture) != (built_on.system, built_on.architecture):
             return f"{built_on.system} on {built_on.architecture}"
         missing = sorted(set(built_on.features) - set(self.features))
@@ -41,7 +41,7 @@ class Machine:
 
 
 def _features() -> tuple[str, ...]:
-    """The instruction sets of the processor as Linux names them; none where it does not say."""
+    """Return the instruction sets of the processor as Linux names them; empty where it does not list them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

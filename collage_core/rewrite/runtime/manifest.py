@@ -1,4 +1,4 @@
-"""``artifact.json``: what an artifact holds, written by the assembly (phase 4) and checked before anything of it is loaded."""
+"""`Manifest`: the content of ``artifact.json``, which assembly (phase 4) writes and which is checked before anything is loaded."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ REBUILD = "build it again with `collage apply PLAN MODEL --out DIR`"
 
 @dataclass(frozen=True, slots=True)
 class PartitionEntry:
-    """One partition of the artifact.
+    """A partition of the artifact.
 
     Attributes:
-        version: Of the toolchain that built it.
+        version: Version of the toolchain that built it.
         function: Name of its Relax function in the module, or empty.
-        symbol: Name of the function that the module calls for it, or empty.
+        symbol: Name of the registered function that the module calls for it, or empty.
         package: Path of its package in the folder, or empty.
     """
 
@@ -69,7 +69,7 @@ class Manifest:
     """The whole of ``artifact.json``.
 
     Attributes:
-        about: What the caller of the assembly had to say, such as the model's name and hash.
+        about: Entries of the caller of the assembly, such as the model's name and hash.
         tvm: Version of TVM that compiled the module.
         files: Path in the folder → (bytes, SHA-256) of every other file.
     """
@@ -111,10 +111,10 @@ class Manifest:
         )
 
     def check_files(self, folder: Path) -> None:
-        """Every file that the manifest lists must be there and be the one that was written.
+        """Check that every file in the manifest exists and is unchanged; loading a truncated shared library would end the process.
 
         Raises:
-            CollageError: one is missing or changed; a shared library that is cut off would kill the process.
+            CollageError: a file is missing or changed.
         """
         for name, (size, digest) in self.files.items():
             path = folder / name
@@ -127,10 +127,10 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the artifact in `folder`.
+    """Return the manifest of the artifact in `folder`.
 
     Raises:
-        CollageError: there is none, or it is damaged or of another schema.
+        CollageError: there is no manifest, or it is damaged or of another schema.
     """
     path = folder / NAME
     if not path.is_file():
@@ -157,7 +157,7 @@ def damaged(folder: Path, why: str) -> CollageError:
 
 
 def fingerprint(path: Path) -> tuple[int, str]:
-    """(bytes, SHA-256) of a file."""
+    """Return the size in bytes and the SHA-256 of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return path.stat().st_size, digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A partition as the function that the Relax module calls: it gets TVM's tensors and runs a toolchain's kernel on them."""
+"""`PackedPartition`: the function that the Relax module calls for a partition; it runs the toolchain's kernel on TVM's tensors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from ...toolchains.base import Kernel
-from ...toolchains.buffers import array_at, numpy_dtype
+from ...toolchains.buffers import array_at, buffer_dtype
 from .manifest import PartitionEntry
 
 
 class PackedPartition:
-    """Called by the virtual machine with the inputs' and then the outputs' tensors; nothing is copied.
+    """A function that the virtual machine calls with the tensors of the inputs and then of the outputs. Nothing is copied.
 
-    The kernel is bound again only when a tensor has another address than in the call before.
+    The kernel is bound again only when a tensor has another address than in the previous call.
 
     Attributes:
-        failure: What the kernel raised in the last call, which the virtual machine would only report as text.
+        failure: The kernel's exception in the last call, of which the virtual machine only reports the text.
     """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
@@ -26,7 +26,7 @@ class PackedPartition:
         self._kernel = kernel
         self._run = kernel.run
         self._arity = len(entry.inputs)
-        self._kinds = [(tensor.type.shape, numpy_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
+        self._kinds = [(tensor.type.shape, buffer_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
         self._addresses: list[int] = []
 
     def __call__(self, *tensors: Any) -> None:

@@ -113,9 +113,12 @@ class SubproblemSearch:
     def _tell(self, cut: int) -> None:
         """How far it is. What is paid up to a cut is paid by every plan."""
         reached = self.reached[cut]
-        least = self.weights.total(min((way.weight for way in reached.values()), default=0))
-        tally, covered = self.tally, self.cuts.positions[cut]
-        self.run.reporter.progress(tally.states, tally.transitions, len(reached), covered, least, None)
+        lightest = min(reached, key=lambda alive: reached[alive].weight, default=None)
+        if lightest is None:
+            return
+        tally, covered, least = self.tally, self.cuts.positions[cut], self.weights.total(reached[lightest].weight)
+        newest = lambda: self.chosen_to(cut, lightest)  # noqa: E731
+        self.run.reporter.progress(tally.states, tally.transitions, len(reached), covered, least, None, newest)
 
     def _through(self, part: int, alive: Entry, held: int | None) -> Iterator[Step]:
         tensors = self._tensors

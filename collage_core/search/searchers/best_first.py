@@ -20,9 +20,9 @@ from ..result import cycle, plan_total
 from ..searcher import SearchResult, SearchRun
 from .cover import Cover, Move, State
 
-REPORT_EVERY = 1024
+REPORT_EVERY = 256
 """States between two looks at the clock and at the reporter."""
-DIVE_EVERY = 16
+DIVE_EVERY = 64
 """Looks at the clock between two attempts to complete the newest state to a plan."""
 NEW = -1
 """In place of the position of the next move: the state was not taken yet."""
@@ -165,7 +165,8 @@ class Walk:
             self.dive(state)
         bound = self.cover.weights.total((self.cover.bound or 0) + self.reached)
         best = None if not self.best else plan_total(self.cover.problem, self.best)
-        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), state[0], bound, best)
+        newest = lambda: [move.index for move in self.path(state)]  # noqa: E731
+        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), state[0], bound, best, newest)
         return self.stopped
 
 

@@ -91,7 +91,7 @@ class _Brood:
     def goes_on(self) -> bool:
         """Whether another plan is to be tried."""
         how, best = self._how, self.least[1] if self.least else None
-        self._run.reporter.progress(self.tried, self.tried, len(self._living), self._problem.nodes, 0, best)
+        self._run.reporter.progress(self.tried, self.tried, len(self._living), self._problem.nodes, 0, best, lambda: self.best)
         self.stopped = self._run.should_stop()
         return not self.stopped and self.tried < how.most_plans and self.tried - self._improved_at < how.patience
 

@@ -24,7 +24,7 @@ from ..constraints.constraints import Constraint, allowed_indices
 from ..objectives import TIME, Objective, is_moved, measures
 from ..problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
 from ..result import plan_total
-from ..searcher import QUIET, SearchReporter, SearchResult, SearchRun
+from ..searcher import QUIET, Newest, SearchReporter, SearchResult, SearchRun, nothing
 from ..solve import DEFAULT, SEARCHERS, infeasible, solve
 from .linear_program import Measure
 from .milp import Program, partitions_measure, priority_measure, time_measure, unknown_measures
@@ -189,8 +189,10 @@ class _Unpacking(SearchReporter):
         self.improved = reporter.improved  # type: ignore[method-assign]
         self.considered = reporter.considered  # type: ignore[method-assign]
 
-    def progress(self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None) -> None:
-        self._reporter.progress(states, transitions, frontier, covered, 0, None)
+    def progress(
+        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+    ) -> None:
+        self._reporter.progress(states, transitions, frontier, covered, 0, None, newest)
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         self._reporter.better_plan(chosen, self._packing.time_of(chosen))

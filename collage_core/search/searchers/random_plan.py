@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from ..problem import SearchProblem
 from ..searcher import QUIET, SearchResult, SearchRun
@@ -33,7 +34,7 @@ def random_plans(problem: SearchProblem, usable: Sequence[int], run: SearchRun =
             if least is None or value < least:
                 best, least = plan, value
                 run.reporter.better_plan(plan, value[1])
-        run.reporter.progress(tried, tried, 0, problem.nodes, 0, least[1] if least else None)
+        run.reporter.progress(tried, tried, 0, problem.nodes, 0, least[1] if least else None, partial(tuple, plan or ()))
         stopped = run.should_stop()
     total = least[1] if least else 0
     result = SearchResult("random", best, total, False, 0, tried, tried, time.perf_counter() - began, stopped)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collage_core.cli.main import main
 from collage_core.errors import CollageError
-from collage_core.rules.base import RuleContext, find_or_say
+from collage_core.rules.base import RuleContext, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json
 from collage_core.toolchains.described import read_description
@@ -244,7 +244,7 @@ def test_a_spoilt_tree_finds_candidates_or_gets_one_line(tree: Any) -> None:
     try:
         rule = rule_from_json(tree, "rule")
         assert rule_from_json(rule.to_json(), "rule") == rule
-        found = len(list(find_or_say(rule, RuleContext(MINI_MNIST, "hook", log))))
+        found = len(list(find_with_note(rule, RuleContext(MINI_MNIST, "hook", log))))
     except CollageError as error:
         mistake = error
     if mistake is None:

@@ -227,13 +227,13 @@ def test_no_file_is_left_wherever_folding_is_killed(tmp_path, monkeypatch):
     path = write(tmp_path, model_of("g (float[4] x) => (float[4] y) { a = Add(w, w) y = Mul(x, a) }", {"w": weights(4)}))
     before, seen = sorted(tmp_path.iterdir()), []
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    session = folding.Session
+    session = folding.OrtSession
 
     def watched(*args, **given):
         made = session(*args, **given)
         seen.append(sorted(tmp_path.iterdir()))
         return made
 
-    monkeypatch.setattr(folding, "Session", watched)
+    monkeypatch.setattr(folding, "OrtSession", watched)
     assert [node.op for node in load_model(path).graph.nodes] == ["Mul"]
     assert set(map(tuple, seen)) == {tuple(before)}

@@ -12,7 +12,7 @@ from onnx import ModelProto, TensorProto
 from collage_core.errors import CollageError
 from collage_core.model import onnx_model
 from collage_core.model.onnx_model import load_model
-from collage_core.model.sessions import first_line
+from collage_core.model.ort_session import error_text
 from tests.helpers.models import model_of, weights, write
 
 RELU = "g (float[1,4] x) => (float[1,4] y) { [relu] y = Relu(x) }"
@@ -237,9 +237,9 @@ def test_first_line_drops_codes_and_source_positions():
         "[ONNXRuntimeError] : 1 : FAIL : /onnxruntime_src/onnxruntime/core/graph/model.cc:256 onnxruntime::Model::Model("
         "onnx::ModelProto&&, const PathString&, std::function<void(int)>) const Unsupported model IR version: 99 (max 13)\n"
     )
-    assert first_line(RuntimeError(text)) == "Unsupported model IR version: 99 (max 13)"
-    assert first_line(RuntimeError("")) == "RuntimeError"
-    assert len(first_line(RuntimeError("x" * 1000))) == 401
+    assert error_text(RuntimeError(text)) == "Unsupported model IR version: 99 (max 13)"
+    assert error_text(RuntimeError("")) == "RuntimeError"
+    assert len(error_text(RuntimeError("x" * 1000))) == 401
 
 
 def test_a_fault_of_ours_is_no_user_error(tmp_path, monkeypatch):

@@ -11,8 +11,8 @@ import pytest
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.certainty import break_ties_by_priority, noise_s, stability, together_s, total_interval_s
-from collage_core.pipeline.planning import Planned, SearchSettings, make_problem, search_first
 from collage_core.pipeline.record import CostedCandidate
+from collage_core.pipeline.search_and_merge import Planned, SearchSettings, make_problem, search_first
 from collage_core.rules.candidate import make_candidate
 from collage_core.search.searcher import SearchResult
 from tests.helpers.graphs import graph

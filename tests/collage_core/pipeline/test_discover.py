@@ -13,11 +13,10 @@ from collage_core.cost.cost import Cost
 from collage_core.events import CandidateCosted, Event, Note, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.discover import Phases, RuleMatch
+from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.record import CostedCandidate, RecordedCandidate, search_candidates
 from collage_core.pipeline.run import partition
-from collage_core.rules.base import PartitionRule, RuleContext
-from collage_core.rules.base import RuleMatch as FoundSet
+from collage_core.rules.base import PartitionRule, RuleContext, RuleMatch
 from collage_core.rules.base_rules import OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog, make_candidate
 from collage_core.rules.combinators import OnlyValid
@@ -86,8 +85,8 @@ class Late(PartitionRule):
     name: ClassVar[str] = "late"
 
     def find(self, context: RuleContext):  # type: ignore[no-untyped-def]
-        yield from (FoundSet(IndexSet((index,)), self.name) for index in range(len(context.graph)))
-        yield FoundSet(IndexSet((0, 1)), self.name, deferred=True)
+        yield from (RuleMatch(IndexSet((index,)), self.name) for index in range(len(context.graph)))
+        yield RuleMatch(IndexSet((0, 1)), self.name, deferred=True)
 
 
 @pytest.fixture
@@ -107,7 +106,7 @@ def test_what_is_deferred_is_costed_at_once_only_where_costs_are_cheap(mock: str
     files = hook(tmp_path, '[rule]\nrule = "op_predicate"')
     monkeypatch.setattr("collage_core.toolchains.described.DescribedToolchain.rule", lambda self, options: Late())
     options = Options(("hook",), costs=mock, toolchain_files=files, fold=False)
-    found = RuleMatch("mini_mnist", options, Phases(ignore), ignore)
+    found = CandidateSet("mini_mnist", options, Phases(ignore), ignore)
     assert [candidate.deferred for candidate in found.by_target["hook"]].count(True) == 1
     assert found.costed_first == found.candidates
     found.options = Options(("hook",), costs="measure", toolchain_files=files, fold=False)
@@ -125,7 +124,7 @@ def test_a_limit_that_is_met_is_told(mock: str, tmp_path: Path) -> None:
     )
     told: list[Event] = []
     options = Options(("hook",), costs=mock, toolchain_files=hook(tmp_path, rule), fold=False)
-    RuleMatch("mini_mnist", options, Phases(told.append), told.append)
+    CandidateSet("mini_mnist", options, Phases(told.append), told.append)
     notes = [event.text for event in told if isinstance(event, Note)]
     assert len(notes) == 1
     assert notes[0].startswith(f"{tmp_path / 'hook.toml'}, line 2: stopped at 9 sets: some larger sub-graphs, such as those that end in ")

@@ -20,7 +20,7 @@ from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.dry_run import HAND_OVER_S, NOT_COUNTED, TRIAL_S, dry_run
+from collage_core.pipeline.dry_run import NOT_COUNTED, TRANSITION_S, TRIAL_S, dry_run
 from collage_core.rules.candidate import make_candidate
 from collage_core.toolchains import registry
 from tests.helpers.models import loaded, model_of, write
@@ -72,7 +72,7 @@ def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
     model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
     estimator = make_estimator("measure", model=model, inputs={}, threads=1, accuracy=1e-3, toolchains={}, emit=lambda event: None)
     assert isinstance(estimator, LazyEstimator)
-    key = estimator.sort_of(make_candidate(model.graph, target, IndexSet(nodes), "test"))
+    key = estimator.computation_key(make_candidate(model.graph, target, IndexSet(nodes), "test"))
     estimator.close()
     assert isinstance(key, CostKey)
     return key
@@ -83,9 +83,9 @@ def test_where_nothing_is_known(chain: Path) -> None:
     document = told(chain)
     assert document["targets"] == [row("numpy", 0, 7), row("slow", 0, 7)]
     assert document["transitions"] == {"pairs": 2, "to_measure": 2}
-    assert figures(document) == (14 + 4, 4 + 4, 14 * TRIAL_S + 2 * HAND_OVER_S, 4 * TRIAL_S + 2 * HAND_OVER_S)
+    assert figures(document) == (14 + 4, 4 + 4, 14 * TRIAL_S + 2 * TRANSITION_S, 4 * TRIAL_S + 2 * TRANSITION_S)
     assert document["basis"] == (
-        "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a hand-over: 1 s, assumed; "
+        "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a transition: 1 s, assumed; "
         f"about 25% of the distinct candidates get measured, and often fewer: a heuristic; {NOT_COUNTED}"
     )
 
@@ -100,7 +100,7 @@ def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Pa
     assert document["targets"] == [row("numpy", 1, 6), row("slow", 0, 7)]
     assert document["transitions"] == {"pairs": 2, "to_measure": 1}
     most_s = 6 * 4.0 + 7 * TRIAL_S
-    assert figures(document) == pytest.approx((13 + 4, 3 + 4, most_s + HAND_OVER_S, most_s * 3 / 13 + HAND_OVER_S))
+    assert figures(document) == pytest.approx((13 + 4, 3 + 4, most_s + TRANSITION_S, most_s * 3 / 13 + TRANSITION_S))
     assert document["basis"].startswith("numpy: 4 s a trial, the mean of 2 on this machine; slow: 1 s a trial, assumed; ")
 
 

@@ -14,8 +14,9 @@ from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble
-from collage_core.rewrite.pieces import HOST_TARGET, Piece, run_order
+from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm import TvmToolchain
@@ -25,11 +26,11 @@ from tests.helpers.small_models import node, sub_model, tensor, untakable
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
 
 
-def simple(name: str, reads: str, makes: str, target: str = "onnxruntime") -> Piece:
+def simple(name: str, reads: str, makes: str, target: str = "onnxruntime") -> PartitionModel:
     """A piece that adds what it reads."""
     given = [tensor(one, (2, 2)) for one in reads.split()]
     model = sub_model([node("Sum", reads, makes)], given, [tensor(makes, (2, 2))])
-    return Piece(target, (name,), model, name)
+    return PartitionModel(target, (name,), model, name)
 
 
 X = tensor("x", (2, 2))
@@ -68,7 +69,7 @@ def test_a_piece_without_outputs_is_left_out(tmp_path: Path):
 def test_an_identity_of_a_weight_is_a_constant(tmp_path: Path):
     weights = {"w": np.arange(4, dtype=np.float32).reshape(2, 2)}
     model = sub_model([node("Identity", "w", "y")], [], [tensor("y", (2, 2))], weights)
-    assemble([Piece(HOST_TARGET, ("i",), model, "i")], [X], ["y"], tmp_path / "out", 1)
+    assemble([PartitionModel(HOST_TARGET, ("i",), model, "i")], [X], ["y"], tmp_path / "out", 1)
     got = Artifact.open(tmp_path / "out").run({"x": np.zeros((2, 2), np.float32)})
     np.testing.assert_array_equal(got["y"], weights["w"])
 
@@ -102,7 +103,7 @@ def test_the_module_calls_one_function_a_partition(tmp_path: Path):
 
 def test_equal_kernels_of_several_partitions_are_compiled_once(tmp_path: Path):
     pieces = [
-        Piece("tvm", (name,), sub_model([node("Relu", read, made)], [tensor(read, (2, 2))], [tensor(made, (2, 2))]), name)
+        PartitionModel("tvm", (name,), sub_model([node("Relu", read, made)], [tensor(read, (2, 2))], [tensor(made, (2, 2))]), name)
         for name, read, made in (("a", "x", "t"), ("b", "t", "y"))
     ]
     assemble(pieces, [X], ["y"], tmp_path / "out", 1)
@@ -148,7 +149,7 @@ REFUSALS = [
     ),
     (
         "a sub-model that its target refuses",
-        [Piece("tvm", ("odd",), untakable(), "p7")],
+        [PartitionModel("tvm", ("odd",), untakable(), "p7")],
         ["y"],
         "tvm cannot build partition p7: operator org.example.Frobnicate is not supported",
         "toolchain",
@@ -157,7 +158,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("pieces", "outputs", "message", "code"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS])
-def test_what_cannot_be_built_leaves_nothing(pieces: list[Piece], outputs: list[str], message: str, code: str, tmp_path: Path):
+def test_what_cannot_be_built_leaves_nothing(pieces: list[PartitionModel], outputs: list[str], message: str, code: str, tmp_path: Path):
     with pytest.raises(CollageError) as caught:
         assemble(pieces, [X], outputs, tmp_path / "out", 1)
     assert (caught.value.message, caught.value.code) == (message, code)
@@ -218,7 +219,7 @@ def test_a_failed_build_keeps_the_earlier_artifact(tmp_path: Path):
     out = tmp_path / "out"
     assemble([simple("a", "x", "y")], [X], ["y"], out, 1)
     with pytest.raises(CollageError):
-        assemble([Piece("tvm", ("odd",), untakable(), "p")], [X], ["y"], out, 1)
+        assemble([PartitionModel("tvm", ("odd",), untakable(), "p")], [X], ["y"], out, 1)
     assert [entry.id for entry in Artifact.open(out).manifest.partitions] == ["a"]
 
 
@@ -226,6 +227,8 @@ def test_names_of_tensors_may_be_anything(tmp_path: Path):
     odd = "a/b.c:0 'ü\""
     given, made = Tensor(odd, X.type), Tensor("file", X.type)
     model = sub_model([helper.make_node("Relu", [odd], ["file"], name="r")], [given], [made])
-    assemble([Piece("tvm", ("r",), model, "p")], [given], ["file", odd], tmp_path / "out", 1, sample={odd: np.ones((2, 2), np.float32)})
+    assemble(
+        [PartitionModel("tvm", ("r",), model, "p")], [given], ["file", odd], tmp_path / "out", 1, sample={odd: np.ones((2, 2), np.float32)}
+    )
     got = Artifact.open(tmp_path / "out").run({odd: -np.ones((2, 2), np.float32)})
     assert got["file"].sum() == 0

@@ -375,14 +375,14 @@ def test_what_was_not_spelt_out_is_said_once() -> None:
         (
             (0, 1),
             "only_valid.combine.op_call_by_kind",
-            "exits: sub-graphs with more than one exit, such as this one, were not spelt out",
+            "exits: sub-graphs with more than one exit, such as this one, were not enumerated",
         )
     ]
     assert dict(log.counts) == {("t", "only_valid.combine.op_call_by_kind", "validity", "exits"): 1}
     log = RejectionLog()
     found(OnlyValid(Combine(OpCallByKind(), ANYTHING, 4), 2), graph("a: Conv <- x", "b: Relu <- a", "c: Relu <- b"), log)
     assert [(rejection.nodes, rejection.reason) for rejection in log.sample] == [
-        ((0, 1, 2), "depth: sub-graphs of a depth over 2, such as this one, were not spelt out")
+        ((0, 1, 2), "depth: sub-graphs of a depth over 2, such as this one, were not enumerated")
     ]
 
 

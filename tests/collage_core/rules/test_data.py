@@ -14,7 +14,7 @@ from onnx import helper
 
 from collage_core.errors import CollageError
 from collage_core.model.dtypes import _elem_types
-from collage_core.rules.base import PartitionRule, RuleContext, find_or_say
+from collage_core.rules.base import PartitionRule, RuleContext, find_with_note
 from collage_core.rules.base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, OnlyValid, Primitive, Union
@@ -212,7 +212,7 @@ def test_lines_are_found_by_key_and_among_equal_keys_by_value() -> None:
 def test_a_tree_that_finds_nothing_says_so() -> None:
     log = RejectionLog()
     tree = Primitive(OpPredicate(ops=("LSTM", "GRU")))
-    assert list(find_or_say(tree, RuleContext(MINI_MNIST, "mine", log))) == []
+    assert list(find_with_note(tree, RuleContext(MINI_MNIST, "mine", log))) == []
     notes = [(item.nodes, item.stage, item.reason) for item in log.sample if not item.nodes]
     assert notes == [
         ((), "predicate", "the model has no node of the operators that mine takes: LSTM, GRU"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.problem import SearchProblem
-from collage_core.search.searcher import REASONS, SearchReporter, SearchResult, SearchRun
+from collage_core.search.searcher import REASONS, Newest, SearchReporter, SearchResult, SearchRun, nothing
+from collage_core.search.searchers import best_first
 from collage_core.search.searchers.exact import astar, dijkstra
 from tests.helpers.problems import problems
 
@@ -79,6 +81,32 @@ def test_a_trace_is_the_search(problem: SearchProblem) -> None:
         assert (quiet.chosen, quiet.total, quiet.optimal) == (result.chosen, result.total, result.optimal)
         totals = [total for _, total in trace.plans]
         assert all(total >= result.total for total in totals)
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_the_newest_state_is_a_plan_in_the_making(problem: SearchProblem) -> None:
+    """Its candidates do not overlap, and leave open node `covered` and none before."""
+
+    class Listener(SearchReporter):
+        told = 0
+
+        def progress(
+            self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+        ) -> None:
+            placed = [node for index in newest() for node in problem.candidates[index].inside]
+            assert len(placed) == len(set(placed))
+            assert set(range(covered)) <= set(placed)
+            assert covered not in placed
+            self.told += 1
+
+    usable = allowed_indices(problem, ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(best_first, "REPORT_EVERY", 1)
+        for search in (astar, dijkstra):
+            listener = Listener()
+            result = search(problem, usable, SearchRun(listener))
+            assert listener.told or result.states < 2 or not result.is_feasible
 
 
 def test_nothing_is_numbered_when_nobody_traces() -> None:

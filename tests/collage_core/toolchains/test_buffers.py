@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import TensorType
-from collage_core.toolchains.buffers import ALIGNMENT, aligned_copy, aligned_empty, array_at, numpy_dtype
+from collage_core.toolchains.buffers import ALIGNMENT, aligned_copy, aligned_empty, array_at, buffer_dtype
 
 DTYPES = ("float32", "float16", "bfloat16", "float8e4m3fn", "float64", "int64", "int8", "uint16", "bool")
 
@@ -19,7 +19,7 @@ DTYPES = ("float32", "float16", "bfloat16", "float8e4m3fn", "float64", "int64", 
 def test_new_arrays_are_aligned_contiguous_and_of_their_type(shape: list[int], dtype: str):
     array = aligned_empty(TensorType(tuple(shape), dtype))
     assert array.shape == tuple(shape)
-    assert array.dtype == numpy_dtype(dtype)
+    assert array.dtype == buffer_dtype(dtype)
     assert array.flags.c_contiguous
     assert array.ctypes.data % ALIGNMENT == 0
 
@@ -46,11 +46,11 @@ def test_only_what_is_not_aligned_is_copied():
 
 
 def test_extended_dtypes_have_names():
-    assert numpy_dtype("bfloat16") == ml_dtypes.bfloat16
-    assert numpy_dtype("float8e5m2") == ml_dtypes.float8_e5m2
+    assert buffer_dtype("bfloat16") == ml_dtypes.bfloat16
+    assert buffer_dtype("float8e5m2") == ml_dtypes.float8_e5m2
 
 
 @pytest.mark.parametrize("name", ["string", "object", "int4", "uint4", "float1"])
 def test_what_is_no_plain_memory_is_refused(name: str):
     with pytest.raises(CollageError, match=f"tensors of dtype '{name}' cannot be handed from one partition to another"):
-        numpy_dtype(name)
+        buffer_dtype(name)

@@ -23,7 +23,7 @@ TOLERANCE = 2e-6
 FRESH = """
 import pickle, sys
 import numpy as np
-from collage_core.toolchains import get
+from collage_core.toolchains.registry import get
 name, package, model, arrays = pickle.loads(sys.stdin.buffer.read())
 kernel = get(name).load(package, model.inputs, model.outputs, 1)
 outputs = [np.empty(t.type.shape, t.type.dtype) for t in model.outputs]
@@ -74,7 +74,7 @@ class TestEveryToolchain:
         library = toolchain.name
         code = f"""
 import sys
-from collage_core.toolchains import get
+from collage_core.toolchains.registry import get
 assert get({toolchain.name!r}).availability().usable
 assert {library!r} not in sys.modules, "imported {library}"
 """

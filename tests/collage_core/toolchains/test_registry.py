@@ -13,7 +13,7 @@ from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import all_toolchains, get, names
 from tests.helpers.small_models import matmul
 
-HERE = "tests.toolchains.plug_ins"
+HERE = "tests.helpers.plug_ins"
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_a_broken_plug_in_is_shown_with_its_reason(extra, place: str, name: str,
 def test_listing_them_imports_none_of_their_libraries():
     code = """
 import sys
-from collage_core.toolchains import all_toolchains
-from collage_core.rules import RuleOptions
+from collage_core.rules.base import RuleOptions
+from collage_core.toolchains.registry import all_toolchains
 for toolchain in all_toolchains():
     toolchain.availability()
     toolchain.rule(RuleOptions())

@@ -120,7 +120,7 @@ def traced(problem: SearchProblem, file: Path, searches: Sequence[str], bound_by
         for search in searches:
             reporter.begin(search, problem, costed(problem), Weights(problem, usable))
             found.append(solve(problem, (), search, SearchRun(reporter)))
-        writer.finish(reporter.over())
+        writer.finish(reporter.summary())
     return found
 
 
@@ -191,7 +191,7 @@ def test_equal_searches_give_equal_files(tmp_path: Path) -> None:
             problem = repeated(3)
             reporter.begin("x", problem, costed(problem), None)
             solve(problem, (), "astar", SearchRun(reporter))
-            reporter.over()
+            reporter.summary()
             writer.finish({})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 

@@ -15,7 +15,7 @@ from collage_core.pipeline.apply import apply
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.pipeline.run_specs import run_specs
-from collage_core.toolchains.described import DescriptionMistake, parse_description
+from collage_core.toolchains.described import DescriptionError, parse_description
 from collage_core.what_if.described import with_described
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
@@ -156,7 +156,7 @@ def test_rules_that_find_nothing_change_nothing_and_say_so(record: RunRecord) ->
     ],
 )
 def test_a_mistake_knows_its_line(text: str, line: int) -> None:
-    with pytest.raises(DescriptionMistake) as caught:
+    with pytest.raises(DescriptionError) as caught:
         parse_description(text, "it")
     assert caught.value.line == line
     assert caught.value.message in (f"it, line {line}: {caught.value.reason}", f"'it' {caught.value.reason.removeprefix('it ')}")

@@ -37,6 +37,7 @@ from collage_core.events import (
     PlanConsidered,
     PlanImproved,
     SearchProgress,
+    StepStarted,
     Verified,
 )
 from collage_core.rules.candidate import candidate_id
@@ -115,6 +116,7 @@ def test_what_it_does_and_when_costing_is_over() -> None:
     snapshot = after(PhaseStarted("costs"), CandidateBuilding("a", "c", "Conv", (3, 5, 7, 7), 1, 9, left_s=40.0))
     assert snapshot.doing == Doing("a", "Conv", [3, 5, 7, 7], 2.0)
     assert snapshot.ends_s == 42.0
+    assert after(StepStarted("settle"), start=snapshot).step == "settle"
     over = after(PhaseEnded("costs", 2.0), PhaseStarted("search"), start=snapshot)
     assert (over.doing, over.ends_s) == (None, None)
 

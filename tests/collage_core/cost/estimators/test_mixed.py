@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +20,8 @@ from collage_core.events import CandidateBuilding, CandidateCosted, Event, Note
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
-from collage_core.pipeline.lazy import LazyCosts, is_bound
-from collage_core.pipeline.record import CostedCandidate
 from collage_core.pipeline.run import Run, partition
 from collage_core.rules.candidate import CandidatePartition, make_candidate
-from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains import registry
 from collage_core.toolchains.described import read_description
 from tests.helpers.graphs import graph
@@ -39,7 +36,6 @@ class Measured:
     """Stands for `MeasureEstimator`: a node costs a millisecond; what is in `known` need not be measured."""
 
     name, machine = "measure", "this machine"
-    most_s: float | None = None
 
     def __init__(self, known: Sequence[tuple[str, int]] = ()):
         self.known = known
@@ -48,6 +44,9 @@ class Measured:
         self.is_closed = False
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        return self.measure(candidates)
+
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         self.asked += [(candidate.target, tuple(candidate.inside)) for candidate in candidates]
         yield from ((candidate, Cost(len(candidate.inside) * 1e-3, "measured"), False) for candidate in candidates)
 
@@ -56,7 +55,7 @@ class Measured:
             if (candidate.target, candidate.inside.first()) in self.known:
                 yield candidate, Cost(1e-3, "measured"), True
 
-    def sort_of(self, candidate: CandidatePartition) -> Hashable:
+    def computation_key(self, candidate: CandidatePartition) -> Hashable:
         assert candidate.target == "tvm", "nobody else is measured"
         return "measured", candidate.computation
 
@@ -117,10 +116,10 @@ def test_estimates_are_recalled_beside_what_was_measured_before(mixed: MixedEsti
     assert not measured.asked
 
 
-def test_sorts_of_both_are_kept_apart(mixed: MixedEstimator) -> None:
+def test_keys_of_both_are_kept_apart(mixed: MixedEstimator) -> None:
     one = on("hook", 0)
-    assert mixed.sort_of(one) == ("hook", one.computation)
-    assert mixed.sort_of(on("tvm", 0)) == ("measured", one.computation)
+    assert mixed.computation_key(one) == ("hook", one.computation)
+    assert mixed.computation_key(on("tvm", 0)) == ("measured", one.computation)
 
 
 def test_hand_overs_are_measured_between_those_that_are_here(mixed: MixedEstimator, measured: Measured) -> None:
@@ -133,42 +132,6 @@ def test_it_is_one_estimator_to_the_outside(mixed: MixedEstimator, measured: Mea
     assert (mixed.name, mixed.machine) == ("measure", "this machine")
     mixed.close()
     assert measured.is_closed
-
-
-class Lazily:
-    """`LazyCosts` over the singles of LINE, on `targets` that are measured at a millisecond and a hook that is not."""
-
-    def __init__(self, targets: Sequence[str], estimates: Mapping[int, Cost]):
-        self.asked: list[str] = []
-        candidates = [on(target, node) for target in targets for node in (0, 1, 3)]
-        known = {on("hook", node): cost for node, cost in estimates.items()} | {on(HOST_TARGET, 2): Cost(0.0, "host")}
-        self.costs = LazyCosts(LINE, [*candidates, *known], self.sort_of, known, self.ask, lambda costed: [])
-
-    def sort_of(self, candidate: CandidatePartition) -> Hashable:
-        assert candidate.target != HOST_TARGET, "the host is no toolchain"
-        return candidate.target, candidate.computation
-
-    def ask(self, wanted: Sequence[CandidatePartition]) -> Mapping[CandidatePartition, Cost]:
-        self.asked += [candidate.target for candidate in wanted]
-        return {candidate: Cost(1e-3, "measured") for candidate in wanted}
-
-    def bounds(self) -> list[float | None]:
-        return [item.cost.seconds for item in self.costs.run() if item.target == "tvm" and is_bound(item.cost)]
-
-
-def test_what_is_on_paper_counts_for_nothing_in_lazy_measuring() -> None:
-    """One of four distinct candidates that can be measured or are free is measured: a half with the host, whatever the hook says."""
-    fast = Cost(1e-12, "estimate", reason="the hook's own")
-    alone, beside = Lazily(["tvm"], {}), Lazily(["tvm"], {0: fast, 1: fast, 3: fast})
-    assert alone.bounds() == beside.bounds(), "an accelerator on paper makes this machine no faster"
-    assert alone.costs.share == beside.costs.share == 0.5
-    assert beside.asked == ["tvm"]
-
-
-def test_an_estimate_is_no_bound() -> None:
-    lazily = Lazily(["tvm"], {0: Cost(1e-12, "estimate", reason="the hook's own")})
-    costed: list[CostedCandidate] = lazily.costs.run()
-    assert {item.target: is_bound(item.cost) for item in costed} == {"tvm": True, "hook": False, HOST_TARGET: False}
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.model.accuracy import output_errors
 from collage_core.rewrite.assemble import assemble
-from collage_core.rewrite.pieces import Piece
+from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
 from collage_core.rewrite.runtime.machine import Machine
 from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
 from collage_core.rewrite.runtime.packed import PackedPartition
-from collage_core.rewrite.runtime.sessions import describe_artifact, run_artifact, time_artifact
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
@@ -37,10 +37,10 @@ pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get
 
 FRESH = """
 import pickle, sys
-from collage_core.runtime import run_artifact
+from collage_core.rewrite.runtime.artifact_calls import run_artifact
 folder, inputs = pickle.loads(sys.stdin.buffer.read())
 outputs = run_artifact(folder, inputs)
-heavy = sorted({"onnx", "openvino", "onnxruntime", "collage_core.rewrite", "flask"} & set(sys.modules))
+heavy = sorted({"onnx", "openvino", "onnxruntime", "collage_core.rewrite.assemble", "collage_core.rewrite.plan", "pydantic", "flask"} & set(sys.modules))
 sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
 """
 
@@ -123,7 +123,7 @@ def test_it_is_described_without_being_opened(built: Path):
     code = f"""
 import sys
 from pathlib import Path
-from collage_core.runtime import describe_artifact
+from collage_core.rewrite.runtime.artifact_calls import describe_artifact
 data = describe_artifact(Path({str(built)!r}))
 assert data["about"]["model"]["name"] == "chain", data
 print(sorted({{"tvm", "openvino", "onnxruntime"}} & set(sys.modules)))
@@ -159,7 +159,7 @@ def test_odd_dtypes_are_kept_as_they_are(tmp_path: Path):
 def test_a_folder_that_was_built_again_is_opened_again(tmp_path: Path):
     for op in ("Neg", "Relu"):
         model = sub_model([node(op, "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
-        assemble([Piece("onnxruntime", (op,), model, op)], model.inputs, ["y"], tmp_path / "out", 1)
+        assemble([PartitionModel("onnxruntime", (op,), model, op)], model.inputs, ["y"], tmp_path / "out", 1)
         got = run_artifact(tmp_path / "out", {"x": np.array([-1, 1], np.float32)})["y"]
         assert list(got) == ([1, -1] if op == "Neg" else [0, 1])
 
@@ -277,9 +277,9 @@ def test_another_version_of_a_toolchain_is_noted(built: Path, monkeypatch: pytes
 
 
 def test_a_partition_that_fails_as_it_runs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.toolchains.plug_ins:RunFails")
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.helpers.plug_ins:RunFails")
     model = sub_model([node("Neg", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))])
-    assemble([Piece("runfails", ("n",), model, "p9")], model.inputs, ["y"], tmp_path / "out", 1)
+    assemble([PartitionModel("runfails", ("n",), model, "p9")], model.inputs, ["y"], tmp_path / "out", 1)
     with pytest.raises(CollageError) as caught:
         run_artifact(tmp_path / "out", {"x": np.zeros(2, np.float32)})
     assert caught.value.message == "partition p9 on runfails failed as it ran: the accelerator is on fire"

@@ -1,0 +1,132 @@
+"""`OrtSession`: ONNX Runtime for folding and the reference: silent, on the CPU, with errors in one line and arrays of every dtype.
+
+Candidates are not run here, but by the toolchain of that name in worker processes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+from onnx import ModelProto, TensorProto, numpy_helper
+
+from ..errors import CollageError
+from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
+
+MOST_BYTES = 2**31 - 2**20
+"""Most bytes of weights in a model: what protobuf can hold in one message, less some space for the graph itself."""
+
+_FATAL_ONLY = 4
+
+
+class RuntimeRefusal(Exception):
+    """Raised when ONNX Runtime does not load a model or cannot run it; the text is its message in one line."""
+
+
+class OrtSession:
+    """A loaded model that runs on arrays by name.
+
+    Args:
+        model: The model to load.
+        optimise: Whether to optimise at ONNX Runtime's basic level.
+        disabled: Names of optimisers to leave out.
+        saved_to: File that the optimised model is written to.
+
+    Raises:
+        RuntimeRefusal: ONNX Runtime does not load the model.
+    """
+
+    def __init__(self, model: ModelProto, *, optimise: bool = False, disabled: Sequence[str] = (), saved_to: Path | None = None):
+        levels = ort.GraphOptimizationLevel
+        options = ort.SessionOptions()
+        options.log_severity_level = _FATAL_ONLY
+        options.graph_optimization_level = levels.ORT_ENABLE_BASIC if optimise else levels.ORT_DISABLE_ALL
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        # Spinning idle threads would take cores from measurements beside this process.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Operators that are defined by other operators are not expanded when the graph is optimised.
+        options.add_session_config_entry("session.disable_aot_function_inlining", "1")
+        if saved_to is not None:
+            options.optimized_model_filepath = str(saved_to)
+        ort.set_default_logger_severity(_FATAL_ONLY)
+        with _Refusals():
+            # The fallback to other providers would print on the terminal and try the same provider again.
+            self._session = ort.InferenceSession(
+                model.SerializeToString(), options, ["CPUExecutionProvider"], disabled_optimizers=list(disabled), enable_fallback=0
+            )
+        self._types = {value.name: value.type for value in (*self._session.get_inputs(), *self._session.get_outputs())}
+
+    def run(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return the values of the outputs `names` on `inputs`.
+
+        Raises:
+            RuntimeRefusal: ONNX Runtime does not accept the inputs, or fails.
+        """
+        wanted = list(names)
+        with _Refusals():
+            if all(self._is_plain(name) for name in (*inputs, *wanted)):
+                return dict(zip(wanted, self._session.run(wanted, dict(inputs)), strict=True))
+            feeds = {name: _to_ort(value) for name, value in inputs.items()}
+            return {name: _to_numpy(value) for name, value in zip(wanted, self._session.run_with_ort_values(wanted, feeds), strict=True)}
+
+    def _is_plain(self, name: str) -> bool:
+        """Return whether the tensor `name` has a type of numpy itself, arrays of which ONNX Runtime takes and returns."""
+        kind = self._types[name]
+        return not any(odd in kind for odd in ("bfloat16", "float8", "float4", "int4", "int2"))
+
+
+class _Refusals:
+    """Turns every exception of ONNX Runtime into a `RuntimeRefusal`; its exceptions have no common base class."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RuntimeRefusal | CollageError):
+            raise RuntimeRefusal(error_text(error)) from error
+
+
+def error_text(error: BaseException) -> str:
+    """Return the message of a library's exception as one line, without error codes and source positions."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines) or type(error).__name__
+    text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)
+    text = re.sub(r"\S*\bonnxruntime_src/\S+:\d+ ", "\0", text)
+    while "\0" in text:
+        before, after = text.split("\0", 1)
+        text = before + _without_signature(after)
+    return text if len(text) <= 400 else text[:400] + "…"
+
+
+def _without_signature(text: str) -> str:
+    """Return `text` without the C++ function signature in front of it."""
+    depth = 0
+    opened = text.find("(")
+    for position in range(max(opened, 0), len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0 and opened >= 0:
+            return text[position + 1 :].removeprefix(" const").lstrip()
+    return text
+
+
+def _to_ort(value: np.ndarray) -> ort.OrtValue:
+    if value.dtype.kind in "OUS" or value.dtype.type.__module__ == "numpy":
+        return ort.OrtValue.ortvalue_from_numpy(value)
+    name = value.dtype.name.replace("_", "")
+    if name in SUB_BYTE:
+        raise CollageError(f"an input of dtype {name!r} cannot be handed to ONNX Runtime", "feed the model a wider integer type", "dtype")
+    raw = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}")
+    return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, elem_type(name))
+
+
+def _to_numpy(value: ort.OrtValue) -> np.ndarray:
+    number = value.element_type()
+    if numpy_dtype(dtype_name(number)).type.__module__ == "numpy":
+        return value.numpy()
+    raw = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+    return numpy_helper.to_array(TensorProto(dims=value.shape(), data_type=number, raw_data=raw))

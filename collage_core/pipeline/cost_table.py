@@ -1,0 +1,176 @@
+"""`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other place.
+
+Candidates enter as the rules found them and as merging makes them, costs as they get known. What leaves is each candidate with a
+cost: the known one, a lower bound that says that it is one, or none. Plain data: nothing is measured or searched here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from ..cost.cost import Cost
+from ..cost.estimators.prediction import Predictor
+from ..graph.dataflow_graph import DataflowGraph
+from ..rules.candidate import CandidatePartition
+from ..rules.spec import HOST_TARGET
+from .record import CostedCandidate
+
+NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
+TOO_LATE = Cost.unknown("the time limit was over before it was measured")
+
+ComputationKey = Callable[[CandidatePartition], Hashable]
+"""Candidates of equal key share a cost."""
+
+
+def is_bound(cost: Cost) -> bool:
+    """Return whether `cost` stands for one that was not measured. The estimate of a described toolchain does not."""
+    return cost.source == "estimate" and cost.reason == NOT_MEASURED
+
+
+def is_settled(cost: Cost) -> bool:
+    """Return whether a plan may rest on `cost`: it is known, and not from a trial that was ended early."""
+    return cost.seconds is not None and not is_bound(cost) and not cost.stopped_early
+
+
+class CostTable:
+    """The candidates of one run and their costs.
+
+    Args:
+        candidates: As the rules found them, in the order of all results. The host's cost nothing.
+        key_of: It is not asked about the host's candidates. None where each candidate has a cost of its own.
+
+    Attributes:
+        merged: Candidates that merging made since `restart_merging`.
+        best_s: The cheapest candidate that is the whole model takes so many seconds; None while none is known.
+    """
+
+    def __init__(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition], key_of: ComputationKey | None):
+        self.graph = graph
+        self.candidates = candidates
+        self.merged: list[CandidatePartition] = []
+        self.best_s: float | None = None
+        self._key_of = key_of
+        self._keys: dict[CandidatePartition, Hashable] = {}
+        self._costs: dict[Hashable, Cost] = {}
+        self._bounds: dict[Hashable, Cost] = {}
+        self._rough: set[Hashable] = set()
+        self._excluded: dict[CandidatePartition, Cost] = {}
+        self._predictor = Predictor(graph)
+        self._learn({candidate: Cost(0.0, "host") for candidate in candidates if candidate.target == HOST_TARGET})
+
+    def key(self, candidate: CandidatePartition) -> Hashable:
+        """The key of the candidate's computation on its target."""
+        if self._key_of is None:
+            return candidate
+        if candidate not in self._keys:
+            is_host = candidate.target == HOST_TARGET
+            self._keys[candidate] = (HOST_TARGET, candidate.computation) if is_host else self._key_of(candidate)
+        return self._keys[candidate]
+
+    def recall(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        """Take costs that were known before this run. One whose trial was ended early must do, unless a plan rests on it."""
+        self._learn(costs)
+        self._rough |= {self.key(candidate) for candidate, cost in costs.items() if cost.stopped_early}
+
+    def learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        """Take costs that this run measured."""
+        self._learn(costs)
+        self._rough -= {self.key(candidate) for candidate in costs}
+
+    def is_known(self, candidate: CandidatePartition) -> bool:
+        return self.key(candidate) in self._costs
+
+    def is_open(self, candidate: CandidatePartition) -> bool:
+        """Return whether a plan that holds `candidate` calls for measuring it."""
+        return not self.is_known(candidate) or self.key(candidate) in self._rough
+
+    def exclude(self, candidate: CandidatePartition, cost: Cost) -> None:
+        """Let `candidate`, and no other of its computation, have the invalid `cost` from now on."""
+        self._excluded[candidate] = cost
+
+    def set_bounds(self, quantile: float) -> None:
+        """Bound what is not known, from what is (`Predictor.bounds`)."""
+        known, wanted = {}, {}
+        for key, group in self._groups.items():
+            cost, place = self._costs.get(key), (group[0].target, group[0].inside)
+            if cost is None:
+                wanted[key] = place
+            elif cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
+                # A described toolchain's estimate tells nothing of how fast this machine can be.
+                known[place] = cost.seconds
+        bounds = self._predictor.bounds(known, wanted.values(), quantile)
+        self._bounds = {key: Cost(bounds[place], "estimate", reason=NOT_MEASURED) for key, place in wanted.items()}
+
+    def drop_bounds(self) -> int:
+        """Let what is not known be unknown, since there is no time left to measure it. Return how many candidates that are."""
+        self._bounds = {}
+        return sum(not self.is_known(candidate) for candidate in self.candidates)
+
+    def add_merged(self, candidates: Sequence[CandidatePartition]) -> None:
+        """Take candidates that merging made."""
+        self.merged += candidates
+        self._learn({candidate: Cost(0.0, "host") for candidate in candidates if candidate.target == HOST_TARGET})
+
+    def restart_merging(self) -> None:
+        """Forget which candidates merging made; their costs stay known."""
+        self.merged = []
+
+    def costed(self) -> list[CostedCandidate]:
+        """Every candidate with its cost, the merged ones last."""
+        return self.costed_of([*self.candidates, *self.merged])
+
+    def costed_of(self, candidates: Iterable[CandidatePartition]) -> list[CostedCandidate]:
+        """These candidates with their costs."""
+        return [CostedCandidate(candidate, self._cost(candidate)) for candidate in candidates]
+
+    def at_their_lowest(self) -> list[CostedCandidate]:
+        """As `costed`, with every measured cost at the low end of its interval."""
+        return [CostedCandidate(item.held, _lowest(item.cost)) for item in self.costed()]
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct computations the rules' candidates are, the host's among them."""
+        return len(self._groups)
+
+    @property
+    def to_measure(self) -> int:
+        """How many distinct computations need measuring to be known."""
+        return len(self._groups) - sum(cost.source == "estimate" for key, cost in self._costs.items() if key in self._groups)
+
+    @property
+    def share_known(self) -> float:
+        """The share of `to_measure` that is known."""
+        open_ = sum(key not in self._costs for key in self._groups)
+        return (self.to_measure - open_) / max(1, self.to_measure)
+
+    def spared(self, targets: Iterable[str]) -> dict[str, int]:
+        """Target → how many distinct computations were not measured, since no better plan has them."""
+        keys = [group[0].target for key, group in self._groups.items() if key in self._bounds and key not in self._costs]
+        return {name: keys.count(name) for name in targets}
+
+    @cached_property
+    def _groups(self) -> dict[Hashable, list[CandidatePartition]]:
+        """The rules' candidates by their keys."""
+        groups: dict[Hashable, list[CandidatePartition]] = defaultdict(list)
+        for candidate in self.candidates:
+            groups[self.key(candidate)].append(candidate)
+        return groups
+
+    def _cost(self, candidate: CandidatePartition) -> Cost:
+        key = self.key(candidate)
+        return self._excluded.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
+
+    def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
+        for candidate, cost in costs.items():
+            self._costs[self.key(candidate)] = cost
+            if cost.seconds is not None and len(candidate.inside) == len(self.graph):
+                self.best_s = min(cost.seconds, self.best_s or cost.seconds)
+
+
+def _lowest(cost: Cost) -> Cost:
+    if cost.source != "measured" or cost.seconds is None or cost.interval_s is None or cost.stopped_early:
+        return cost
+    return replace(cost, seconds=max(cost.seconds - cost.interval_s, 0.0))

@@ -1,0 +1,111 @@
+"""A found plan as the plan file, the documents and the notes say it. Plain data in, plain data out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..graph.dataflow_graph import DataflowGraph
+from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
+from ..search.problem import FEMTOSECONDS
+from ..search.result import plan_transitions
+from ..search.searcher import SearchResult
+from .search_and_merge import Planned
+
+
+def placed_partitions(
+    graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, preferred: Collection[str] = ()
+) -> tuple[PlacedPartition, ...]:
+    """The chosen candidates, as a plan lists them.
+
+    Args:
+        stability: Id → share of the draws in which it is chosen.
+        preferred: Ids of those that priority decided, since measuring could not.
+    """
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    wanted = {candidate.inside for candidate in chosen}
+    by_place = {(item.inside, item.target): item for item in planned.costed if item.inside in wanted}
+    made = []
+    for candidate in chosen:
+        item = by_place[candidate.inside, candidate.target]
+        nodes = tuple(item.inside)
+        made.append(
+            PlacedPartition(
+                id=item.id,
+                target=item.target,
+                nodes=nodes,
+                names=tuple(graph.nodes[node].name for node in nodes),
+                ops=tuple(graph.nodes[node].op for node in nodes),
+                cost_s=item.cost.seconds,
+                spread_s=item.cost.spread_s,
+                interval_s=item.cost.interval_s,
+                samples=item.cost.samples,
+                source=item.cost.source,
+                decided_by="priority" if item.id in preferred or candidate.is_unknown else "cost",
+                stability=(stability or {}).get(item.id),
+            )
+        )
+    return tuple(made)
+
+
+def priority_note(planned: Planned) -> str:
+    """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
+    problem = planned.problem
+    chosen = [problem.candidates[index] for index in planned.final.chosen]
+    blind = [candidate for candidate in chosen if candidate.is_unknown]
+    if not blind:
+        return ""
+    nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
+    listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
+    order = ", ".join(problem.priorities)
+    return f"the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed}): there the order {order} decided"
+
+
+def within_noise(count: int, above_s: float, noise: float) -> str:
+    """What is said where priority decided because measuring could not."""
+    return (
+        f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
+        f"and its total is known to {noise * 1e6:.3g} µs"
+    )
+
+
+def placed_transitions(planned: Planned) -> tuple[PlacedTransition, ...]:
+    """Every tensor that changes hands in the plan."""
+    problem = planned.problem
+    return tuple(
+        PlacedTransition(
+            maker=maker, reader=reader, tensor=problem.tensors[tensor].name, bytes=problem.tensors[tensor].bytes, cost_s=cost / FEMTOSECONDS
+        )
+        for maker, reader, tensor, cost in plan_transitions(problem, planned.final.chosen)
+    )
+
+
+def search_document(planned: Planned) -> dict[str, Any]:
+    """The `search` part of the `partition` document: the first search, and under ``final`` the last one."""
+    return {**result_document(planned.first), "final": result_document(planned.final)}
+
+
+def result_document(result: SearchResult) -> dict[str, Any]:
+    """One search, as the documents say it; ``gap_s`` is by how much a better plan could be below it."""
+    return {
+        "algorithm": result.algorithm,
+        "optimal": result.optimal,
+        "gap_s": result.gap / FEMTOSECONDS,
+        "stopped": result.stopped,
+        "total_s": result.total / FEMTOSECONDS,
+        "states": result.states,
+        "transitions": result.transitions,
+        "seconds": result.seconds,
+        "lower_bound_s": result.lower_bound / FEMTOSECONDS,
+    }
+
+
+def not_verified(accuracy: float) -> dict[str, Any]:
+    """The `verify` part of the `partition` document where nothing was built."""
+    return {**dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")), "accuracy": accuracy, "reason": ""}
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The `plan` part of the `partition` document."""
+    data = plan.to_json()
+    return {key: data[key] for key in ("total_s", "total_interval_s", "partitions", "transitions")}

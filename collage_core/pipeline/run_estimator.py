@@ -1,0 +1,75 @@
+"""The cost estimator of a run, as its options name it: this machine, a fleet, a database, a file, or a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..cost.estimator import CostEstimator
+from ..cost.estimators.factory import Measuring, make_estimator
+from ..cost.estimators.function import CostFunction
+from ..events import Emit
+from ..options import Options
+from ..toolchains.described import DescribedToolchain
+from .discover import CandidateSet
+
+if TYPE_CHECKING:
+    from ..cost.measuring.trial_backend import TrialBackend
+
+
+def estimator_of(
+    found: CandidateSet,
+    inputs: Mapping[str, np.ndarray],
+    options: Options,
+    emit: Emit,
+    should_stop: Callable[[], bool],
+    function: CostFunction | None = None,
+) -> CostEstimator:
+    """Make the estimator; it is the caller's to close.
+
+    Args:
+        inputs: What the model runs on while its activations are recorded.
+        function: Gives the costs, in this process; ``options.costs`` is then only its name.
+
+    Raises:
+        CollageError: as `make_estimator`.
+    """
+    return make_estimator(
+        options.costs,
+        model=found.model,
+        inputs=inputs,
+        threads=options.used_threads,
+        accuracy=found.accuracy(),
+        toolchains=found.toolchains,
+        emit=emit,
+        should_stop=should_stop,
+        function=function,
+        how=_measuring(found, options, emit, should_stop),
+    )
+
+
+def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> Measuring:
+    if not options.is_measured:
+        return Measuring()
+    from ..rewrite.call_trial import call_rounds
+
+    return Measuring(options.percentile, options.costs_db, _backend(found, options, emit, should_stop), call_rounds)
+
+
+def _backend(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> TrialBackend | None:
+    """The fleet that measures; None where this machine does."""
+    if options.tracker is None:
+        return None
+    from ..cost.fleet.runner import FleetRunner
+    from ..cost.fleet.tracker import parse_address
+    from ..cost.measuring.trial import TrialLimits
+    from ..cost.measuring.trial_backend import flushed_bytes
+
+    limits = TrialLimits.from_environment().of_percentile(options.percentile)
+    real = [name for name, toolchain in found.toolchains.items() if not isinstance(toolchain, DescribedToolchain)]
+    return FleetRunner(
+        parse_address(options.tracker), options.key, found.accuracy(), limits, options.used_threads,
+        targets=real, should_stop=should_stop, flushed_bytes=flushed_bytes(found.graph), machine=options.machine, emit=emit,
+    )  # fmt: skip

@@ -1,0 +1,276 @@
+"""Phase 3 with its rounds of merging: from costed candidates to a plan, and the plans that it is compared with.
+
+What enters are costed candidates; what leaves are plans (`Planned`) and events about them. The costs of merged partitions are asked of
+whoever the caller names.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from ..cost.cost import Cost
+from ..errors import InfeasibleError
+from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
+from ..graph.dataflow_graph import DataflowGraph
+from ..rules.spec import HOST_TARGET
+from ..search.alternatives.regret import regrets_within
+from ..search.constraints.constraints import Constraint, parse_constraints
+from ..search.merge import neighbours_as_one
+from ..search.objectives import Objective, parse_objective
+from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
+from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, never, nothing
+from ..search.searchers.objective_search import solve_for
+from ..search.solve import DEFAULT, solve
+from ..toolchains.base import Toolchain
+from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
+
+PAUSE_S = 0.025
+"""From one event of a search's progress to the next at least: more than a page can draw."""
+
+MOST_REGRET_EDGES = 20_000
+"""Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How plans are searched for: the searcher's name, what plans are chosen by, and who may end it early."""
+
+    search: str = DEFAULT
+    objective: Objective = field(default_factory=Objective)
+    should_stop: Callable[[], bool] = never
+
+    @classmethod
+    def given(cls, options: Mapping[str, Any], should_stop: Callable[[], bool] = never) -> SearchSettings:
+        """As the options of a plan say."""
+        return cls(options.get("search", DEFAULT), parse_objective(options.get("objective", "time")), should_stop)
+
+
+CostMore = Callable[[Sequence[tuple[str, int]]], list[CostedCandidate]]
+"""Costs merged partitions, given as (target, nodes as bits)."""
+
+
+@dataclass
+class Planned:
+    """The outcome of phase 3.
+
+    Attributes:
+        first: The first search, over the rules' own candidates.
+        final: The last one.
+        problem: Its problem, merged candidates included.
+        costed: All candidates, merged ones included.
+    """
+
+    first: SearchResult
+    final: SearchResult
+    problem: SearchProblem
+    costed: list[CostedCandidate]
+
+    @property
+    def indices(self) -> list[int]:
+        """The indices in `costed` of the plan's candidates."""
+        return indices_of(self.final.chosen, self.costed)
+
+    @property
+    def partitions(self) -> list[CostedCandidate]:
+        """The plan's candidates."""
+        return [self.costed[index] for index in self.indices]
+
+
+SearchOver = Callable[[list[CostedCandidate]], Planned]
+"""The best plan over candidates, as both the first and the final one."""
+
+
+class _Teller(SearchReporter):
+    """Passes the search's news on as events, its newest state among them, at most every `PAUSE_S`."""
+
+    def __init__(self, emit: Emit, problem: SearchProblem, clock: Callable[[], float] = time.monotonic):
+        self._emit = emit
+        self._problem = problem
+        self._clock = clock
+        self._next_s = -math.inf
+
+    def progress(
+        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+    ) -> None:
+        if self._emit is ignore or self._clock() < self._next_s:
+            return
+        candidates = [self._problem.candidates[index] for index in newest()]
+        placed = tuple((candidate.target, tuple(candidate.inside.spans())) for candidate in candidates)
+        best_s, bound_s = None if best is None else best / FEMTOSECONDS, lower_bound / FEMTOSECONDS
+        self._emit(SearchProgress(states, transitions, frontier, covered, self._problem.nodes, bound_s, best_s, placed))
+        self._next_s = self._clock() + PAUSE_S
+
+
+class PlanSearch:
+    """The searches of one run: graph, transitions and constraints stay, the costs of the candidates change.
+
+    Args:
+        toolchains: In the order of their priority.
+        transition_pairs: Asked once, before the first search: (maker, reader) → fixed seconds, and seconds per byte.
+        constraints: As the user wrote them.
+    """
+
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        toolchains: Mapping[str, Toolchain],
+        transition_pairs: Callable[[], Mapping[tuple[str, str], Any]],
+        constraints: Sequence[Mapping[str, Any]],
+        settings: SearchSettings,
+    ):
+        self.settings = settings
+        self._graph = graph
+        self._toolchains = toolchains
+        self._transition_pairs = transition_pairs
+        self._constraints = constraints
+
+    @cached_property
+    def _without_candidates(self) -> SearchProblem:
+        transitions = {
+            ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in self._transition_pairs().items()
+        }
+        return make_problem(self._graph, (), transitions, self._toolchains)
+
+    def problem(self, costed: Sequence[CostedCandidate]) -> SearchProblem:
+        """What is searched where candidates cost what `costed` says."""
+        return self._without_candidates.with_candidates(search_candidates(costed))
+
+    def constraints(self, problem: SearchProblem) -> list[Constraint]:
+        """Those of the user, for `problem`."""
+        return parse_constraints([dict(item) for item in self._constraints], problem)
+
+    def best(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
+        """The best plan over `costed`, as both the first and the final one."""
+        problem = self.problem(costed)
+        result = searched(problem, self.constraints(problem), self.settings, emit)
+        return Planned(result, result, problem, costed)
+
+
+def make_problem(
+    graph: DataflowGraph,
+    costed: Sequence[CostedCandidate],
+    transitions: Mapping[tuple[str, str], Transition],
+    toolchains: Mapping[str, Toolchain],
+) -> SearchProblem:
+    """What is searched: the usable candidates over the graph's tensors; the toolchains are in the order of their priority."""
+    return SearchProblem(
+        nodes=len(graph),
+        tensors=flow_tensors(graph),
+        candidates=search_candidates(costed),
+        transitions=transitions,
+        exclusive=tuple((a, b) for a, b in combinations(toolchains, 2) if b in toolchains[a].conflicts or a in toolchains[b].conflicts),
+        priorities=tuple(toolchains),
+        names=tuple(node.name for node in graph.nodes),
+        ops=tuple(node.op for node in graph.nodes),
+    )
+
+
+def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
+    """A search that tells how it goes, and its plan, as events."""
+    result = searched(problem, constraints, settings, emit)
+    emit(plan_event(problem, result, 0))
+    return result
+
+
+def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
+    """A search that tells how it goes as events."""
+    return solve_for(problem, settings.objective, constraints, settings.search, SearchRun(_Teller(emit, problem), settings.should_stop))
+
+
+def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:
+    """Try neighbours on one target as one, search again, until nothing changes."""
+    asked: set[tuple[str, int]] = set()
+    for number in range(1, planned.problem.nodes + 1):
+        wanted = [key for key in neighbours_as_one(planned.problem, planned.final.chosen) if key not in asked]
+        asked.update(wanted)
+        more = cost_more(wanted) if wanted else []
+        if not more:
+            break
+        before, planned = planned, replace(search([*planned.costed, *more]), first=planned.first)
+        if planned.final.total > before.final.total and not planned.final.optimal:
+            # A searcher that proves nothing, or was stopped, may do worse with more to choose from.
+            return replace(planned, final=_found_again(before, planned.problem))
+        if _ids(planned.problem, planned.final) == _ids(before.problem, before.final):
+            break
+        emit(plan_event(planned.problem, planned.final, number))
+    return planned
+
+
+def _found_again(before: Planned, problem: SearchProblem) -> SearchResult:
+    """The plan of `before`, in a problem that has its candidates and more."""
+    places = {(candidate.target, candidate.inside): index for index, candidate in enumerate(problem.candidates)}
+    chosen = [before.problem.candidates[index] for index in before.final.chosen]
+    return replace(before.final, chosen=tuple(places[candidate.target, candidate.inside] for candidate in chosen))
+
+
+def _ids(problem: SearchProblem, result: SearchResult) -> list[str]:
+    return [problem.candidates[index].id for index in result.chosen]
+
+
+def plan_event(problem: SearchProblem, result: SearchResult, number: int) -> PlanImproved:
+    """The plan of `result` as an event of round `number`."""
+    chosen = [problem.candidates[index] for index in result.chosen]
+    return PlanImproved(result.total / FEMTOSECONDS, tuple((c.target, tuple(c.inside)) for c in chosen), number)
+
+
+def considered_event(planned: Planned, settled: Sequence[bool], best: int | None) -> PlanConsidered:
+    """The plan of `planned` as an event, where not all of its costs need be measured; `best` in femtoseconds."""
+    chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
+    partitions = tuple((c.target, tuple(c.inside.spans()), is_known) for c, is_known in zip(chosen, settled, strict=True))
+    return PlanConsidered(planned.final.total / FEMTOSECONDS, None if best is None else best / FEMTOSECONDS, partitions)
+
+
+def alone(problem: SearchProblem, target: str, settings: SearchSettings) -> SearchResult | None:
+    """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
+    indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
+    only = problem.with_candidates([problem.candidates[index] for index in indices])
+    covered = {node for candidate in only.candidates for node in candidate.inside}
+    if len(covered) < problem.nodes:
+        return None
+    try:
+        result = solve_for(only, settings.objective, (), settings.search, SearchRun(should_stop=settings.should_stop))
+    except InfeasibleError:
+        return None
+    return replace(result, chosen=tuple(indices[index] for index in result.chosen))
+
+
+def greedy_plan(problem: SearchProblem) -> SearchResult | None:
+    """The greedy plan, or None when it does not cover the model."""
+    try:
+        return solve(problem, (), "greedy")
+    except InfeasibleError:
+        return None
+
+
+def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
+    """What the plan takes, in seconds; None where a cost in it is not known."""
+    is_known = all(problem.candidates[index].cost is not None for index in result.chosen)
+    return result.total / FEMTOSECONDS if is_known else None
+
+
+def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
+    """Candidate id → regret in seconds, None for one that is in no plan.
+
+    Empty where that would take long, and where the plan is not the fastest, or not known to be: then regrets are asked for
+    one by one.
+    """
+    if not planned.final.optimal or planned.final.total > planned.final.lower_bound:
+        return {}
+    values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
+    if values is None:
+        return {}
+    return {
+        candidate.id: None if value is None else value / FEMTOSECONDS
+        for candidate, value in zip(planned.problem.candidates, values, strict=True)
+    }
+
+
+def host_cost() -> Cost:
+    """What the host's own nodes cost: they only reshuffle references."""
+    return Cost(0.0, "host")

@@ -1,0 +1,77 @@
+"""Functions on an artifact's folder (describe, run, time), to be called in a worker process. The last artifact stays open."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.dataflow_graph import Tensor
+from ...toolchains.buffers import buffer_dtype
+from .artifact import Artifact
+from .manifest import NAME, SAMPLE, damaged, read_manifest
+
+_open: tuple[Any, Artifact] | None = None
+
+
+def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Run one inference, and return arrays by output name.
+
+    Raises:
+        CollageError: the artifact cannot be opened, the inputs do not fit, or a partition failed.
+    """
+    return _opened(Path(folder)).run(arrays)
+
+
+def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
+    """Return seconds of each of `repeat` inferences (`Artifact.time`)."""
+    return _opened(Path(folder)).time(arrays, repeat)
+
+
+def bind_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
+    """Return a function that runs one inference at each call (`Artifact.bind`)."""
+    return _opened(Path(folder)).bind(arrays)
+
+
+def describe_artifact(folder: Path) -> dict[str, Any]:
+    """Return the content of ``artifact.json``, and as ``seeded`` inputs that the model takes, by name. Loads no toolchain."""
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    return {**manifest.to_json(), "seeded": _sample(folder, manifest.inputs)}
+
+
+def _opened(folder: Path) -> Artifact:
+    global _open
+    key = (folder.resolve(), (folder / NAME).stat().st_mtime_ns if (folder / NAME).is_file() else None)
+    if _open is None or _open[0] != key:
+        _open = None
+        _open = (key, Artifact.open(folder))
+    return _open[1]
+
+
+def _sample(folder: Path, inputs: tuple[Tensor, ...]) -> dict[str, np.ndarray]:
+    """Return the inputs that assembly kept in the folder, else seeded ones: normal floats, integers 0 and 1."""
+    path = folder / SAMPLE
+    if not path.is_file():
+        return {tensor.name: _drawn(tensor, seed) for seed, tensor in enumerate(inputs)}
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            kept = [data[f"arr_{index}"] for index in range(len(inputs))]
+        return {tensor.name: _typed(array, tensor) for tensor, array in zip(inputs, kept, strict=True)}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise damaged(folder, f"{SAMPLE!r} cannot be read ({error})") from error
+
+
+def _typed(array: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """Return `array` in the dtype of `tensor`; the file stores dtypes that numpy lacks as bytes."""
+    return array.view(buffer_dtype(tensor.type.dtype)).reshape(tensor.type.shape)
+
+
+def _drawn(tensor: Tensor, seed: int) -> np.ndarray:
+    random, dtype = np.random.default_rng(seed), buffer_dtype(tensor.type.dtype)
+    if dtype.kind in "biu":
+        return random.integers(0, 2, tensor.type.shape).astype(dtype)
+    return random.standard_normal(tensor.type.shape).astype(dtype)

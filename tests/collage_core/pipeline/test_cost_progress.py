@@ -1,0 +1,212 @@
+"""`CostProgress` in whole runs: progress that a person can read, whatever the estimator counts by itself; what a run says of its inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.cli.terminal import Progress
+from collage_core.cost.cost import Cost
+from collage_core.cost.estimator import Known
+from collage_core.cost.transition import TransitionModel
+from collage_core.events import (
+    CandidateBuilding,
+    CandidateCosted,
+    Event,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    PlanConsidered,
+    PlanImproved,
+    StepStarted,
+)
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.options import Options
+from collage_core.pipeline.run import Run, partition
+from collage_core.pipeline.time_remaining import NEWEST, TimeRemaining
+from collage_core.rules.candidate import CandidatePartition
+from tests.helpers.models import model_of, write
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
+    """What a measured run of the mini-MNIST tells, on ONNX Runtime alone."""
+    folder: Path = tmp_path_factory.mktemp("run")
+    events: list[Event] = []
+    partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1), events.append)
+    return events
+
+
+def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
+    costed = [event for event in told if isinstance(event, CandidateCosted)]
+    assert len(costed) > 1
+    assert [event.done for event in costed] == list(range(1, len(costed) + 1))
+    assert all(event.done <= event.total for event in costed)
+    building = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition == 1]
+    assert [event.done for event in building] == sorted(event.done for event in building)
+    assert all(event.done < event.total for event in building)
+    totals = [event.total for event in building]
+    assert totals == sorted(totals), "the end never comes nearer while batches come and go"
+
+
+def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
+    again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
+    assert {event.repetition for event in again} >= {2, 3, 4, 5}
+    assert all(event.done == event.total for event in again)
+
+
+FIRST = {("onnxruntime", 2): 1.0, ("openvino", 2): 1.15, ("tvm", 2): 1.5}
+TRUTH = {("onnxruntime", 2): 1.0, ("openvino", 2): 0.8, ("tvm", 2): 0.1}
+
+
+class Unlucky:
+    """Measures a chain of Relu and Sigmoid; what it told first is off by up to a fifth, and what it tells again is the truth."""
+
+    name = "measure"
+    machine = "a machine"
+
+    def __init__(self) -> None:
+        self.told = {key: Cost(seconds, "measured", 0.0, 5, interval_s=seconds / 5) for key, seconds in FIRST.items()}
+        self.sat: list[tuple[str, int]] = []
+
+    def computation_key(self, candidate: CandidatePartition) -> tuple[str, int]:
+        return candidate.target, len(candidate.inside)
+
+    def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        return iter(())
+
+    def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
+        return self.measure(candidates)
+
+    def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
+        for candidate in candidates:
+            yield candidate, self.told.get(self.computation_key(candidate), Cost(9.0, "measured", 0.0, 5, interval_s=0.5)), False
+
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+        for candidate in candidates:
+            key = self.computation_key(candidate)
+            if self.told[key].samples == 5:
+                self.sat.append(key)
+                self.told[key] = Cost(TRUTH[key], "measured", 0.0, 35, interval_s=0.01)
+                yield candidate, self.told[key], False
+
+    def lowest_core_latency_s(self) -> float:
+        return math.inf
+
+    def transitions(self, targets: Sequence[str]) -> TransitionModel:
+        return TransitionModel()
+
+    def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
+        return 0.0
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("measure_all", [True, False])
+def test_what_was_left_out_sits_again_where_its_interval_says_that_it_may_be_better(tmp_path: Path, measure_all: bool) -> None:
+    path = write(tmp_path, model_of("g (float[8,8] x) => (float[8,8] y) { [relu] a = Relu(x) [sigmoid] y = Sigmoid(a) }"))
+    targets = ("onnxruntime", "openvino", "tvm")
+    options = Options(targets, costs_db=str(tmp_path / "costs.sqlite3"), fold=False, measure_all=measure_all)
+    unlucky = Unlucky()
+
+    def planned() -> list[tuple[str, int]]:
+        run = Run(path, options, lambda event: None, estimator=unlucky)
+        run.cost()
+        run.search()
+        return [(placed.target, len(placed.nodes)) for placed in run.record().plan.partitions]
+
+    assert planned() == [("openvino", 2)]
+    assert unlucky.sat == [("onnxruntime", 2), ("openvino", 2)], "the one at 1.5 s is too dear, whatever it may be off by"
+    assert planned() == [("openvino", 2)]
+    assert len(unlucky.sat) == 2, "a second run has nothing to ask"
+
+
+def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> None:
+    costed = [event for event in told if isinstance(event, CandidateCosted)]
+    assert all(event.took_s is not None and event.took_s > 0 for event in costed if not event.from_cache)
+    assert costed[-1].left_s is not None
+    first = next(event for event in told if isinstance(event, CandidateBuilding))
+    assert first.left_s is None, "nothing is known before the first trial has ended"
+    assert len(first.spans) == 2, "the largest candidate of the target comes first: the whole model"
+
+
+def test_inputs_that_prove_little_are_told_where_something_is_compared(tmp_path: Path) -> None:
+    model = model_of("g (float[8,8] x) => (float[8,8] y) { [zero] a = Mul(x, z) [add] y = Add(a, z) }", {"z": np.float32(0)})
+    path, mine = write(tmp_path, model), tmp_path / "mine.npz"
+    np.savez(mine, x=np.ones((8, 8), np.float32))
+
+    def told(options: Options) -> list[Event]:
+        events: list[Event] = []
+        Run(path, options, events.append).close()
+        return [event for event in events if isinstance(event, Note)]
+
+    measured = {"costs_db": str(tmp_path / "costs.sqlite3"), "fold": False}
+    said = "no inputs that were tried change the outputs: comparing with the reference proves little (--inputs FILE.npz brings your own)"
+    assert told(Options(("onnxruntime",), **measured)) == [Note(said)]
+    assert told(Options(("onnxruntime",), **measured, inputs=mine)) == told(Options(("onnxruntime",), costs="roofline", fold=False)) == []
+
+
+def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(quiet=True) as progress:
+        for event in (
+            PhaseStarted("costs"),
+            CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 1, 2),
+            Note("[b]the limit[/b] was hit " * 20),
+            PhaseEnded("costs", 5.0),
+        ):
+            progress(event)
+    assert capsys.readouterr() == ("", "note: " + "[b]the limit[/b] was hit " * 20 + "\n")
+
+
+def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Event]) -> None:
+    place = next(place for place, event in enumerate(told) if isinstance(event, PlanImproved))
+    considered, plan = [event for event in told[:place] if isinstance(event, PlanConsidered)], told[place]
+    assert isinstance(plan, PlanImproved)
+    assert considered[0].best_s is not None, "the whole model on one target is a plan"
+    bests = [event.best_s for event in considered if event.best_s is not None]
+    assert bests == sorted(bests, reverse=True)
+    assert all(is_known for _, _, is_known in considered[-1].partitions)
+    assert considered[-1].total_s == bests[-1] == plan.total_s
+
+
+def test_the_time_left_follows_from_the_newest_trials() -> None:
+    now = [100.0]
+    remaining = TimeRemaining(lambda: now[0])
+
+    def trial(seconds: float, candidate: str = "a") -> float | None:
+        remaining.begins(candidate)
+        now[0] += seconds
+        return remaining.ended(["same", candidate])
+
+    assert trial(9.0) == 9.0
+    assert remaining.ended(["from the cache"]) is None
+    assert trial(1.0) == 1.0
+    assert remaining.left_s(2, 20) is None, "two trials tell little"
+    assert trial(2.0) == 2.0
+    assert remaining.left_s(3, 20) == 68.0, "three took 12 s, 17 are left"
+    for number in range(NEWEST):
+        trial(0.5, str(number))
+    assert remaining.left_s(15, 20) == 2.5, "the first ones were whole models"
+    assert remaining.left_s(20, 20) == 0.0
+
+
+def test_the_terminal_says_which_step_it_is() -> None:
+    progress = Progress()
+    assert progress._line(PhaseStarted("merge")) == "trying neighbours as one …"
+    assert progress._line(StepStarted("repeat")) == "trying neighbours as one, repeat …"
+    assert progress._line(StepStarted("settle")) == "trying neighbours as one, settle …"
+    assert progress._line(PhaseStarted("rewrite")) == "assembling …"
+
+
+def test_the_terminal_says_what_is_left() -> None:
+    def line(left_s: float | None) -> str:
+        return Progress()._line(CandidateCosted("tvm", ("c",), "Conv", {"seconds": 1e-6}, False, 3, 20, left_s=left_s))
+
+    assert line(34.2).endswith("about 34 s left")
+    assert "left" not in line(None)
+    assert "left" not in line(0.4)

@@ -1,0 +1,171 @@
+"""`MeasuringLoop`: its steps in their order, what it does when the time is over, and that a plan rests on known costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from recorded_costs import RecordedCosts, computation_key
+
+from collage_core.cost.cost import Cost
+from collage_core.events import STEPS, Emit, Event, Note, StepStarted, ignore
+from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.cost_table import NOT_MEASURED, TOO_LATE, CostTable
+from collage_core.pipeline.measure import MeasuringLoop
+from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
+from collage_core.pipeline.record import CostedCandidate, RunRecord
+from collage_core.pipeline.search_and_merge import Planned
+from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.spec import HOST_TARGET
+from tests.helpers.graphs import graph
+from tests.helpers.paths import RECORDED
+
+
+@cache
+def record_of(name: str) -> RunRecord:
+    return RunRecord.load(RECORDED / f"{name}.json.gz")
+
+
+def steps(events: Sequence[Event]) -> list[str]:
+    return [event.step for event in events if isinstance(event, StepStarted)]
+
+
+def test_the_steps_come_in_their_order_and_go_back_after_a_repetition() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("mnist"), noise=0.02)
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    loop.repeat(loop.merge(loop.search()), costs_s=60.0)
+    told = steps(events)
+    assert told[:5] == ["largest first", "settle", "search", "merge", "repeat"]
+    assert told[5:8] == ["settle", "search", "merge"]
+    assert set(told) <= set(STEPS)
+    assert told.count("repeat") >= 1
+
+
+def test_where_everything_is_measured_nothing_is_settled_under_bounds() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("mnist"))
+    loop = recorded.loop(MeasureEverything(), emit=events.append)
+    loop.costs()
+    assert loop.search().final.total == recorded.best().total
+    assert steps(events) == ["largest first", "search"]
+    assert len(recorded.asked) == sum(candidate.target != HOST_TARGET for candidate in recorded.candidates)
+
+
+def test_what_was_not_measured_is_an_estimate_and_says_so() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    measured = {computation_key(candidate) for candidate in recorded.asked}
+    for candidate, item in zip(recorded.candidates, loop.table.costed(), strict=True):
+        if candidate.target == HOST_TARGET or computation_key(candidate) in measured:
+            assert item.cost == recorded.costs[candidate]
+        else:
+            assert (item.cost.source, item.cost.reason) == ("estimate", NOT_MEASURED)
+
+
+def test_what_is_known_is_not_asked_for() -> None:
+    recorded = RecordedCosts(record_of("lstm"))
+    loop = recorded.loop(known=recorded.costs)
+    loop.costs()
+    assert not recorded.asked
+    assert [item.cost for item in loop.table.costed()] == list(recorded.costs.values())
+
+
+def test_when_the_time_is_over_it_ends_with_what_it_has() -> None:
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"))
+    recorded.most = 5
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    assert loop.is_cut_off
+    assert len(recorded.asked) == 5
+    costs = [item.cost for item in loop.table.costed()]
+    assert sum(cost.source == "measured" for cost in costs) >= 5
+    late, placed = costs.count(TOO_LATE), sum(candidate.target != HOST_TARGET for candidate in recorded.candidates)
+    assert Note(f"the time limit was over: {late} of {placed} candidates have no known cost") in events
+    found = loop.search().final
+    assert (found.stopped, found.optimal) == (True, False)
+    assert found.lower_bound <= found.total
+
+
+def test_the_time_that_is_over_while_a_plan_is_searched_leaves_a_plan() -> None:
+    """Where all that was measured is excluded, the best plan calls for measurements for which there is no time left."""
+    events: list[Event] = []
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop(emit=events.append)
+    loop.costs()
+    exclude_measured(recorded, loop)
+    recorded.most = len(recorded.asked)
+    planned = loop.search()
+    assert loop.is_cut_off
+    assert (planned.final.stopped, planned.final.optimal) == (True, False)
+    assert {item.cost for item in planned.partitions if item.target != HOST_TARGET} == {TOO_LATE}
+    assert any(isinstance(event, Note) and event.text.startswith("the time limit was over") for event in events)
+
+
+def test_bounds_that_a_later_plan_holds_are_measured() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    loop = recorded.loop()
+    loop.costs()
+    exclude_measured(recorded, loop)
+    before = len(recorded.asked)
+    planned = loop.search()
+    assert {item.cost.source for item in planned.partitions} <= {"measured", "host"}
+    assert len(recorded.asked) > before, "nothing in its place had been measured"
+
+
+def exclude_measured(recorded: RecordedCosts, loop: MeasuringLoop) -> None:
+    measured = {computation_key(candidate) for candidate in recorded.asked}
+    for candidate in recorded.candidates:
+        if computation_key(candidate) in measured:
+            loop.table.exclude(candidate, Cost.invalid("numerics", "it errs"))
+
+
+CHAIN = graph([f"n{k}: {'Conv' if k % 2 else 'Relu'} <- {'x' if k == 0 else f'n{k - 1}'}" for k in range(8)])
+
+
+def test_nothing_is_measured_where_there_is_no_plan() -> None:
+    candidates = [make_candidate(CHAIN, "a", IndexSet((node,)), "test") for node in range(8)]
+    asked: list[CandidatePartition] = []
+
+    def measure(wanted: Sequence[CandidatePartition], best_s: float | None) -> dict[CandidatePartition, Cost]:
+        asked.extend(wanted)
+        return {candidate: Cost(1.0, "measured") for candidate in wanted}
+
+    def search(costed: list[CostedCandidate], emit: Emit) -> Planned:
+        raise ValueError("no plan")
+
+    table = CostTable(CHAIN, candidates, lambda candidate: candidate.inside)
+    with pytest.raises(ValueError, match="no plan"):
+        MeasuringLoop(table, MeasuringPolicy(), measure, search, ignore).costs()
+    assert len(asked) <= 1
+
+
+def test_what_an_earlier_run_ended_early_is_good_enough_unless_the_plan_rests_on_it() -> None:
+    recorded = RecordedCosts(record_of("squeezenet"))
+    first = recorded.loop()
+    first.costs()
+    known = {item.held: item.cost for item in first.table.costed() if item.cost.source == "measured"}
+    in_plan = {computation_key(item.held) for item in first.search().partitions}  # type: ignore[arg-type]
+    rough = {one: replace(cost, stopped_early=computation_key(one) not in in_plan) for one, cost in known.items()}  # type: ignore[arg-type]
+    recorded.asked.clear()
+    recorded.loop(known=rough).costs()  # type: ignore[arg-type]
+    assert not recorded.asked, "nothing in the plan is rough"
+    all_rough = {one: replace(cost, stopped_early=True) for one, cost in known.items()}
+    recorded.loop(known=all_rough).costs()  # type: ignore[arg-type]
+    assert {computation_key(candidate) for candidate in recorded.asked} == in_plan
+
+
+def test_an_excluded_candidate_comes_back_in_no_plan() -> None:
+    recorded = RecordedCosts(record_of("mnist"))
+    loop = recorded.loop()
+    loop.costs()
+    planned = loop.merge(loop.search())
+    gone = planned.partitions[0].held
+    for _ in range(3):
+        planned = loop.without(planned, planned.indices[0], Cost.invalid("numerics", "it errs"))
+        assert gone not in [item.held for item in planned.partitions]

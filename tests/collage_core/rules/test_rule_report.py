@@ -1,0 +1,118 @@
+"""What every rule of a tree gave and turned down: the counts agree with the candidates and the log, in a run and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.options import Options
+from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.run import partition
+from collage_core.pipeline.run_specs import run_specs
+from collage_core.rules import rule_report
+from collage_core.rules.base import PartitionRule, RuleOptions
+from collage_core.rules.base_rules import DFPattern, Host, OpPredicate
+from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.combinators import Composite, OnlyValid, Union
+from collage_core.rules.spec import PartitionSpec, find_candidates
+from collage_core.rules.trees import arbitrary_fusion, classic_fusion
+from tests.helpers.graphs import MINI_MNIST, graphs
+
+MOCK = {"targets": {"onnxruntime": {"op_s": 3}, "tvm": {"op_s": 2, "decay": 0.9}}}
+
+
+def reported(rule: PartitionRule, on: DataflowGraph, *targets: str) -> tuple[dict[str, rule_report.RuleReport], RejectionLog]:
+    log = RejectionLog()
+    found = find_candidates(on, PartitionSpec(targets, rule), log)
+    return {target: rule_report.make_report(target, rule, found[target], log) for target in targets}, log
+
+
+def nodes_of(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield tree
+    for sub in tree["of"]:
+        yield from nodes_of(sub)
+
+
+def rejections(tree: dict[str, Any]) -> int:
+    return sum(item["count"] for node in nodes_of(tree) for item in node["rejected"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs())
+def test_the_root_gives_every_candidate_and_no_rejection_is_lost(on: DataflowGraph) -> None:
+    for rule in (
+        arbitrary_fusion(OpPredicate(), RuleOptions(), 3),
+        classic_fusion(OpPredicate(ops=("Conv", "Relu", "Add")), RuleOptions(), 3),
+    ):
+        log = RejectionLog()
+        found = find_candidates(on, PartitionSpec(("t",), rule), log)["t"]
+        tree = rule_report.tree_with_counts(rule_report.make_report("t", rule, found, log))
+        assert tree["candidates"] == len(found)
+        assert tree["deferred"] == sum(candidate.deferred for candidate in found)
+        assert rejections(tree) + len(log.notes) == sum(log.counts.values())
+        assert all(sum(sub["candidates"] for sub in node["of"]) <= node["candidates"] for node in nodes_of(tree))
+
+
+def test_each_rule_of_the_bundled_tree_has_its_share() -> None:
+    reports, _ = reported(arbitrary_fusion(OpPredicate(ops=("Conv", "Add", "Relu")), RuleOptions(), 3), MINI_MNIST, "a", "b")
+    (spec,) = rule_report.specs_with_counts(reports)
+    assert spec["targets"] == ["a", "b"]
+    told = {node["path"].removeprefix("primitive.union."): node for node in nodes_of(spec["tree"])}
+    valid, predicate = told["only_valid"], told["only_valid.combine.op_predicate"]
+    assert valid["options"] == {"max_depth": "3", "max_exits": "1", "allow_taps": "false"}
+    assert valid["candidates"] == spec["tree"]["candidates"] == 7, "the largest region was found by combining first"
+    assert predicate["rejected"] == [{"stage": "predicate", "check": op, "count": 1} for op in ("Pad", "MaxPool", "Reshape", "MatMul")]
+    assert told["segments.op_predicate"]["rejected"] == [], "the same rule a second time rejects nothing more"
+
+
+def test_patterns_keep_their_own_rejections_and_notes() -> None:
+    patterns = (
+        Composite("conv", DFPattern("Conv(*)", "conv", dtypes=("float16",))),
+        Composite("dense", DFPattern("MatMul(*)", "dense", dtypes=("int8",))),
+        DFPattern("Softmax(*)"),
+        DFPattern("Relu(*)"),
+        DFPattern("Add(*)"),
+    )
+    reports, _ = reported(OnlyValid(Union(patterns)), MINI_MNIST, "t")
+    union = rule_report.specs_with_counts(reports)[0]["tree"]["of"][0]
+    conv, dense, softmax, relu, add = union["of"]
+    for composite, label in ((conv, "conv"), (dense, "dense")):
+        assert composite["path"] == f"only_valid.union.composite({label})"
+        assert composite["of"][0]["rejected"] == [{"stage": "predicate", "check": label, "count": 1}]
+        assert not composite["is_shared"]
+    assert "Softmax" in " ".join(note for node in nodes_of(union) for note in node["notes"])
+    assert relu["is_shared"]
+    assert relu["candidates"] == add["candidates"] == softmax["candidates"] == 3, "three of one path: the count is of all"
+
+
+def test_a_run_keeps_its_reports_and_an_older_one_is_told_from_its_sample(tmp_path: Path) -> None:
+    (tmp_path / "mock.json").write_text(json.dumps(MOCK))
+    options = Options(("onnxruntime", "tvm"), costs=f"mock:{tmp_path / 'mock.json'}", max_depth={"tvm": 2})
+    record = partition("mini_mnist", options)
+    record.save(tmp_path)
+    again = RunRecord.load(tmp_path)
+    specs = run_specs(again)
+    assert specs == run_specs(record)
+    assert [spec["targets"] for spec in specs] == [["onnxruntime"], ["tvm"], ["host"]]
+    by_rule = {node["rule"]: node for node in nodes_of(specs[1]["tree"])}
+    assert by_rule["combine"]["options"]["max_depth"] == "2"
+    counted = {row["name"]: row["candidates"] for row in record.document["targets"]}
+    assert {spec["targets"][0]: spec["tree"]["candidates"] for spec in specs[:2]} == counted
+    assert not any(spec["is_sample"] for spec in specs)
+    old = run_specs(replace(again, rules={}))
+    assert [(spec["targets"], spec["is_sample"]) for spec in old] == [(spec["targets"], True) for spec in specs]
+    assert [spec["tree"]["candidates"] for spec in old] == [spec["tree"]["candidates"] for spec in specs]
+    assert {node["path"] for node in nodes_of(old[1]["tree"])} == {node["path"] for node in nodes_of(specs[1]["tree"])}
+
+
+def test_rules_that_are_only_shown_have_no_counts() -> None:
+    assert rule_report.tree_without_counts(Host()) == {
+        "path": "host", "rule": "host", "options": {}, "candidates": 0, "deferred": 0, "is_shared": False,
+        "rejected": [], "notes": [], "of": [],
+    }  # fmt: skip
