@@ -203,9 +203,9 @@ def test_what_is_selected_is_in_the_address(sample: Watched, open_page: OpenPage
 
 
 def test_the_plan_never_moves_a_node(sample: Watched) -> None:
-    places = [sample.node(node).bounding_box() for node in NODES]
+    boxes = [sample.node(node).bounding_box() for node in NODES]
     pin_elsewhere(sample, "relu1")
-    assert [sample.node(node).bounding_box() for node in NODES] == places
+    assert [sample.node(node).bounding_box() for node in NODES] == boxes
 
 
 def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched) -> None:

@@ -37,8 +37,8 @@ def tree(watched: Watched, target: str) -> Locator:
 @pytest.fixture(scope="module")
 def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """An explorer with a toolchain that is not installed, and one that takes few operators."""
-    places = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
-    more = {"COLLAGE_TOOLCHAINS": places, "PYTHONPATH": os.pathsep.join(sys.path)}
+    plug_ins = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
+    more = {"COLLAGE_TOOLCHAINS": plug_ins, "PYTHONPATH": os.pathsep.join(sys.path)}
     with running(tmp_path_factory.mktemp("plugged"), **more) as started:
         yield started
 

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 import pytest
 from brief_runs import shorten
-from misbehaviours import places
+from misbehaviours import plug_in_names
 from onnx import TensorProto, helper
 
 from collage_core.events import ignore
@@ -157,12 +157,12 @@ def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, A
     ("target", "words"),
     [("segfaults_at_build", "SIGSEGV"), ("hangs_at_run", "no answer")],
 )
-def test_a_toolchain_that_kills_or_hangs_is_done_without(tmp_path: Path, target: str, words: str) -> None:
+def test_a_toolchain_that_kills_or_hangs_is_left_out(tmp_path: Path, target: str, words: str) -> None:
     """Both take Add and MatMul well, and fail where a Relu is inside."""
     out = tmp_path / "out"
     done = collage(
         tmp_path / "home", "partition", "mini_mnist", "--targets", f"onnxruntime,{target}", "--measure-all", "--out", out, "--json",
-        COLLAGE_TOOLCHAINS=places(target), COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
+        COLLAGE_TOOLCHAINS=plug_in_names(target), COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
     )  # fmt: skip
     found = document(done)
     counts = {item["name"]: item for item in found["targets"]}

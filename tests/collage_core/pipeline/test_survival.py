@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
-from misbehaviours import REASONS, places
+from misbehaviours import REASONS, plug_in_names
 
 from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.toolchains import registry
@@ -66,7 +66,16 @@ def test_run_finishes_and_each_that_misbehaves_is_named(
     """Nothing is known before: what is sure to lose is not timed long enough to see that it errs."""
     targets, out = ",".join(["onnxruntime", *group]), tmp_path / "out"
     done = run(
-        tmp_path / "home", "partition", chain, "--targets", targets, "--no-fold", "--out", out, "--json", COLLAGE_TOOLCHAINS=places(*group)
+        tmp_path / "home",
+        "partition",
+        chain,
+        "--targets",
+        targets,
+        "--no-fold",
+        "--out",
+        out,
+        "--json",
+        COLLAGE_TOOLCHAINS=plug_in_names(*group),
     )
     found = document(done)
     assert_right(found)
@@ -88,7 +97,7 @@ def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known)
     out = known.out
     done = brief_collage(
         known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
-        COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
+        COLLAGE_TOOLCHAINS=plug_in_names("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
     )  # fmt: skip
     found = document(done)
     assert_right(found)
@@ -108,7 +117,7 @@ def whole(record: RunRecord, target: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("place", "target", "said"),
+    ("where", "target", "said"),
     [
         ("CannotSay", "cannot_say", "is not usable here: it cannot say whether it is usable: OSError: libdriver.so.7: cannot open"),
         ("LeavesWhenAsked", "leaves_when_asked", "is not usable here: it cannot say whether it is usable: SystemExit: no licence"),
@@ -117,9 +126,9 @@ def whole(record: RunRecord, target: str) -> Any:
     ],
 )
 def test_toolchain_that_fails_as_it_is_asked_is_refused_in_its_own_words(
-    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, chain: Path, place: str, target: str, said: str
+    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, chain: Path, where: str, target: str, said: str
 ) -> None:
-    monkeypatch.setenv(registry.EXTRA, f"collage_test_toolchains:{place}")
+    monkeypatch.setenv(registry.EXTRA, f"collage_test_toolchains:{where}")
     status, out, err = shown("partition", chain, "--targets", f"onnxruntime,{target}", "--json")
     assert (status, out) == (2, "")
     first, second = err.splitlines()
@@ -169,23 +178,23 @@ class Killing:
         command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join([*brief, *orders]), *self.command]
         return subprocess.Popen(command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def held(self, running: subprocess.Popen[str], how: str) -> int:
+    def held(self, running: subprocess.Popen[str], action: str) -> int:
         """Wait until it is held; gives the number of the process that is."""
-        held = self.hold / f"{how}.held"
-        until(lambda: held.exists() or running.poll() is not None, f"a {how} to be held")
+        held = self.hold / f"{action}.held"
+        until(lambda: held.exists() or running.poll() is not None, f"a {action} to be held")
         assert running.poll() is None, running.communicate()
         return int(held.read_text())
 
-    def killed(self, moment: str, how: str) -> int:
-        """Have a run killed, and all its processes gone; gives how many costs are known then."""
-        running = self.start(f"{moment}={how}")
-        if how != "die":
-            self.held(running, how)
+    def killed(self, moment: str, action: str) -> int:
+        """Have a run killed, and all its processes gone; gives action many costs are known then."""
+        running = self.start(f"{moment}={action}")
+        if action != "die":
+            self.held(running, action)
             running.kill()
         _, err = running.communicate(timeout=WAIT_S)
         assert running.returncode == -signal.SIGKILL, err
         until(lambda: not self.processes(), "the processes of the killed run to end")
-        (self.hold / how).unlink(missing_ok=True)
+        (self.hold / action).unlink(missing_ok=True)
         return self.known()
 
     def again(self) -> dict[str, Any]:
@@ -256,8 +265,8 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     known = killing.killed("repetition:3", "die")
     assert killing.repetitions() == 3, "two more than the first, each kept as it was over"
     assert known > 4
-    for moment, how in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):
-        assert killing.killed(moment, how) >= known
+    for moment, action in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):
+        assert killing.killed(moment, action) >= known
         assert not (killing.out / "artifact.json").exists()
     known = killing.known()
     assert killing.left_behind() != [], "nobody could clean up"
@@ -276,9 +285,9 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
 def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> None:
     """The first one of its worker too."""
     running = killing.start("costs:1=run", "costs:3=build")
-    for how in ("run", "build"):
-        os.kill(killing.held(running, how), signal.SIGKILL)
-        (killing.hold / how).unlink()
+    for action in ("run", "build"):
+        os.kill(killing.held(running, action), signal.SIGKILL)
+        (killing.hold / action).unlink()
     out, err = running.communicate(timeout=WAIT_S)
     assert running.returncode == 0, err
     assert_right(json.loads(out))

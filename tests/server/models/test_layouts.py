@@ -86,9 +86,9 @@ def test_a_layout_that_is_too_large_is_refused(app: Flask, address: str, monkeyp
 def test_the_least_lately_used_goes_first(app: Flask, model: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client, keys = app.test_client(), [f"{number:08x}" for number in range(4)]
     addresses = [f"/api/v1/models/{model}/layouts/{key}" for key in keys]
-    for place, one in enumerate(addresses[:3]):
+    for index, one in enumerate(addresses[:3]):
         client.put(one, json=LAYOUT)
-        os.utime(home / "layouts" / f"{model}-{keys[place]}.json.gz", ns=(place, place))
+        os.utime(home / "layouts" / f"{model}-{keys[index]}.json.gz", ns=(index, index))
     client.get(addresses[0])
     size = (home / "layouts" / f"{model}-{keys[0]}.json.gz").stat().st_size
     monkeypatch.setattr(layouts, "KEPT_BYTES", 2 * size)
