@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from brief_engine import BriefEngine
 from brief_runs import set_existing
 from collage_server import launch
 from collage_server.config import ServerConfig
@@ -11,5 +12,5 @@ from collage_server.config import ServerConfig
 from collage_core.cli.main import main
 
 if __name__ == "__main__":
-    set_existing(launch, "ServerConfig", partial(ServerConfig, pipeline="brief_pipeline"))
+    set_existing(launch, "ServerConfig", partial(ServerConfig, engine=BriefEngine()))
     main()

@@ -7,7 +7,7 @@ from collage_core.rules.base import RuleContext
 from collage_core.rules.base_rules import OpCallByKind
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.closure import Closure
-from collage_core.rules.combiners import PairCombiner, Piece
+from collage_core.rules.combiners import ClosureMember, PairCombiner
 from tests.helpers.graphs import graph
 
 
@@ -17,7 +17,7 @@ class Spy(PairCombiner):
     def __init__(self) -> None:
         self.asked: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
 
-    def joins(self, graph: DataflowGraph, upper: Piece, lower: Piece) -> bool:
+    def joins(self, graph: DataflowGraph, upper: ClosureMember, lower: ClosureMember) -> bool:
         self.asked.append((tuple(upper.inside), tuple(lower.inside)))
         return True
 

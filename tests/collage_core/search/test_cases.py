@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from collage_core.cli.standalone import SearchRequest, solve_file
+from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.errors import CollageError, InfeasibleError
 from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints
 from collage_core.search.objective_search import solve_for
