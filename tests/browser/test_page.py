@@ -127,9 +127,9 @@ def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenP
     assert any(name.startswith("artifact/") for name in names)
     page.get_by_role("tab", name="Totals").click()
     expect(page.get_by_role("table", name="Error of each output").get_by_role("row", name=re.compile(r"logits \d"))).to_be_visible()
-    expect(page.get_by_role("region", name="What Export gives")).to_contain_text("collage run artifact --bench")
+    expect(page.get_by_role("region", name="Contents of the export")).to_contain_text("collage run artifact --bench")
     page.get_by_role("button", name="Copy the command: run it").click()
-    expect(page.get_by_role("region", name="What Export gives").get_by_role("status").filter(has_text="copied")).to_have_count(1)
+    expect(page.get_by_role("region", name="Contents of the export").get_by_role("status").filter(has_text="copied")).to_have_count(1)
 
 
 def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None:

@@ -43,7 +43,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
   { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut() },
   { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true },
-  { keys: ["k"], shown: "k", says: "keep the plan that is tried", run: () => void keep() },
+  { keys: ["k"], shown: "k", says: "keep the plan of the what-if", run: () => void keep() },
   { keys: ["u"], shown: "u", says: "undo the last decision", run: () => stepHistory(-1) },
   { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1) },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
@@ -51,7 +51,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
   { keys: ["h"], shown: "h", says: "colour by cost (heat)", run: showOverlay("cost") },
-  { keys: ["s"], shown: "s", says: "colour by how sure each part is", run: showOverlay("certainty") },
+  { keys: ["s"], shown: "s", says: "colour by the certainty of each partition", run: showOverlay("certainty") },
   { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], shown: "1–9", says: "coverage of a target", run: (event) => showCoverage(Number(event.key)) },
   { keys: ["d"], shown: "d", says: "colour by the difference from another plan", run: showOverlay("difference") },
   { keys: ["c"], shown: "c", says: "compare two plans", run: () => showDrawer("compare") },
@@ -61,7 +61,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
   { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
   { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow(), isAlways: true },
-  { keys: ["Escape"], shown: "Esc", says: "select nothing; then discard the plan that is tried", run: () => escape(), isAlways: true },
+  { keys: ["Escape"], shown: "Esc", says: "clear the selection; when nothing is selected, discard the what-if", run: () => escape(), isAlways: true },
   { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
 ];
 

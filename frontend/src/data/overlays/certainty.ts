@@ -7,7 +7,7 @@ export const LEAST_STABILITY = 0.5;
 export const WIDEST = 0.25;
 
 /** The meaning of "±", as a hint. */
-export const UNCERTAIN = "By how much the cost may be off: half of its 95 % interval over several repetitions.";
+export const UNCERTAIN = "The uncertainty of the cost: half of its 95 % interval over several repetitions.";
 
 export type Basis = "stability" | "interval" | "nothing";
 

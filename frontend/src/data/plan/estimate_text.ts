@@ -54,9 +54,9 @@ function margin(target: string, all: readonly NodeCandidate[]): { seconds: numbe
 function winText(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
   const { target } = candidate;
   const found = margin(target, all);
-  if (!found) return ["No other target can take this node, so nothing tells by how much it wins."];
-  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "By how much it wins is not known: proving it takes too long."];
-  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "no plan with another target here is nearer; how far the best of them is takes too long to prove"}.`;
+  if (!found) return ["No other target can take this node, so there is no margin."];
+  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "The margin is not known: proving one takes too long."];
+  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "every plan with another target here takes at least that much longer; the exact difference takes too long to prove"}.`;
   const slowest = speedFor(basis, (candidate.cost.seconds ?? 0) + found.seconds);
   return slowest.kind === "speed" ? [by, `It would win down to ${slowest.words}${found.isExact ? "" : ", or less"}, ${unchangedText(target)}.`] : [by];
 }
@@ -65,7 +65,7 @@ function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
   const { target, regret_s: exact, regret_at_least_s: least } = candidate;
   if (least === null) return ["No plan can hold it."];
   const isExact = exact !== null;
-  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "By how much it loses is not known: proving it takes too long."];
+  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "The time that it loses is not known: proving it takes too long."];
   const by = `It loses by ${isExact ? "" : "at least "}${duration(least)}: ${isExact ? "the best plan with it takes that much longer" : "the exact difference takes too long to prove"}.`;
   const below = (candidate.cost.seconds ?? 0) - least;
   if (below <= 0) return [by, "It would not win here even if it took no time."];
@@ -75,7 +75,7 @@ function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
 }
 
 function unchangedText(target: string): string {
-  return `the rest of ${target} and all else as it is`;
+  return `with the rest of ${target} and of the plan unchanged`;
 }
 
 type Speed = { kind: "never" } | { kind: "speed"; words: string };

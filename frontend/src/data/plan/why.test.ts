@@ -36,7 +36,7 @@ describe("why", () => {
     const bounded = (least: number): NodeCandidate => ({ ...rival, regret_s: null, regret_at_least_s: least });
     const hopeless = candidate("onnx", 1e-4, 2e-4);
     const of = (least: number): string | undefined => whyText({ ...data, candidates: [chosen, hopeless, bounded(least)] })[1];
-    expect(of(0)).toBe("how far tvm is from winning here is not known: finding out takes too long");
+    expect(of(0)).toBe("it is not known how far tvm is from winning here: finding out takes too long");
     expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
     expect(of(140e-6)).toBe("tvm would not win here even if it took no time");
   });

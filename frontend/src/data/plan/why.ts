@@ -73,7 +73,7 @@ function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const needed = threshold(rival) ?? 0;
   const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.interval_s ?? 0) + (rival.cost.interval_s ?? 0);
   if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
-  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `how far ${rival.target} is from winning here is not known: finding out takes too long`;
+  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${rival.target} is from winning here: finding out takes too long`;
   if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
   const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
   return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;

@@ -3,7 +3,7 @@
 import { changeInDuration, plural, speedUp } from "../../base/format";
 import type { PlanInfo } from "../protocol";
 
-export const TEMPLATE = `# An accelerator that exists on paper: what would it bring?
+export const TEMPLATE = `# An accelerator that exists on paper, to see how much faster the best plan would be with it
 name = "hook"
 style = "graph"          # graph (whole sub-graphs) or library (calls)
 fusion = "arbitrary"     # none, tvm or arbitrary: how its patterns combine

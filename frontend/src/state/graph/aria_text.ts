@@ -100,7 +100,7 @@ export function certaintyText(partition: PlanPartition): string {
   const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";
   if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of resamplings`, guess].filter(Boolean).join("; ");
   if (isGuess) return guess;
-  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, by how much it may be off is not known";
+  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, its uncertainty is not known";
 }
 
 function coverageText(node: number, partition: PlanPartition | undefined): string {

@@ -32,10 +32,10 @@ export const isSaved = computed(() => savedDescriptions.value.some((one) => one.
 
 /** Why the toolchain cannot be tried now; empty where it can. */
 export const whyNotTry = computed(() => {
-  if (!run.value?.plan || !hasEnded(run.value)) return "It is tried beside the costs of a run: run first.";
+  if (!run.value?.plan || !hasEnded(run.value)) return "It is tried with the costs of a run: run first.";
   if (isActive.value) return "A run goes on.";
-  if (!descriptionCheck.value || descriptionCheck.value.mistake) return "It does not read yet.";
-  return descriptionCheck.value.has_cost ? "" : "It has no [cost], so nobody can say what it takes.";
+  if (!descriptionCheck.value || descriptionCheck.value.mistake) return "Its description has a mistake, or is not checked yet.";
+  return descriptionCheck.value.has_cost ? "" : "It has no [cost], so its time cannot be estimated.";
 });
 
 const PAUSE_MS = 250;

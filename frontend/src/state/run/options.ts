@@ -36,7 +36,7 @@ export function resetOptions(): void {
   accuracyText.value = "";
 }
 
-/** Take over the options of a run. */
+/** Copy the options of a run into the form. */
 export function takeOver(options: RunOptions): void {
   form.value = formOf(options);
   accuracyText.value = options.accuracy === null || options.accuracy === undefined ? "" : String(options.accuracy);

@@ -26,7 +26,7 @@ export const remeasured = computed(() => (last.value.run === run.value?.id ? las
 export const cannotMeasure = computed((): string | null => {
   const current = run.value;
   if (!current?.plan || !hasEnded(current)) return "there is no finished run";
-  if (whatIf.value) return "a plan is being tried: keep or discard it first";
+  if (whatIf.value) return "a what-if is open: keep or discard its plan first";
   return current.recorded ? `the costs are from ${current.machine || "another machine"}: run it here first` : null;
 });
 

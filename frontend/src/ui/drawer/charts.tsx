@@ -21,14 +21,14 @@ import { clear, draw, chartPicture, resize } from "./plot";
 
 const CHARTS: readonly { id: ChartId; content: string; title: string }[] = [
   { id: "totals", content: "Totals", title: "The total of every run of this model, by target" },
-  { id: "predicted", content: "Predicted", title: "What was predicted against what was measured" },
-  { id: "spread", content: "Spread", title: "What each candidate costs against how often it was measured, with its spread" },
+  { id: "predicted", content: "Predicted", title: "Predictions against measurements" },
+  { id: "spread", content: "Spread", title: "The cost of each candidate against the number of its samples, with its spread" },
   { id: "convergence", content: "Convergence", title: "The best total and the bound as the run went on" },
 ];
 
 const PREDICTED = [
-  { id: "plans", content: "plans", title: "The sum of the costs against what was measured end to end" },
-  { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against what was measured of it" },
+  { id: "plans", content: "plans", title: "The sum of the costs of each plan against its time measured end to end" },
+  { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against its measured cost" },
 ] as const;
 
 export function ChartsTab(): JSX.Element {

@@ -42,7 +42,7 @@ export function CostsTab(): JSX.Element {
       </div>
       <Remeasuring />
       {rows.value.length === 0 ? (
-        <p class="muted">No candidate is like this.</p>
+        <p class="muted">No candidate passes the filter.</p>
       ) : (
         <LongTable
           label="Candidates"
@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
   { id: "spread", title: "± and spread", widthPx: 122, hint: `${UNCERTAIN} The bar is the samples' quartiles and the line that interval, on a scale to ±25 % of the cost`, cell: (row) => <Spread row={row} /> },
   { id: "samples", title: "samples", widthPx: 76, isNumber: true, cell: (row) => (row.cost.samples > 0 ? count(row.cost.samples) : "") },
   { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
-  { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan that holds it is", cell: (row) => <Regret row={row} /> },
+  { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan with this candidate is", cell: (row) => <Regret row={row} /> },
 ];
 
 /** The button to measure again; the column is shown only where candidates can be measured. */
@@ -145,8 +145,8 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   const exact = row.regret_s ?? late?.regret_s ?? null;
   if (exact !== null) return <>{signedDuration(exact)}</>;
   const least = late?.regret_at_least_s ?? null;
-  if (least !== null) return <span title="at least so much; to know it exactly takes too long">{atLeast(least)}</span>;
-  return isOpen && !late ? <span class="muted" title="worked out for the rows in view">…</span> : <></>;
+  if (least !== null) return <span title="a lower bound; the exact regret takes too long to compute">{atLeast(least)}</span>;
+  return isOpen && !late ? <span class="muted" title="computed for the rows in view">…</span> : <></>;
 }
 
 function Reason({ row }: { row: CostedRow }): JSX.Element | null {

@@ -46,7 +46,7 @@ export function CostsFilter(): JSX.Element {
         options={REGRET.map(([id, , words]) => [id, words])}
       />
       {now.rule !== "" && (
-        <button type="button" class="tag" title={`Only what came through the rule ${now.rule}: show all again`} onClick={() => changeFilter({ rule: "" })}>
+        <button type="button" class="tag" title={`Only candidates that came through the rule ${now.rule}: show all again`} onClick={() => changeFilter({ rule: "" })}>
           {`rule ${now.rule.split(".").at(-1) ?? ""} ✕`}
         </button>
       )}

@@ -28,7 +28,7 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
   }, [current.id, current.artifact, isReady]);
   if (!shown.value) return null;
   return (
-    <section class="shipping" aria-label="What Export gives">
+    <section class="shipping" aria-label="Contents of the export">
       <p class="muted">Export gives</p>
       <dl>
         {shown.value.files.map(({ name, says }) => (

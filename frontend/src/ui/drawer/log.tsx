@@ -93,7 +93,7 @@ function Bar({ lines, total }: { lines: readonly LogLine[]; total: number }): JS
 }
 
 function Lines({ lines, isCut }: { lines: readonly LogLine[]; isCut: boolean }): JSX.Element {
-  if (lines.length === 0) return <p class="muted">No line is like this.</p>;
+  if (lines.length === 0) return <p class="muted">No line passes the filter.</p>;
   const shown = lines.slice(-MOST_SHOWN);
   return (
     <div class="log-lines">

@@ -37,7 +37,7 @@ export function RunsTab(): JSX.Element {
       {!all ? (
         runsError.value === null && <p class="muted">Looking up the runs…</p>
       ) : rows.length === 0 ? (
-        <p class="muted">{all.length === 0 ? "No run is kept yet." : "No run is like this."}</p>
+        <p class="muted">{all.length === 0 ? "No run is kept yet." : "No run passes the filter."}</p>
       ) : (
         <LongTable
           label="Runs"

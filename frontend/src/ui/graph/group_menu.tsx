@@ -14,7 +14,7 @@ export function GroupMenu(): JSX.Element | null {
     <span class="group-by">
       <label>
         <span class="muted">Group by</span>{" "}
-        <select value={now.by} title="Fold what belongs together into one box (g)" onChange={(event) => void groupBy(event.currentTarget.value as Grouping)}>
+        <select value={now.by} title="Fold the nodes of a group into one box (g)" onChange={(event) => void groupBy(event.currentTarget.value as Grouping)}>
           {groupings.value.map(({ by, count }) => (
             <option key={by} value={by} disabled={by !== "nothing" && count === 0}>
               {by === "nothing" ? NAME[by] : `${NAME[by]} (${count === 0 ? "none" : count})`}

@@ -89,7 +89,7 @@ function CertaintyLegend(): JSX.Element {
           not measured
         </Swatch>
       )}
-      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">by how much it may be off is not known</Swatch>}
+      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">its uncertainty is not known</Swatch>}
     </div>
   );
 }

@@ -42,7 +42,7 @@ export function PinsPanel(): JSX.Element {
           </Item>
         )}
       </ul>
-      {known && <p class="muted">On costs that are known; nothing is measured for it.</p>}
+      {known && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
       <Untimed />
     </>
   );

@@ -108,7 +108,7 @@ function EstimateSections({ data }: { data: NodeCandidates }): JSX.Element {
 function EstimateSection({ said: { target, lines }, note }: { said: Said; note: string }): JSX.Element | null {
   if (lines.length === 0) return null;
   return (
-    <section class="estimate-text" aria-label={`What ${target} would bring here`}>
+    <section class="estimate-text" aria-label={`Gain with ${target} here`}>
       <h3>
         <Badge target={target} /> {target} <span class="muted">{note}</span>
       </h3>

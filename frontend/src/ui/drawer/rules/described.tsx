@@ -70,7 +70,7 @@ function Buttons(): JSX.Element {
   const canSave = descriptionCheck.value?.name !== null && !descriptionCheck.value?.mistake && !isSaved.value;
   return (
     <div class="table-bar">
-      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "What would it bring? (ctrl Enter)"} onClick={() => void tryDescription()}>
+      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "Find the best plan with it (ctrl Enter)"} onClick={() => void tryDescription()}>
         {isTrying.value ? "Trying…" : "Try"}
       </button>
       <button type="button" disabled={!canSave} title="Keep it under its name, as a target of further runs" onClick={() => void saveDescription()}>
@@ -102,7 +102,7 @@ function Reading(): JSX.Element {
         <Mistake mistake={found.mistake} />
       ) : (
         <p class="muted">
-          {found ? (whyNotTry.value || `${found.name ?? ""} reads well. Try it: the best plan with it beside what is known, from the estimates of its [cost].`) : describedError.value ? "" : "Reading…"}
+          {found ? (whyNotTry.value || `${found.name ?? ""} has no mistakes. Try it: the best plan with it is found on the known costs and the estimates by its [cost].`) : describedError.value ? "" : "Reading…"}
         </p>
       )}
     </div>
@@ -134,7 +134,7 @@ function Answer({ found }: { found: TryOut }): JSX.Element | null {
   if (!before.plan || !after.plan) return null;
   const gain = gainOf(name, before.plan, after.plan);
   return (
-    <section aria-label={`What ${name} would bring`}>
+    <section aria-label={`Gain with ${name}`}>
       <p role="status">
         <Badge target={name} /> <b>{gain.total}</b> <span class="tag">estimate</span>
         <br />

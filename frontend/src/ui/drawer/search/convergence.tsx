@@ -28,7 +28,7 @@ export function Convergence({ curve, nowS }: { curve: readonly ConvergencePoint[
   const label = `${best === null ? "No plan yet" : `Best total ${duration(best)}`} after ${elapsed(end)}; the bound is at ${duration(bottom)}`;
   return (
     <svg class="convergence" width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
-      <title>line: best total so far; dashed: no plan is below; dotted: an estimate of that</title>
+      <title>line: best total so far; dashed: lower bound; dotted: estimated bound</title>
       <text x={LEFT - 6} y={y(top) + 4} text-anchor="end">
         {duration(top)}
       </text>

@@ -64,7 +64,7 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
     <dl class="best">
       <dt>{hasEnded(run) ? "total" : "best total so far"}</dt>
       <dd>{run.best_s === null ? <span class="muted">none yet</span> : duration(run.best_s)}</dd>
-      <dt title={isMeasuring ? "an estimate: costs that are not measured count with the least that they are likely to be" : "no plan can be faster than this"}>
+      <dt title={isMeasuring ? "an estimate: a cost that is not measured counts with the lowest value that it is likely to have" : "no plan can be faster than this"}>
         {isMeasuring ? "estimated bound" : "lower bound"}
       </dt>
       <dd>{bound === null ? <span class="muted">not known</span> : duration(bound)}</dd>
@@ -75,11 +75,11 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
 const COLUMNS = [
   ["found", "candidates that the rules found"],
   ["distinct", "equal computations are measured once"],
-  ["built", "trials that got as far as a built candidate"],
+  ["built", "trials whose candidate was built"],
   ["measured", "trials that gave a cost"],
   ["failed", "computations that the target cannot take, with the reason in the table of costs"],
   ["from cache", "their cost was known before"],
-  ["spared", "not measured: even at the least that they may cost, no better plan has them"],
+  ["spared", "not measured: no better plan has them, even at the lowest cost that they may have"],
   ["rejected", "sub-graphs that became no candidate"],
 ] as const;
 

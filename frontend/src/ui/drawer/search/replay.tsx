@@ -41,7 +41,7 @@ function Offer(): JSX.Element | null {
       <button type="button" onClick={() => void traceSearch()}>
         Trace this search
       </button>
-      <span class="muted">and see every step of it: what was taken, what was tried, what came of it. Nothing is measured.</span>
+      <span class="muted">and see every step: the states taken, the candidates tried, and the outcomes. Nothing is measured.</span>
     </p>
   );
 }
@@ -54,7 +54,7 @@ function Player({ facts: known }: { facts: TraceFacts }): JSX.Element {
         <Slider facts={known} />
         <span class="replay-position">{`step ${count(replayStep.value + 1)} of ${count(known.steps)}`}</span>
         <Speed />
-        <label title="Keep in view where the search stands">
+        <label title="Keep the shown step of the search in view">
           <input type="checkbox" checked={follows.value} onChange={(event) => (follows.value = event.currentTarget.checked)} /> follow
         </label>
         <Searches facts={known} />
