@@ -123,7 +123,7 @@ def replay(trial: RawTrial, pieces: Pieces, known: Speed) -> tuple[Samples, floa
     for sample in trial.samples:
         series.add(without(sample, pieces))
         series.judge()
-        series.bound()
+        series.drop_most_disturbed()
         elapsed_s += each_s
         if series.is_enough(elapsed_s):
             break

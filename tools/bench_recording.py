@@ -46,6 +46,8 @@ QUANTILES = {"onnxruntime": 0.25, "openvino": 0.6, "tvm": 0.95}
 """Of the costs of small candidates of these targets, which one is timed."""
 SMALL = 8
 """Nodes of a small candidate at most."""
+FEWEST_VISITS = 2
+"""As many as a comparison needs."""
 WHOLE = "whole"
 SIGNS = ("reference", "waits", "latency")
 _TIMEOUT_S = 300.0
@@ -110,15 +112,15 @@ class Recording:
 
 
 def record(models: Sequence[str], visits: int, longest_s: float, machine: str) -> Recording:
-    """Visit all `models` in turn, `visits` times; no visit to all of them begins when that would take longer than `longest_s`."""
+    """Visit all `models` in turn, `visits` times: twice at least, and not once more where that would take longer than `longest_s`."""
     with Pool() as pool, _prepared(models) as prepared:
         recorder = _Recorder(pool)
-        for visit in range(visits):
-            if visit and recorder.elapsed_s() * (visit + 1) / visit > longest_s:
+        for visit in range(max(visits, FEWEST_VISITS)):
+            if visit >= FEWEST_VISITS and recorder.elapsed_s() * (visit + 1) / visit > longest_s:
                 break
-            for works in prepared.values():
+            for name, works in prepared.items():
                 recorder.visit(works, visit)
-            print(f"visit {visit + 1} of {visits} is over after {recorder.elapsed_s():.0f} s", flush=True)
+                print(f"visit {visit + 1} of {visits}: {name}, {recorder.elapsed_s():.0f} s", flush=True)
     return Recording(machine, tuple(recorder.trials))
 
 
