@@ -61,7 +61,7 @@ bench-page: setup chromium ## times the page beside Netron and checks its budget
 
 protocol: setup ## the page's types from server/messages
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
-	mv .make/protocol.ts frontend/src/protocol.ts
+	mv .make/protocol.ts frontend/src/data/protocol.ts
 
 pictures: setup chromium ## the pictures in the README and the docs
 	$(BIN)/python tools/pictures.py

@@ -14,7 +14,11 @@ export default defineConfig({
     target: "es2022",
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200, // Plotly, which is loaded when a chart is opened
-    rolldownOptions: { input: "frontend/src/main.tsx" },
+    rolldownOptions: {
+      input: "frontend/src/main.tsx",
+      // What the entry shares with code that is loaded later is one file: else it would be a file for each set of sharers.
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
+    },
   },
   worker: { format: "es" },
   test: { include: ["frontend/**/*.test.ts"], environment: "node", testTimeout: 60_000 }, // a busy machine needs more than five seconds

@@ -16,8 +16,8 @@ from .config import ServerConfig
 from .http import errors, netron, page, security, storage
 from .models import layouts, pictures, samples
 from .models import routes as models
+from .runs import query_routes, trace_routes
 from .runs import routes as runs
-from .runs import trace_routes
 from .services import attach, make
 from .streaming import sockets
 from .toolchains import described_routes
@@ -41,7 +41,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, pictures, layouts, runs, trace_routes, toolchains, described_routes, samples, storage):
+    for module in (models, pictures, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)

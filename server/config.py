@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from typing import Any
+
+from .worker.engine import COLLAGE, Engine
 
 DEFAULT_PORT = 8765
 
@@ -23,8 +26,7 @@ class ServerConfig:
         load_timeout_s: Longest that reading a model may take.
         load_memory_bytes: Most memory that reading a model may take; None for no bound.
         waiting_runs: Most runs that may wait for the one that measures.
-        pipeline: Dotted name of the module that does the work, imported in the run's own process. It has what
-            `server.job` calls of `server.worker.engine`.
+        engine: What does the work, in worker processes.
         model: Id of the model that the page opens when its address names nothing.
     """
 
@@ -38,7 +40,7 @@ class ServerConfig:
     load_timeout_s: float = 300.0
     load_memory_bytes: int | None = None
     waiting_runs: int = 20
-    pipeline: str = "collage_server.worker.engine"
+    engine: Engine[Any] = COLLAGE
     model: str | None = None
 
     @property

@@ -1,6 +1,6 @@
 """Every message and resource between the server and the page: one dataclass each, in the files of `messages`.
 
-The TypeScript types in ``frontend/src/protocol.ts`` are generated from them (``make protocol``); a test fails when
+The TypeScript types in ``frontend/src/data/protocol.ts`` are generated from them (``make protocol``); a test fails when
 they are stale. Pipeline events are the classes of `collage_core.events`, carried as they are.
 
 Live runs, over Socket.IO (namespace ``/``):

@@ -10,15 +10,13 @@ from flask import Flask, current_app
 
 from .config import ServerConfig
 from .models.store import ModelStore
+from .process_pool import ProcessPool
 from .runs.control import RunControl
-from .runs.job_pool import JobPool
+from .runs.factory import RunFactory
+from .runs.queue import RunQueue
 from .runs.recorded import Recorded
-from .runs.run_factory import RunFactory
-from .runs.run_queries import RunQueries
-from .runs.run_queue import RunQueue
 from .runs.service import RunService
 from .runs.traces import TraceService
-from .runs.what_if import WhatIfService
 
 _KEY = "collage"
 
@@ -34,15 +32,13 @@ class Services:
 
     config: ServerConfig
     models: ModelStore
-    pool: JobPool
+    pool: ProcessPool
     recorded: Recorded
     runs: RunService
-    line: RunQueue
-    orders: RunFactory
+    queue: RunQueue
+    factory: RunFactory
     control: RunControl
-    questions: RunQueries
     traces: TraceService
-    what_if: WhatIfService
     news: threading.Event
     on_close: list[Callable[[], None]] = field(default_factory=list)
 
@@ -52,31 +48,19 @@ class Services:
             action()
         self.traces.close()
         self.runs.close()
-        self.line.close()
+        self.queue.close()
 
 
 def make(config: ServerConfig) -> Services:
-    """The services of one app; a spare process is being made when this returns."""
+    """The services of one app; a worker process is being made when this returns."""
     news = threading.Event()
-    models, pool = ModelStore(config), JobPool(config.pipeline)
-    recorded = Recorded(pool.look_up)
+    models, pool = ModelStore(config), ProcessPool(config.engine)
     pool.start()
-    runs, line = RunService(pool, recorded, news.set), RunQueue(config, pool)
-    orders = RunFactory(models, pool, runs, line, news.set)
-    return Services(
-        config,
-        models,
-        pool,
-        recorded,
-        runs,
-        line,
-        orders,
-        RunControl(runs, orders, line),
-        RunQueries(runs, pool),
-        TraceService(pool, runs, line),
-        WhatIfService(runs, pool),
-        news,
-    )
+    recorded = Recorded(config, pool)
+    runs, queue = RunService(pool, recorded, news.set), RunQueue(config, pool)
+    factory = RunFactory(config, models, pool, runs, queue, news.set)
+    control = RunControl(config, runs, factory, queue)
+    return Services(config, models, pool, recorded, runs, queue, factory, control, TraceService(config, pool, runs, queue), news)
 
 
 def attach(app: Flask, services: Services) -> None:

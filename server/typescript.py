@@ -1,6 +1,6 @@
 """Writes the TypeScript types of the page from the messages of `protocol` (``make protocol``).
 
-In go the dataclasses of `protocol` and the pipeline's events; out comes the text of ``frontend/src/protocol.ts``, the same
+In go the dataclasses of `protocol` and the pipeline's events; out comes the text of ``frontend/src/data/protocol.ts``, the same
 for the same input. Nothing here is imported by the running server.
 """
 

@@ -229,3 +229,9 @@ def test_plain_data_rooms_import_without_any_toolchain(package: str):
 def test_nothing_imports_a_heavy_toolchain_before_it_has_to(module: str):
     ran = python(f"import sys, {module}; print(sorted(set(sys.modules) & {{'tvm', 'tvm_ffi', 'openvino'}}))")
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
+
+
+def test_the_server_does_not_import_what_its_worker_processes_do():
+    heavy = {"collage_core.pipeline.run", "collage_core.what_if.what_if", "onnxruntime", "scipy", "sqlalchemy"}
+    ran = python(f"import sys, collage_server.app; print(sorted(set(sys.modules) & {heavy}))")
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")

@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bench_browser import DONE, NEXT_FRAME, OURS, Figures, Site, acted, move, opened, settle, traced
+from bench_engine import RuleOfThumbEngine
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from playwright.sync_api import Browser, Page
@@ -24,7 +25,6 @@ sys.path.insert(0, str(ROOT))
 
 from tests.helpers.live import serve  # noqa: E402
 
-PIPELINE = "bench_pipeline"
 TARGETS = ("onnxruntime", "openvino")
 OVERLAYS = ("Cost", "Certainty", "Coverage", "Difference", "Search", "Target")
 GROUPINGS = ("repeats", "scopes", "partitions")
@@ -34,7 +34,7 @@ GROUPINGS = ("repeats", "scopes", "partitions")
 def planned(folder: Path, model: Path) -> Iterator[Site]:
     """The page with all nodes of `model` and a plan, on a server of its own."""
     with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
-        app, _ = create_app(ServerConfig(pipeline=PIPELINE))
+        app, _ = create_app(ServerConfig(engine=RuleOfThumbEngine()))
         try:
             for live in serve(app):
                 opened_model = live.post("models", {"path": str(model)})

@@ -144,7 +144,7 @@ def searcher_figures(problem: SearchProblem, name: str) -> dict[str, Any]:
         "optimal": result.optimal,
         "stopped": result.stopped,
         "states": result.states,
-        "moves": result.transitions,
+        "moves": result.moves,
     }
 
 

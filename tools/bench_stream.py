@@ -1,6 +1,6 @@
 """A run that streams a hundred thousand search states and does nothing else, for `make bench-page`.
 
-Enters: a folder to keep things in. Leaves: a server whose pipeline is the tests' fake one, which makes such a run of whatever
+Enters: a folder to keep things in. Leaves: a server whose engine is the tests' fake one, which makes such a run of whatever
 the page asks for; `run` starts one from the page and waits until the page shows its end.
 """
 
@@ -24,9 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 for place in (ROOT, ROOT / "tests" / "plugins"):
     sys.path.insert(0, str(place))
 
+from fake_engine import FakeEngine  # noqa: E402
+
 from tests.helpers.live import serve  # noqa: E402
 
-PIPELINE = "fake_pipeline"
 FLOOD = "flood"
 RUN_LIMIT_MS = 300_000
 
@@ -35,7 +36,7 @@ RUN_LIMIT_MS = 300_000
 def flooding(folder: Path) -> Iterator[str]:
     """The address at which the page shows a small model without a run."""
     with patch.dict(os.environ, {"COLLAGE_HOME": str(folder)}):
-        app, _ = create_app(ServerConfig(pipeline=PIPELINE))
+        app, _ = create_app(ServerConfig(engine=FakeEngine()))
         try:
             for live in serve(app):
                 model = live.post("models", {"path": str(resolve("mnist"))})

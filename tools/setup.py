@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STATIC = ROOT / "static" / "dist"
+SERVER_PACKAGE = ROOT / ".make" / "packages" / "collage_server"
+"""The folder ``server`` under the name of its package: mypy, unlike Python, knows nothing of the mapping in pyproject.toml."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,9 @@ def make_environment() -> None:
 
 def install_project() -> None:
     pip("install", "--no-deps", "--no-build-isolation", "--editable", ROOT)
+    SERVER_PACKAGE.parent.mkdir(parents=True, exist_ok=True)
+    SERVER_PACKAGE.unlink(missing_ok=True)
+    SERVER_PACKAGE.symlink_to(ROOT / "server", target_is_directory=True)
 
 
 def install_node() -> bool:
@@ -149,7 +154,11 @@ def steps() -> tuple[list[Step], list[Step]]:
         [str(base_python()), sys.version],
     )
     project = Step(
-        "this checkout into .venv", VENV / "setup" / "project", [ROOT / "pyproject.toml"], [VENV / "bin" / "collage"], install_project
+        "this checkout into .venv",
+        VENV / "setup" / "project",
+        [ROOT / "pyproject.toml"],
+        [VENV / "bin" / "collage", SERVER_PACKAGE],
+        install_project,
     )
     packages = Step(
         "the page's packages into node_modules",

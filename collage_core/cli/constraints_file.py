@@ -29,7 +29,7 @@ def read_constraints(path: Path | None) -> tuple[dict[str, Any], ...]:
 @contextmanager
 def mistakes_located(path: Path | None) -> Iterator[None]:
     """Add the file and the line to a mistake that is found inside the ``with`` block in the constraints of the file `path`."""
-    from ..search.problem_lines import ProblemMistake
+    from ..search.source_lines import ProblemMistake
 
     try:
         yield

@@ -16,13 +16,13 @@ from ..pipeline.plan_documents import result_document
 from ..search.alternatives.pareto import pareto
 from ..search.alternatives.regret import regret_intervals
 from ..search.constraints.constraints import Constraint, allowed_indices, parse_constraints
+from ..search.objective_search import k_best_for, solve_for
 from ..search.objectives import measures, parse_objective
 from ..search.problem import FEMTOSECONDS, SearchProblem, problem_from_json
-from ..search.problem_lines import ProblemMistake
 from ..search.prune import prune
 from ..search.searcher import SearchResult, SearchRun
-from ..search.searchers.objective_search import k_best_for, solve_for
 from ..search.solve import DEFAULT, solve
+from ..search.source_lines import ProblemMistake
 
 MOST_LISTED = 10_000
 """Most plans that ``--best`` lists."""

@@ -1,4 +1,4 @@
-"""The dataflow graph and its sub-graphs as plain data, tested in milliseconds.
+"""The dataflow graph of a model and its sub-graphs, as plain data.
 
-A `model` gives the graph; `rules` and `search` work on it. Nothing here knows ONNX, TVM, a toolchain or a cost.
+The room `model` builds the graph; `rules` and `search` read it. Nothing here knows ONNX, TVM, a toolchain or a cost.
 """

@@ -1,9 +1,9 @@
-"""The identity of a computation: sub-graphs of equal key are the same work, wherever in the model they stand.
+"""The identity of a computation: sub-graphs with equal keys do the same work, wherever they lie in the model.
 
-Design, "Candidates that are the same computation". The key covers structure, operators, attributes, shapes and dtypes;
-weights count by shape, except for the few values that `Constant.value` keeps because they shape the computation.
-`Computations` numbers the computations of one graph, which costs little where structure repeats; the digest, which holds
-for every process and machine, is made only of what somebody stores.
+The key covers structure, operators, attributes, shapes and dtypes. Of weights only the shape counts, except for the few values
+that `Constant.value` keeps because they determine the computation. `Computations` numbers the computations of one graph, which
+is cheap where structure repeats. `computation_key` is a digest that is equal in every process and on every machine; it is
+computed only for what is stored.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .sub_graph import SubGraph
 
 
 def computation_key(graph: DataflowGraph, inside: IndexSet) -> str:
-    """A hex digest that is equal for equal computations, in every process and on every machine.
+    """Return a hex digest that is equal for equal computations, in every process and on every machine.
 
-    Tensors are named by where they come from (the k-th input from outside, the k-th constant, an output of the k-th
-    inside node), so that the model's own names do not matter.
+    Tensors are named by their origin (the k-th input from outside, the k-th constant, an output of the k-th inside node), so
+    that the model's own names do not matter.
     """
     sub_graph = SubGraph(graph, inside)
     alias: dict[str, str] = {"": ""}
@@ -35,14 +35,14 @@ def computation_key(graph: DataflowGraph, inside: IndexSet) -> str:
         boundary.append(graph.types[name].to_json())
     constants: list[Any] = []
     body: list[Any] = []
-    for place, index in enumerate(inside):
+    for position, index in enumerate(inside):
         node = graph.nodes[index]
         for name in node.inputs:
             if name not in alias:
                 alias[name] = f"const{len(constants)}"
                 constants.append(graph.constants[name].to_json())
         for slot, tensor in enumerate(node.outputs):
-            alias[tensor.name] = f"n{place}.{slot}"
+            alias[tensor.name] = f"n{position}.{slot}"
         body.append([node.op, dict(node.attributes), [alias[name] for name in node.inputs], [t.type.to_json() for t in node.outputs]])
     leaving = [alias[name] for name in sub_graph.output_tensors()]
     text = json.dumps([boundary, constants, body, leaving], sort_keys=True)
@@ -53,39 +53,39 @@ T = TypeVar("T")
 
 _FEW_READERS = 8
 _ABSENT = -1
-"""Stands in a form for an input that is left out; tensors from outside count down from -2, those made inside up from 0."""
+"""An absent input in a canonical form; there tensors from outside count down from -2, those from inside up from 0."""
 
 
 class Computations:
-    """Numbers the sub-graphs of `graph`: equal numbers are equal computations, and no others.
+    """Numbers the sub-graphs of `graph`: two have the same number exactly when they are the same computation.
 
-    Two sub-graphs that look alike in all that their nodes see (`_views`) are equal, which is found without looking at their
-    tensors. What looks new is new if its nodes are of other crafts (`_crafts`), in their order, than all before it. Only
-    what is still in doubt is brought into a form that does not depend on where it stands, and compared by that.
+    Sub-graphs whose nodes have equal contexts (`_contexts`) are equal, which needs no look at their tensors. A sub-graph whose
+    node signatures (`_signatures`), in order, were never met is new. Any other is brought into a canonical form that does not
+    depend on where it lies, and compared by that.
     """
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
-        self._by_view: dict[Hashable, int] = {}
-        self._by_crafts: dict[tuple[int, ...], int | dict[tuple[int, ...], int]] = {}
+        self._by_contexts: dict[Hashable, int] = {}
+        self._by_signatures: dict[tuple[int, ...], int | dict[tuple[int, ...], int]] = {}
         self._examples: list[IndexSet] = []
         self._digests: dict[int, str] = {}
-        self._words: dict[Hashable, int] = {}
+        self._interned: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
-        """How many computations were met so far."""
+        """Return how many computations were met so far."""
         return len(self._examples)
 
     def of(self, inside: IndexSet) -> int:
-        """The number of the computation that `inside` is, in the order in which they were first asked for."""
-        view = (inside.rel, values_at(inside, self._views))
-        number = self._by_view.get(view)
+        """Return the number of the computation of `inside`; numbers ascend in the order of the first requests."""
+        contexts = (inside.rel, values_at(inside, self._contexts))
+        number = self._by_contexts.get(contexts)
         if number is None:
-            number = self._by_view[view] = self._number(inside)
+            number = self._by_contexts[contexts] = self._number(inside)
         return number
 
     def key(self, inside: IndexSet) -> str:
-        """`computation_key` of `inside`, made once for each computation."""
+        """Return the `computation_key` of `inside`, which is computed once for each computation."""
         number = self.of(inside)
         digest = self._digests.get(number)
         if digest is None:
@@ -93,28 +93,31 @@ class Computations:
         return digest
 
     def _number(self, inside: IndexSet) -> int:
-        crafts = values_at(inside, self._crafts)
-        alike = self._by_crafts.get(crafts)
-        if alike is None:
-            self._by_crafts[crafts] = self._new(inside)
+        signatures = values_at(inside, self._signatures)
+        known = self._by_signatures.get(signatures)
+        if known is None:
+            self._by_signatures[signatures] = self._new(inside)
             return len(self._examples) - 1
-        if isinstance(alike, int):
-            alike = self._by_crafts[crafts] = {self._form(self._examples[alike]): alike}
-        form = self._form(inside)
-        if form not in alike:
-            alike[form] = self._new(inside)
-        return alike[form]
+        if isinstance(known, int):
+            known = self._by_signatures[signatures] = {self._canonical_form(self._examples[known]): known}
+        form = self._canonical_form(inside)
+        if form not in known:
+            known[form] = self._new(inside)
+        return known[form]
 
     def _new(self, inside: IndexSet) -> int:
         self._examples.append(inside)
         return len(self._examples) - 1
 
-    def _form(self, inside: IndexSet) -> tuple[int, ...]:
-        """What `computation_key` digests besides the crafts: tensors are counted in the order in which they come up."""
+    def _canonical_form(self, inside: IndexSet) -> tuple[int, ...]:
+        """Return the edges of `inside`, with its tensors numbered in the order in which its nodes name them.
+
+        Together with the signatures of the nodes this is all that `computation_key` covers.
+        """
         graph = self._graph
         alias: dict[str, int] = {"": _ABSENT}
         form: list[int] = []
-        outside, made = -1, 0
+        outside, produced = -1, 0
         for index in inside:
             node = graph.nodes[index]
             for name in node.inputs:
@@ -124,56 +127,55 @@ class Computations:
                     known = alias[name] = outside
                 form.append(known)
             for tensor in node.outputs:
-                alias[tensor.name] = made
-                made += 1
+                alias[tensor.name] = produced
+                produced += 1
         form += [alias[name] for name in SubGraph(graph, inside).output_tensors()]
         return tuple(form)
 
-    def _word(self, meaning: Hashable) -> int:
-        """A number for `meaning`, the same whenever it comes up."""
-        return self._words.setdefault(meaning, len(self._words))
+    def _intern(self, value: Hashable) -> int:
+        """Return the number of `value`; equal values have equal numbers."""
+        return self._interned.setdefault(value, len(self._interned))
 
-    def _word_of_tensor(self, name: str) -> int:
-        """What can be said of the tensor `name` wherever it comes from: its type, and a constant's value."""
+    def _intern_tensor(self, name: str) -> int:
+        """Return the number of the tensor's type, or of the constant with its value."""
         known = self._graph.types.get(name)
-        return self._word(known if known is not None else self._graph.constants[name])
+        return self._intern(known if known is not None else self._graph.constants[name])
 
     @cached_property
-    def _crafts(self) -> tuple[int, ...]:
-        """For each node a number for its operator, its attributes, and the types of what it reads and makes."""
-        return tuple(self._word(self._craft(node)) for node in self._graph.nodes)
+    def _signatures(self) -> tuple[int, ...]:
+        """For each node the number of its operator, attributes, and types of inputs and outputs."""
+        return tuple(self._intern(self._signature(node)) for node in self._graph.nodes)
 
-    def _craft(self, node: Node) -> Hashable:
+    def _signature(self, node: Node) -> Hashable:
         attributes = json.dumps(dict(node.attributes), sort_keys=True) if node.attributes else ""
-        read = tuple(self._word_of_tensor(name) if name else _ABSENT for name in node.inputs)
-        return node.op, attributes, read, tuple(tensor.type for tensor in node.outputs)
+        inputs = tuple(self._intern_tensor(name) if name else _ABSENT for name in node.inputs)
+        return node.op, attributes, inputs, tuple(tensor.type for tensor in node.outputs)
 
     @cached_property
-    def _views(self) -> tuple[int, ...]:
-        """For each node a number for all that it sees: its craft, and from how far away it reads and is read."""
-        places = {tensor.name: (node.index, slot) for node in self._graph.nodes for slot, tensor in enumerate(node.outputs)}
+    def _contexts(self) -> tuple[int, ...]:
+        """For each node the number of its signature and of its distances to the nodes that it reads and that read it."""
+        origins = {tensor.name: (node.index, slot) for node in self._graph.nodes for slot, tensor in enumerate(node.outputs)}
         shared: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for node in self._graph.nodes:
             for position, name in enumerate(node.inputs):
-                if name and name not in places:
+                if name and name not in origins:
                     shared[name].append((node.index, position))
-        return tuple(self._word(self._view(node, places, shared)) for node in self._graph.nodes)
+        return tuple(self._intern(self._context(node, origins, shared)) for node in self._graph.nodes)
 
-    def _view(self, node: Node, places: dict[str, tuple[int, int]], shared: dict[str, list[tuple[int, int]]]) -> Hashable:
-        here = node.index
-        seen: list[Hashable] = [self._crafts[here]]
+    def _context(self, node: Node, origins: dict[str, tuple[int, int]], shared: dict[str, list[tuple[int, int]]]) -> Hashable:
+        context: list[Hashable] = [self._signatures[node.index]]
         for name in node.inputs:
-            if name in places:
-                maker, slot = places[name]
-                seen.append((here - maker, slot))
+            if name in origins:
+                producer, slot = origins[name]
+                context.append((node.index - producer, slot))
             elif name:
                 reads = shared[name]
-                who = tuple((reader - here, at) for reader, at in reads) if len(reads) <= _FEW_READERS else name
-                seen.append((self._graph.producer.get(name) == HOST, who))
+                readers = tuple((reader - node.index, at) for reader, at in reads) if len(reads) <= _FEW_READERS else name
+                context.append((self._graph.producer.get(name) == HOST, readers))
         for tensor in node.outputs:
-            distances = tuple(reader - here for reader in self._graph.readers[tensor.name])
-            seen.append((distances, tensor.name in self._model_outputs))
-        return tuple(seen)
+            distances = tuple(reader - node.index for reader in self._graph.readers[tensor.name])
+            context.append((distances, tensor.name in self._model_outputs))
+        return tuple(context)
 
     @cached_property
     def _model_outputs(self) -> frozenset[str]:
@@ -185,7 +187,10 @@ _TO_FLAGS = bytes.maketrans(b"01", b"\0\1")
 
 
 def values_at(inside: IndexSet, values: tuple[T, ...]) -> tuple[T, ...]:
-    """Of one value for each node of a graph those of the nodes `inside`, in order; where these stand close, much faster than one by one."""
+    """Return the values of the nodes `inside`, in order; `values` has one for each node of the graph.
+
+    Where the nodes are close together this is much faster than one look-up a node.
+    """
     base, rel = inside.base, inside.rel
     span = rel.bit_length()
     if not rel & (rel + 1):

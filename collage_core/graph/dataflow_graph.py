@@ -1,7 +1,7 @@
 """`DataflowGraph`: the model's nodes and tensors as plain data, numbered so that a later node cannot influence an earlier one.
 
-Seeds: RFC 62 (0.81), "Util Datatypes"; design, "Node". What enters is what a `Model` read from its file; what leaves is
-JSON. Nothing here knows ONNX, TVM or the server.
+RFC 62 (Collage), "Util Datatypes". `OnnxModel` builds it from a file; it is written to and read from JSON. Nothing here knows
+ONNX, TVM or the server.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .op_pattern_kind import OpPatternKind
 T = TypeVar("T")
 
 HOST = -1
-"""Stands for the host where a producer or a consumer is asked for (design, "Cost of a plan")."""
+"""The host in place of a node index: it produces the model's inputs and reads its outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A shape (all dimensions known) and a numpy dtype name (``float32``, ``int64``, ``bool``, ``bfloat16`` …)."""
+    """A shape with all dimensions known, and a numpy dtype name (``float32``, ``int64``, ``bool``, ``bfloat16`` …)."""
 
     shape: tuple[int, ...]
     dtype: str
 
     @property
     def bytes(self) -> int:
-        """Size of the tensor's data; strings count 8 bytes an element."""
+        """Size of the tensor's data; a string counts 8 bytes."""
         return prod(self.shape) * item_bytes(self.dtype)
 
     def to_json(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ _SMALL = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
 
 
 def item_bytes(dtype: str) -> int:
-    """Bytes of one element of `dtype`; what ONNX packs into less than a byte counts one."""
+    """Return the bytes of one element of `dtype`; a type that ONNX packs into less than a byte counts one."""
     if dtype.startswith(_SMALL):
         return 1
     return _ODD_ITEM_BYTES.get(dtype) or np.dtype(dtype).itemsize
@@ -56,7 +56,7 @@ def item_bytes(dtype: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A named tensor that a node or the host makes."""
+    """A named tensor that a node or the host produces."""
 
     name: str
     type: TensorType
@@ -71,9 +71,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A weight or other constant: its type, and its values (flat) where they are few and shape the computation.
+    """A weight or other constant: its type, and its values where they are few and determine the computation.
 
-    `value` is kept for integers of up to 64 elements (axes, shapes, pads, slices) and for scalars, else None.
+    `value` (flat) is kept for integers of up to 64 elements (axes, shapes, pads, slices) and for scalars, else None.
     """
 
     type: TensorType
@@ -93,16 +93,16 @@ class Node:
     """One operator call of the model.
 
     Attributes:
-        index: Its place in the order (`PostDfsIndex`).
-        name: The model's name for it, unique; made up as the design says where the model has none.
-        op: Operator, such as ``Conv``; with its domain in front where that is not ONNX's own (``com.microsoft.FusedConv``).
+        index: Its index in the order of the graph (`PostDfsIndex` in the RFC).
+        name: The model's name for it; unique. `OnnxModel` makes one up where the model has none.
+        op: Operator, such as ``Conv``; prefixed by its domain unless that is ONNX's own (``com.microsoft.FusedConv``).
         kind: How it may be fused.
-        inputs: Names of the tensors it reads (activations, constants and model inputs; ``""`` where absent), those that
-            its inner graphs capture included, after its own.
-        outputs: The tensors it makes; unused optional outputs are left out.
+        inputs: Names of the tensors it reads (activations, constants, model inputs; ``""`` where absent), followed by those
+            that its inner graphs capture.
+        outputs: The tensors it produces; unused optional outputs are left out.
         attributes: JSON values; an inner graph is ``{"graph": digest, "nodes": count}``, a tensor ``{"tensor": digest}``.
-        absorbed: Names of the user's other nodes that folding fused into this one.
-        is_host: It only reshuffles references and is left to the host.
+        absorbed: Names of the nodes of the user's model that folding fused into this one.
+        is_host: It only rearranges references and is left to the host.
     """
 
     index: int
@@ -145,12 +145,12 @@ class Node:
 
 @dataclass(frozen=True)
 class DataflowGraph:
-    """Nodes in order, the host's tensors, and the constants; edges follow from the tensors' names.
+    """Nodes in order, the model's inputs and outputs, and the constants; edges follow from the tensors' names.
 
     Attributes:
         nodes: ``nodes[i].index == i``.
-        inputs: What the host makes: the model's inputs.
-        outputs: Names of the tensors that the host reads: the model's outputs. May name an input or a constant.
+        inputs: The model's inputs, which the host produces.
+        outputs: Names of the model's outputs, which the host reads; an input or a constant may be among them.
         constants: Initializers by name.
     """
 
@@ -164,21 +164,21 @@ class DataflowGraph:
 
     @cached_property
     def types(self) -> Mapping[str, TensorType]:
-        """The type of every tensor that the host or a node makes (constants are not among them)."""
+        """Tensor name → type, for every tensor that the host or a node produces; constants are not among them."""
         made = {tensor.name: tensor.type for tensor in self.inputs}
         made.update({tensor.name: tensor.type for node in self.nodes for tensor in node.outputs})
         return made
 
     @cached_property
     def producer(self) -> Mapping[str, int]:
-        """Tensor name → the node that makes it, or `HOST` for a model input."""
+        """Tensor name → index of its node, or `HOST` for a model input."""
         made = {tensor.name: HOST for tensor in self.inputs}
         made.update({tensor.name: node.index for node in self.nodes for tensor in node.outputs})
         return made
 
     @cached_property
     def readers(self) -> Mapping[str, tuple[int, ...]]:
-        """Tensor name → the nodes that read it, ascending; the host's reading is in `outputs`."""
+        """Tensor name → the nodes that read it, ascending; `outputs` says what the host reads."""
         readers: dict[str, list[int]] = {name: [] for name in self.producer}
         for node in self.nodes:
             for name in dict.fromkeys(node.inputs):
@@ -208,7 +208,7 @@ class DataflowGraph:
 
     @cached_property
     def ends(self) -> tuple[bool, ...]:
-        """For each node whether what it makes leaves every sub-graph: a model output, or a tensor that nobody reads."""
+        """For each node whether its tensors leave any sub-graph: one is a model output, or no node reads them."""
         made = [not consumers for consumers in self.consumers]
         for name in self.outputs:
             index = self.producer.get(name, HOST)
@@ -217,7 +217,7 @@ class DataflowGraph:
         return tuple(made)
 
     def derive(self, make: Callable[[DataflowGraph], T]) -> T:
-        """``make(self)``, made at the first call and kept with the graph."""
+        """Return ``make(self)``, which is computed at the first call and kept with the graph."""
         if make not in self._derived:
             self._derived[make] = make(self)
         return cast(T, self._derived[make])
@@ -228,12 +228,12 @@ class DataflowGraph:
 
     @cached_property
     def predecessors(self) -> tuple[int, ...]:
-        """For each node the bits of the nodes whose tensors it reads."""
+        """For each node the nodes whose tensors it reads, as bits."""
         return tuple(bits_of(sources) for sources in self.sources)
 
     @cached_property
     def downstream(self) -> tuple[int, ...]:
-        """For each node the bits of every node that it can influence, itself not included."""
+        """For each node all nodes that it can influence, as bits; itself not included."""
         made = [0] * len(self.nodes)
         for index in range(len(self.nodes) - 1, -1, -1):
             bits = 0

@@ -1,7 +1,7 @@
 """`IndexSet`: an immutable set of node indices, held as the bits of one integer over a window.
 
-Seeds: RFC 62 (0.81), "Util Datatypes". The window begins at the least index, so that a small set costs little wherever in
-a large model it stands. Hot loops work on `.base` and `.rel` directly; `.bits` is over the whole graph.
+RFC 62 (Collage), "Util Datatypes", has the same type. The window begins at the least index, so that a small set costs
+little wherever it lies in a large model. Hot loops use `.base` and `.rel` directly; `.bits` covers the whole graph.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 
 def bits_of(indices: Iterable[int]) -> int:
-    """The integer whose set bits are `indices`."""
+    """Return the integer whose set bits are `indices`."""
     bits = 0
     for index in indices:
         bits |= 1 << index
@@ -18,7 +18,7 @@ def bits_of(indices: Iterable[int]) -> int:
 
 
 def indices_of(bits: int) -> Iterator[int]:
-    """The set bits of `bits`, ascending."""
+    """Yield the set bits of `bits`, ascending."""
     while bits:
         low = bits & -bits
         yield low.bit_length() - 1
@@ -30,7 +30,7 @@ class IndexSet:
 
     Attributes:
         base: The least index; 0 in the empty set.
-        rel: Bit k is set when `base` + k is in; bit 0 is, but in the empty set.
+        rel: Bit k is set when the set holds `base` + k. Bit 0 is always set, except in the empty set.
     """
 
     __slots__ = ("base", "rel")
@@ -42,13 +42,13 @@ class IndexSet:
 
     @classmethod
     def from_bits(cls, bits: int) -> IndexSet:
-        """The set of the 1-bits of `bits`."""
+        """Return the set of the 1-bits of `bits`."""
         base = (bits & -bits).bit_length() - 1 if bits else 0
         return cls.window(base, bits >> base)
 
     @classmethod
     def window(cls, base: int, rel: int) -> IndexSet:
-        """The set of `base` + k for every 1-bit k of `rel`, whose bit 0 must be set."""
+        """Return the set of `base` + k for every 1-bit k of `rel`; bit 0 of `rel` must be set."""
         made = cls.__new__(cls)
         made.base = base
         made.rel = rel
@@ -90,34 +90,34 @@ class IndexSet:
         return IndexSet._shifted(base, mine & ~its)
 
     def isdisjoint(self, other: IndexSet) -> bool:
-        """Whether the two sets share no index."""
+        """Return whether the two sets share no index."""
         _, mine, its = self._aligned(other)
         return not mine & its
 
     def issubset(self, other: IndexSet) -> bool:
-        """Whether every index of this set is in `other`."""
+        """Return whether every index of this set is in `other`."""
         _, mine, its = self._aligned(other)
         return not mine & ~its
 
     def first(self) -> int:
-        """The least index. Raises ValueError on the empty set."""
+        """Return the least index. Raises ValueError on the empty set."""
         if not self.rel:
             raise ValueError("an empty IndexSet has no first index")
         return self.base
 
     def last(self) -> int:
-        """The greatest index. Raises ValueError on the empty set."""
+        """Return the greatest index. Raises ValueError on the empty set."""
         return self.first() + self.rel.bit_length() - 1
 
     def spans(self) -> list[int]:
-        """The first and the last index of each run without gaps, one after another."""
-        made: list[int] = []
+        """Return the first and the last index of each run of consecutive indices, in one flat list."""
+        spans: list[int] = []
         for index in self:
-            if made and made[-1] + 1 == index:
-                made[-1] = index
+            if spans and spans[-1] + 1 == index:
+                spans[-1] = index
             else:
-                made += (index, index)
-        return made
+                spans += (index, index)
+        return spans
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, IndexSet) and self.rel == other.rel and self.base == other.base
@@ -129,7 +129,7 @@ class IndexSet:
         return f"IndexSet({list(self)})"
 
     def _aligned(self, other: IndexSet) -> tuple[int, int, int]:
-        """A base for both, and the bits of each from there."""
+        """Return a common base, and the bits of this set and of `other` counted from it."""
         if self.base <= other.base:
             return self.base, self.rel, other.rel << other.base - self.base
         return other.base, self.rel << self.base - other.base, other.rel

@@ -1,6 +1,6 @@
-"""`OpPatternKind`: how an operator may be fused, from the freest to the most closed.
+"""`OpPatternKind`: how an operator may be fused, from the least to the most restricted.
 
-Seeds: RFC 62 (0.81), `OpCallByKindPartitionRule`; TVM's `OpPatternKind`. The letters are those of the contracts.
+These are TVM's kinds (RFC 62 (Collage), `OpCallByKindPartitionRule`). Documents and the page show each kind as a letter.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class OpPatternKind(IntEnum):
-    """Kinds in TVM's order: a sub-graph has the greatest kind of its nodes."""
+    """Kinds in TVM's order; a sub-graph has the greatest kind of its nodes."""
 
     ELEMWISE = 0
     BROADCAST = 1
@@ -20,12 +20,12 @@ class OpPatternKind(IntEnum):
 
     @property
     def letter(self) -> str:
-        """E, B, I, R, A or O."""
+        """The letter of the kind: E, B, I, R, A or O."""
         return _LETTERS[self]
 
     @classmethod
     def from_letter(cls, letter: str) -> OpPatternKind:
-        """The kind of a letter. Raises KeyError on any other."""
+        """Return the kind of `letter`. Raises KeyError when no kind has it."""
         return _KINDS[letter]
 
 

@@ -1,6 +1,6 @@
-"""`SubGraph`: a set of nodes inside a dataflow graph, with everything that follows from the set, and its validity.
+"""`SubGraph`: a set of nodes inside a dataflow graph, the properties that follow from the set, and its validity.
 
-Seeds: RFC 62 (0.81), "SubGraph". Nothing is rewritten: a sub-graph is bits over the graph, thousands are in flight.
+RFC 62 (Collage), "SubGraph". A sub-graph is a set of indices and nothing is rewritten, so thousands can exist at once.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from .index_set import IndexSet
 from .op_pattern_kind import OpPatternKind
 
 CONSTANT = "Constant"
-"""The operator of a node that only holds a value; such nodes are left where constants are not folded."""
+"""Operator of a node that only holds a value. Such nodes remain when constants are not folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubGraphConfig:
-    """Which validity checks apply; None means no bound.
+    """The validity checks that apply; None means no bound.
 
     Attributes:
         max_depth: Most nodes on the longest path inside.
@@ -41,7 +41,7 @@ class Violation:
 
 
 class SubGraph:
-    """The nodes `inside`, and the flavours of node that follow from them (entry, exit, input, output)."""
+    """The nodes `inside`, with their entries, exits, inputs and outputs."""
 
     __slots__ = ("__dict__", "graph", "inside")
 
@@ -82,7 +82,7 @@ class SubGraph:
 
     @cached_property
     def exits(self) -> IndexSet:
-        """Inside nodes that are read outside, or whose tensor is a model output, or is read by nobody."""
+        """Inside nodes whose tensor is read outside, is a model output, or is read by no node."""
         consumers, ends, inside = self.graph.consumers, self.graph.ends, self._members
         return IndexSet(index for index in inside if ends[index] or not inside.issuperset(consumers[index]))
 
@@ -93,7 +93,7 @@ class SubGraph:
 
     @cached_property
     def depth(self) -> int:
-        """Nodes on the longest path inside."""
+        """Number of nodes on the longest path inside."""
         sources = self.graph.sources
         longest: dict[int, int] = {}
         for index in self.inside:
@@ -103,7 +103,7 @@ class SubGraph:
 
     @cached_property
     def kind(self) -> OpPatternKind:
-        """The greatest kind inside; a `Constant` among other nodes does not count, since it computes nothing."""
+        """The greatest kind inside. A `Constant` beside other nodes does not count, since it computes nothing."""
         nodes = [self.graph.nodes[index] for index in self.inside]
         working = [node for node in nodes if node.op != CONSTANT] or nodes
         return max((node.kind for node in working), default=OpPatternKind.ELEMWISE)
@@ -115,13 +115,13 @@ class SubGraph:
 
     @property
     def label(self) -> str:
-        """Its operators in order, such as ``Conv+Add+Relu``; long ones end in ``…``."""
+        """The operators in order, such as ``Conv+Add+Relu``; a long label is shortened."""
         ops = [self.graph.nodes[index].op for index in self.inside]
         return "+".join(ops) if len(ops) <= 8 else "+".join(ops[:6]) + f"+…({len(ops)} ops)"
 
     @cached_property
     def re_entered(self) -> IndexSet:
-        """Inside nodes that inside influences through the outside: empty when the sub-graph is convex."""
+        """Inside nodes that other inside nodes influence through the outside; empty when the sub-graph is convex."""
         if not self.inside:
             return self.inside
         last, base, reached = self.inside.last(), self.inside.base, 0
@@ -131,18 +131,18 @@ class SubGraph:
         return IndexSet.from_bits((reached & self.inside.rel) << base)
 
     def input_tensors(self) -> tuple[str, ...]:
-        """Names of the tensors from outside that it reads, in the order in which its nodes do; no constants."""
+        """Return the names of the tensors read from outside, in the order of the reading nodes; constants are left out."""
         names = (name for index in self.inside for name in self.graph.nodes[index].inputs)
         return tuple(dict.fromkeys(name for name in names if name in self.graph.producer and not self._makes(name)))
 
     def output_tensors(self) -> tuple[str, ...]:
-        """Names of its tensors that are read outside or are model outputs, in the order in which they are made."""
+        """Return the names of the tensors that are read outside or are model outputs, in the order of their producers."""
         wanted = set(self.graph.outputs)
         made = (tensor.name for index in self.inside for tensor in self.graph.nodes[index].outputs)
         return tuple(name for name in made if name in wanted or not self._members.issuperset(self.graph.readers[name]))
 
     def violation(self, config: SubGraphConfig) -> Violation | None:
-        """The first check of `config` that fails, or None when the sub-graph is valid (RFC 62, `IsValid`)."""
+        """Return the first check of `config` that fails, or None when the sub-graph is valid (RFC 62, `IsValid`)."""
         if not self.inside:
             return Violation("empty", "holds no node", ())
         if config.max_exits is not None and len(self.exits) > config.max_exits:
@@ -158,5 +158,5 @@ class SubGraph:
         return None
 
     def _makes(self, name: str) -> bool:
-        """Whether an inside node makes the tensor `name`, which some node or the host does make."""
+        """Return whether an inside node makes the tensor `name`; some node or the host must make it."""
         return self.graph.producer[name] in self._members

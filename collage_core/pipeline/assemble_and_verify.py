@@ -43,10 +43,10 @@ ROUNDS = 5
 ROUND_S = 1.0
 """No further inference of a plan after that long, in one turn."""
 MOST_ROUNDS = 15
-"""With those that do not count, since the cores lay apart."""
-_APART = (
-    "two cores of this machine lay apart all the while whole plans were timed (an echo between them took {:.1f} times as long as it can): "
-    "what was measured end to end may be too high, and run again may come out lower"
+"""With those that do not count, because the core-to-core latency was high."""
+_HIGH_LATENCY = (
+    "the core-to-core latency of this machine was high all the while whole plans were timed ({:.1f} times the lowest): what was measured "
+    "end to end may be too high, and another run may measure less"
 )
 CLEAR_MARGIN = 0.05
 """A baseline that is faster than the plan by this share is spoken of."""
@@ -163,9 +163,9 @@ def measure_side_by_side(
             if not failed[identity]:
                 folders[identity] = (name, folder)
         rows[name]["reason"] = failed.get(identity, "")
-    samples, times_as_far = _rounds(built, folders, rows, lowest_core_latency_s)
-    if times_as_far:
-        emit(Note(_APART.format(times_as_far)))
+    samples, latency_ratio = _rounds(built, folders, rows, lowest_core_latency_s)
+    if latency_ratio:
+        emit(Note(_HIGH_LATENCY.format(latency_ratio)))
     for name, row in rows.items():
         seconds = samples.get(of_baseline.get(name, ()), [])
         row["measured_s"] = statistics.median(seconds) if seconds else None
@@ -212,7 +212,11 @@ def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
 def _rounds(
     built: Built, folders: Mapping[tuple[str, ...], tuple[str, Path]], rows: Mapping[str, dict[str, Any]], lowest_core_latency_s: float
 ) -> tuple[dict[tuple[str, ...], list[float]], float]:
-    """Seconds of inferences of each plan, turn by turn, while the cores lay near each other; what else `rounds_at_low_latency` says."""
+    """Time inferences of each plan, turn by turn, while the core-to-core latency is low.
+
+    Returns:
+        The seconds of each plan's inferences; and 0, or how many times as high as the lowest the latency was, where it was never low.
+    """
     from ..cost.measuring.core_latency import CoreLatencyProbe, rounds_at_low_latency
 
     failed: set[tuple[str, ...]] = set()
@@ -230,12 +234,11 @@ def _rounds(
                     rows[name]["reason"] = error.message
         return seconds
 
-    is_alone = built.plan.options.get("threads") == 1
-    with closing(CoreLatencyProbe()) as echo:
-        rounds, times_as_far = rounds_at_low_latency(
-            one_round, ROUNDS, MOST_ROUNDS, (lambda: 0.0) if is_alone else echo.seconds, lowest_core_latency_s
-        )
-    return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}, times_as_far
+    is_single_threaded = built.plan.options.get("threads") == 1
+    with closing(CoreLatencyProbe()) as probe:
+        latency_s = (lambda: 0.0) if is_single_threaded else probe.round_trip_s
+        rounds, latency_ratio = rounds_at_low_latency(one_round, ROUNDS, MOST_ROUNDS, latency_s, lowest_core_latency_s)
+    return {identity: [one for seconds in rounds for one in seconds.get(identity, ())] for identity in folders}, latency_ratio
 
 
 def _identity(plan: Plan) -> tuple[str, ...]:
@@ -243,16 +246,16 @@ def _identity(plan: Plan) -> tuple[str, ...]:
 
 
 def _time(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
-    """Seconds of some inferences, in the process that already holds the artifact."""
+    """Return the seconds of some inferences, in the process that already holds the artifact."""
     return _call(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
 
 
 def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
-    """In the worker: seconds of inferences of the artifact, those of them that nothing disturbed."""
+    """Return, in the worker, the seconds of those inferences of the artifact that nothing disturbed."""
     from ..cost.measuring.timing import TimingLimits, time_runs
 
     run = bind_artifact(folder, arrays)
-    return list(time_runs(run, TimingLimits(interval=0.01, longest_s=ROUND_S)).seconds)
+    return list(time_runs(run, TimingLimits(interval=0.01, longest_s=ROUND_S)).result().seconds)
 
 
 def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from ..cost.measuring.timing import NORMAL_95
+from ..cost.measuring.intervals import NORMAL_95
 from ..errors import InfeasibleError
 from ..events import ignore
 from ..rules.candidate import CandidatePartition

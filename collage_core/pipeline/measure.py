@@ -27,7 +27,7 @@ from ..events import Emit, Note, StepStarted, ignore
 from ..graph.index_set import IndexSet
 from ..rules.candidate import CandidatePartition, make_candidate
 from ..rules.spec import HOST_TARGET
-from ..search.result import plan_total
+from ..search.plan_properties import plan_total
 from .cost_table import CostTable, is_settled
 from .measuring_policy import MeasuringPolicy
 from .record import CostedCandidate, usable

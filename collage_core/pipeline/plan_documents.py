@@ -7,8 +7,8 @@ from typing import Any
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
+from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
-from ..search.result import plan_transitions
 from ..search.searcher import SearchResult
 from .search_and_merge import Planned
 
@@ -94,7 +94,7 @@ def result_document(result: SearchResult) -> dict[str, Any]:
         "stopped": result.stopped,
         "total_s": result.total / FEMTOSECONDS,
         "states": result.states,
-        "transitions": result.transitions,
+        "transitions": result.moves,
         "seconds": result.seconds,
         "lower_bound_s": result.lower_bound / FEMTOSECONDS,
     }

@@ -28,8 +28,8 @@ from ..rules import rule_report
 from ..rules.candidate import CandidatePartition
 from ..search.alternatives.regret import Regrets
 from ..search.constraints.constraints import parse_constraints
+from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, femtoseconds, problem_from_json
-from ..search.result import plan_total
 from ..search.searcher import SearchRun
 from ..search.solve import solve
 from ..toolchains.described import parse_description

@@ -21,11 +21,11 @@ from ..graph.dataflow_graph import DataflowGraph
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
 from ..search.constraints.constraints import Constraint, parse_constraints
-from ..search.merge import neighbours_as_one
+from ..search.merge import mergeable_neighbours
+from ..search.objective_search import solve_for
 from ..search.objectives import Objective, parse_objective
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
 from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, never, nothing
-from ..search.searchers.objective_search import solve_for
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
 from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
@@ -187,7 +187,7 @@ def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit
     """Try neighbours on one target as one, search again, until nothing changes."""
     asked: set[tuple[str, int]] = set()
     for number in range(1, planned.problem.nodes + 1):
-        wanted = [key for key in neighbours_as_one(planned.problem, planned.final.chosen) if key not in asked]
+        wanted = [key for key in mergeable_neighbours(planned.problem, planned.final.chosen) if key not in asked]
         asked.update(wanted)
         more = cost_more(wanted) if wanted else []
         if not more:

@@ -1,8 +1,8 @@
-"""How long an assembled module takes to call a partition beyond the kernel itself; for `cost.call_meter`, in a worker.
+"""Measures how long an assembled module takes to call a partition, beyond its kernel; for `cost.measuring.call_meter`, in a worker.
 
-Two artifacts of tiny Relus in a row, one and several partitions of the same target, are timed in turn with the same
-kernels called one after another from Python. What a partition more costs here and there is compared, so that what both
-artifacts have once (their own entry) cancels out.
+Two artifacts of tiny Relus in a row, of one and of several partitions of the same target, are timed in turn with the same kernels
+called one after another from Python. The cost of one partition more is compared, so that what each artifact does once (its own
+entry) cancels out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RUNS = 30
 
 @contextmanager
 def call_rounds(target: str, threads: int) -> Iterator[Callable[[], float]]:
-    """A function that gives the seconds by which a call of a partition on `target` takes longer in an artifact than from Python.
+    """Yield a function that measures by how many seconds a call of a partition on `target` takes longer in an artifact than from Python.
 
     Raises:
         CollageError: the target or TVM is not usable, or cannot do it.
@@ -60,20 +60,20 @@ def _chain_s(kernels: Sequence[Kernel]) -> float:
 
 
 def _artifact(target: str, count: int, threads: int, folder: Path) -> Artifact:
-    models = [relu_model(ELEMENTS, f"t{place}", f"t{place + 1}") for place in range(count)]
-    pieces = [PartitionModel(target, (f"relu{place}",), model, f"p{place}") for place, model in enumerate(models)]
+    models = [relu_model(ELEMENTS, f"t{index}", f"t{index + 1}") for index in range(count)]
+    pieces = [PartitionModel(target, (f"relu{index}",), model, f"p{index}") for index, model in enumerate(models)]
     assemble(pieces, models[0].inputs, [models[-1].outputs[0].name], folder, threads)
     return Artifact.open(folder)
 
 
 def _chain(target: str, threads: int) -> list[Kernel]:
-    """As many kernels as the longer artifact calls, each reading what the one before it wrote."""
+    """Return as many kernels as the longer artifact calls; each reads what the one before it wrote."""
     toolchain, model = registry.get(target), relu_model(ELEMENTS)
     package = toolchain.build(model, threads)
     buffers = [_zeros(model.outputs[0]) for _ in range(LONG + 1)]
     kernels = [toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(LONG)]
-    for place, kernel in enumerate(kernels):
-        kernel.bind([buffers[place]], [buffers[place + 1]])
+    for index, kernel in enumerate(kernels):
+        kernel.bind([buffers[index]], [buffers[index + 1]])
     return kernels
 
 

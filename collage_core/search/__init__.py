@@ -1,5 +1,5 @@
-"""Phase 3: the cheapest well-formed plan, why, and what else there was. Plain data in, plain data out.
+"""Phase 3: the search for the cheapest well-formed plan, the reasons for it, and its alternatives.
 
-What enters is a `SearchProblem`; what leaves is a `SearchResult`, with proof where the searcher has one. Nothing here reads a
-file, knows a toolchain or looks at a clock except to stop in time (README.md says what this room may not do).
+A `SearchProblem` enters; a `SearchResult` leaves, with a proof where the searcher has one. Both are plain data. Nothing here
+reads a file, knows a toolchain, or looks at a clock except to stop in time (README.md lists what this room may not do).
 """

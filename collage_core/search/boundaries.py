@@ -1,6 +1,6 @@
-"""`Boundaries`: a problem's tensors by node, and the boundary of every set of nodes: what the searchers ask again and again.
+"""`Boundaries`: the tensors of a problem by node, and the boundary of any set of nodes, which the searchers need again and again.
 
-Made once for a problem and kept while it lives, so that a search that runs again finds it ready.
+They are computed once for a problem and kept while it lives, so that a later search of the same problem finds them ready.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from .problem import SearchProblem
 
 
 class Boundary(NamedTuple):
-    """What crosses the border of a set of nodes. Tensors are given by their place in the problem.
+    """The tensors that cross the border of a set of nodes, each given by its index in the problem.
 
     Attributes:
-        host_reads: Tensors of the host that it reads.
-        reads: (tensor, how many of its nodes read it) for the tensors of other nodes.
-        makes: (tensor, how many nodes outside read it, whether the host does) for its own that leave.
-        exits: How many of its nodes make such a tensor.
+        host_reads: Tensors of the host that the set reads.
+        reads: (tensor, number of its readers in the set) for the tensors of nodes outside.
+        makes: (tensor, number of its readers outside, whether the host reads it) for the set's own tensors that leave it.
+        exits: Number of nodes in the set that make such a tensor.
     """
 
     host_reads: tuple[int, ...]
@@ -33,30 +33,28 @@ class Boundary(NamedTuple):
 class Boundaries:
     """The problem's tensors by node.
 
-    A node whose tensors nobody reads is given one that the host reads, of no size and no cost: its place is past the
-    problem's own tensors. So every set of nodes has an exit.
+    A node whose tensors nobody reads gets a tensor without size that the host reads at no cost; its index is past the problem's
+    own tensors. So every set of nodes has an exit.
 
     Attributes:
         maker: The node of each tensor, or `HOST`.
         readers: The nodes that read each tensor.
-        is_output: Whether the host reads it.
-        edges: For each node, how many readings its tensors have, the host's included; at least 1.
+        is_output: Whether the host reads each tensor.
+        makes: For each node the tensors that it makes.
         order: The nodes, each after all that it reads from.
     """
 
     def __init__(self, problem: SearchProblem):
         self.nodes = problem.nodes
-        tensors = problem.tensors
-        self.maker = [tensor.maker for tensor in tensors]
-        self.readers = [tensor.readers for tensor in tensors]
-        self.is_output = [tensor.is_output for tensor in tensors]
-        self.edges = [0] * problem.nodes
-        for tensor in tensors:
-            if tensor.maker != HOST:
-                self.edges[tensor.maker] += len(tensor.readers) + tensor.is_output
-        for node, count in enumerate(self.edges):
-            if not count:
-                self.edges[node] = 1
+        self.maker = [tensor.maker for tensor in problem.tensors]
+        self.readers = [tensor.readers for tensor in problem.tensors]
+        self.is_output = [tensor.is_output for tensor in problem.tensors]
+        is_read = bytearray(problem.nodes)
+        for tensor in problem.tensors:
+            if tensor.maker != HOST and (tensor.readers or tensor.is_output):
+                is_read[tensor.maker] = 1
+        for node, read in enumerate(is_read):
+            if not read:
                 self.maker.append(node)
                 self.readers.append(())
                 self.is_output.append(True)
@@ -78,32 +76,36 @@ class Boundaries:
 
     @cached_property
     def order(self) -> list[int]:
-        """Kahn's order, the least node first among those that are ready as far as a stack goes."""
+        """A topological order; nodes that become ready together come in ascending order."""
         waiting = [len({maker for _, maker in reads}) for reads in self._reads]
         ready = [node for node in reversed(range(self.nodes)) if not waiting[node]]
-        made = []
+        order = []
         while ready:
             node = ready.pop()
-            made.append(node)
+            order.append(node)
             for reader in sorted({reader for tensor in self.makes[node] for reader in self.readers[tensor]}, reverse=True):
                 waiting[reader] -= 1
                 if not waiting[reader]:
                     ready.append(reader)
-        return made
+        return order
 
     def boundary(self, inside: IndexSet) -> Boundary:
-        """What crosses the border of `inside`; asked once for each set."""
+        """Return the boundary of `inside`, which is computed once for each set."""
         known = self._boundaries.get(inside)
         if known is None:
-            known = self._boundaries[inside] = self._single(inside.base) if inside.rel == 1 else self._several(inside)
+            known = self._boundaries[inside] = self._of_node(inside.base) if inside.rel == 1 else self._of_nodes(inside)
         return known
 
-    def _single(self, node: int) -> Boundary:
+    def has_several_exits(self, inside: IndexSet) -> bool:
+        """Return whether `inside` has more than one exit: only then can it be on a cycle between partitions."""
+        return inside.rel != 1 and self.boundary(inside).exits > 1
+
+    def _of_node(self, node: int) -> Boundary:
         makes = tuple((tensor, len(self.readers[tensor]), self.is_output[tensor]) for tensor in self.makes[node])
         reads = tuple((tensor, 1) for tensor, _ in self._reads[node])
         return Boundary(tuple(self._host_reads[node]), reads, tuple(m for m in makes if m[1] or m[2]), 1)
 
-    def _several(self, inside: IndexSet) -> Boundary:
+    def _of_nodes(self, inside: IndexSet) -> Boundary:
         base, rel = inside.base, inside.rel
         host_reads: dict[int, None] = {}
         reads: dict[int, int] = {}
@@ -127,12 +129,12 @@ class Boundaries:
         return Boundary(tuple(host_reads), tuple(reads.items()), tuple(makes), exits)
 
 
-_frames: WeakKeyDictionary[SearchProblem, Boundaries] = WeakKeyDictionary()
+_known: WeakKeyDictionary[SearchProblem, Boundaries] = WeakKeyDictionary()
 
 
 def boundaries_of(problem: SearchProblem) -> Boundaries:
-    """The frame of `problem`."""
-    known = _frames.get(problem)
+    """Return the boundaries of `problem`; the same object for the same problem."""
+    known = _known.get(problem)
     if known is None:
-        known = _frames[problem] = Boundaries(problem)
+        known = _known[problem] = Boundaries(problem)
     return known

@@ -1,126 +1,127 @@
-"""Neighbours on one target, as one: the larger partitions that a plan suggests, valid as part of the whole plan.
+"""`mergeable_neighbours`: neighbouring partitions of a plan on one target that could be one partition.
 
-Design, "Well-formed plan"; RFC 62 (0.7), `MaxCoalesce`. What enters is a plan; what leaves are sets of nodes. Nothing is
-said of their cost: that is asked of the estimator, and they enter the search as candidates like any other.
+A plan enters; sets of nodes leave, each a valid partition of that plan (RFC 62 (Collage), draft 0.7, `MaxCoalesce`). Their costs
+are not added up here: they become candidates that are costed and searched like any other.
 
-Partitions can be one when nothing that leaves them comes back in through another partition. Count for each partition of a
-target how often, at most, a way to it came back to the target after leaving it: along a way the count never falls, and with
-every return it grows. So partitions of equal counts that hang together can be one, and one pass over the plan finds them
-all; counted from the plan's end they are others. Pairs are looked at one by one.
+Partitions can be merged unless a path leaves them and comes back through another partition. Count for each partition of a target
+how often, at most, a path to it returned to the target after leaving it. Along a path this count never falls, and it grows with
+every return. So connected partitions with equal counts can be merged, and one pass over the plan finds all such groups; counts
+from the end of the plan give others. Pairs are checked one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..graph.dataflow_graph import HOST
 from ..graph.index_set import IndexSet
+from .execution_order import execution_order
+from .plan_properties import partition_graph
 from .problem import HOST_NAME, SearchProblem
-from .running_order import running_order
 
-Flow = list[set[int]]
-"""For each partition of a plan, numbered in the order in which they run, those that read from it."""
+Edges = list[set[int]]
+"""For each partition, numbered in the order of execution, the partitions that read from it (or that it reads from)."""
 
 
-def neighbours_as_one(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, int]]:
-    """(target, nodes as bits) for every pair of neighbours on one target that can be one, and for large groups of such.
+def mergeable_neighbours(problem: SearchProblem, chosen: Sequence[int]) -> list[tuple[str, int]]:
+    """Return (target, nodes as bits) for every mergeable pair of neighbours on one target, and for large mergeable groups.
 
-    Two are neighbours when one reads what the other makes. What is a candidate already is left out. The plan must be one
-    without a cycle.
+    Two partitions are neighbours when one reads what the other makes. Sets that are candidates already are left out.
+
+    Args:
+        chosen: A plan without a cycle.
     """
     plan = _Plan(problem, chosen)
-    made: dict[tuple[str, IndexSet], None] = {}
+    found: dict[tuple[str, IndexSet], None] = {}
     for target in plan.targets():
         for group in plan.groups(target):
-            made[target, plan.nodes(group)] = None
+            found[target, plan.nodes(group)] = None
     for upper, lower in plan.pairs():
-        made[plan.target(upper), plan.nodes((upper, lower))] = None
+        found[plan.target(upper), plan.nodes((upper, lower))] = None
     known = {(candidate.target, candidate.inside) for candidate in problem.candidates}
-    return [(target, inside.bits) for target, inside in made if (target, inside) not in known]
+    return [(target, inside.bits) for target, inside in found if (target, inside) not in known]
 
 
 class _Plan:
-    """The graph of a plan's partitions."""
+    """The graph of a plan's partitions, numbered in the order of execution."""
 
     def __init__(self, problem: SearchProblem, chosen: Sequence[int]):
-        self._candidates = [problem.candidates[index] for index in running_order(problem, chosen)]
-        owner = {node: place for place, candidate in enumerate(self._candidates) for node in candidate.inside}
-        self._after: Flow = [set() for _ in self._candidates]
-        self._before: Flow = [set() for _ in self._candidates]
-        for tensor in problem.tensors:
-            for node in tensor.readers if tensor.maker != HOST else ():
-                maker, reader = owner[tensor.maker], owner[node]
-                if maker != reader:
-                    self._after[maker].add(reader)
-                    self._before[reader].add(maker)
+        order = execution_order(problem, chosen)
+        readers = partition_graph(problem, chosen)
+        number = {index: position for position, index in enumerate(order)}
+        self._candidates = [problem.candidates[index] for index in order]
+        self._after: Edges = [{number[reader] for reader in readers[index]} for index in order]
+        self._before: Edges = [set() for _ in order]
+        for partition, after in enumerate(self._after):
+            for reader in after:
+                self._before[reader].add(partition)
 
-    def target(self, place: int) -> str:
-        return self._candidates[place].target
+    def target(self, partition: int) -> str:
+        return self._candidates[partition].target
 
     def targets(self) -> list[str]:
-        """Those of the plan, but for the host."""
+        """Return the targets of the plan, without the host."""
         return [target for target in dict.fromkeys(candidate.target for candidate in self._candidates) if target != HOST_NAME]
 
     def nodes(self, group: Iterable[int]) -> IndexSet:
-        """The nodes of the partitions `group`."""
-        return IndexSet(node for place in group for node in self._candidates[place].inside)
+        """Return the nodes of the partitions `group`."""
+        return IndexSet(node for partition in group for node in self._candidates[partition].inside)
 
     def groups(self, target: str) -> Iterator[list[int]]:
-        """Partitions of `target` that can be one, by their counts from the beginning and from the end."""
-        is_mine = [candidate.target == target for candidate in self._candidates]
-        order = range(len(is_mine))
-        for places, back in ((order, self._before), (reversed(order), self._after)):
-            yield from _together(self._after, is_mine, _returns(places, back, is_mine))
+        """Yield mergeable groups of partitions of `target`, by the counts from the beginning and from the end."""
+        on_target = [candidate.target == target for candidate in self._candidates]
+        order = range(len(on_target))
+        for partitions, before in ((order, self._before), (reversed(order), self._after)):
+            yield from _connected(self._after, on_target, _returns(partitions, before, on_target))
 
     def pairs(self) -> Iterator[tuple[int, int]]:
-        """Neighbours on one target that can be one: no other way leads from one to the other.
+        """Yield mergeable pairs of neighbours on one target: no other path leads from one to the other.
 
-        For each partition one sweep over those that it reaches, no further than the last neighbour that it may join.
+        Each partition takes one sweep over the partitions that it reaches, up to the last neighbour on its target.
         """
         for upper, readers in enumerate(self._after):
-            lowers = sorted(place for place in readers if self.target(place) == self.target(upper) != HOST_NAME)
+            lowers = sorted(reader for reader in readers if self.target(reader) == self.target(upper) != HOST_NAME)
             if lowers:
                 detours = self._reached(readers, lowers[-1])
                 yield from ((upper, lower) for lower in lowers if lower not in detours)
 
     def _reached(self, begin: set[int], last: int) -> set[int]:
-        """What is reached from `begin` in one step or more, up to the partition `last`."""
+        """Return the partitions, up to `last`, that are one or more edges downstream of `begin`."""
         reached = set[int]()
-        waiting = [place for place in begin if place < last]
+        waiting = [partition for partition in begin if partition < last]
         while waiting:
-            for place in self._after[waiting.pop()]:
-                if place <= last and place not in reached:
-                    reached.add(place)
-                    waiting.append(place)
+            for reader in self._after[waiting.pop()]:
+                if reader <= last and reader not in reached:
+                    reached.add(reader)
+                    waiting.append(reader)
         return reached
 
 
-def _returns(order: Iterable[int], before: Flow, is_mine: Sequence[bool]) -> list[int]:
-    """For each partition how often a way to it came back to a target, at most; -1 where no way to it met the target.
+def _returns(order: Iterable[int], before: Edges, on_target: Sequence[bool]) -> list[int]:
+    """Return for each partition how often, at most, a path to it returned to a target; -1 when no path to it met the target.
 
     Args:
-        order: Each partition after those in its `before`.
-        is_mine: Whether a partition is on the target.
+        order: All partitions, each after those in its `before`.
+        on_target: Whether each partition is on the target.
     """
     count = [-1] * len(before)
-    for place in order:
-        if is_mine[place]:
-            came = (count[other] if is_mine[other] or count[other] < 0 else count[other] + 1 for other in before[place])
-            count[place] = max([0, *came])
+    for partition in order:
+        if on_target[partition]:
+            counts = (count[other] if on_target[other] or count[other] < 0 else count[other] + 1 for other in before[partition])
+            count[partition] = max([0, *counts])
         else:
-            count[place] = max((count[other] for other in before[place]), default=-1)
+            count[partition] = max((count[other] for other in before[partition]), default=-1)
     return count
 
 
-def _together(after: Flow, is_mine: Sequence[bool], count: Sequence[int]) -> Iterator[list[int]]:
-    """The partitions of the target that hang together by edges between equal counts, where they are several."""
+def _connected(after: Edges, on_target: Sequence[bool], count: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the groups of at least two partitions of the target that are connected by edges between equal counts."""
     group: dict[int, list[int]] = {}
-    for place, readers in enumerate(after):
-        for reader in readers if is_mine[place] else ():
-            if is_mine[reader] and count[reader] == count[place]:
-                upper, lower = group.setdefault(place, [place]), group.setdefault(reader, [reader])
+    for partition, readers in enumerate(after):
+        for reader in readers if on_target[partition] else ():
+            if on_target[reader] and count[reader] == count[partition]:
+                upper, lower = group.setdefault(partition, [partition]), group.setdefault(reader, [reader])
                 if upper is not lower:
                     small, large = sorted((upper, lower), key=len)
                     large += small
                     group.update(dict.fromkeys(small, large))
-    yield from {id(places): places for places in group.values()}.values()
+    yield from {id(members): members for members in group.values()}.values()

@@ -1,11 +1,9 @@
-"""Objectives: what a plan is chosen by where that is not its time alone: bytes moved, partitions, peak memory.
+"""Objectives: the measures by which a plan is chosen (time, bytes moved, partitions, peak memory), and a plan's values of them.
 
-Requirement 59. What enters is a problem and an `Objective`, or its text: ``bytes,time`` (bytes first, time between equals)
-or ``time+2e-10*bytes`` (a sum; time counts in seconds, so a weight is seconds for each byte or partition). What leaves is a
-plan, and its `PlanMeasures`. All sums are whole numbers.
+The text of an objective is a list of steps, ``bytes,time`` (fewest bytes; of equals the fastest), or of weighted sums,
+``time+2e-10*bytes`` (time counts in seconds, so a weight is seconds for each byte or partition). All sums are whole numbers.
 
-Fewest nodes of unknown cost come first whatever the objective, and time decides between equals. How an objective is
-searched for stands in `objective_search`.
+Fewest nodes of unknown cost come first whatever the objective, and time decides between equals. `objective_search` finds plans.
 """
 
 from __future__ import annotations
@@ -19,28 +17,28 @@ from math import lcm
 from types import MappingProxyType
 
 from ..errors import CollageError
+from .execution_order import peak_bytes
+from .plan_properties import plan_total, plan_transitions
 from .problem import FEMTOSECONDS, HOST_NAME, SearchProblem
-from .result import plan_total, plan_transitions
-from .running_order import peak_bytes
 
 MEASURES = ("time", "bytes", "partitions", "memory")
-"""What can be asked for: seconds; bytes handed from one target to another; partitions; peak bytes while the plan runs."""
+"""The measures: seconds; bytes handed from one target to another; number of partitions; peak bytes while the plan runs."""
 
 _TERM = re.compile(r"\s*(?:(\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,2})?)\s*\*\s*)?([a-z]+)\s*", re.IGNORECASE)
 _PLUS = re.compile(r"(?<!\d[eE])\+")
-"""The plus between two terms, not that of a number such as 1e+3."""
+"""A plus sign between two terms, not in a number such as 1e+3."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanMeasures:
-    """What a plan has of everything that an objective can ask for.
+    """A plan's value of each measure.
 
     Attributes:
-        time: Femtoseconds: the known costs and the transitions.
-        bytes: Bytes that one target makes and another reads, once for each partition that reads them; the host's not.
-        partitions: How many there are.
-        memory: The most bytes that are held between partitions at once (see `running_order`).
-        unknown_nodes: Nodes of unknown cost.
+        time: Femtoseconds of the known costs and the transitions.
+        bytes: Bytes that one target makes and another reads, counted for each reading partition; without those of the host.
+        partitions: Number of partitions.
+        memory: Most bytes that are held between partitions at once (see `execution_order`).
+        unknown_nodes: Number of nodes of unknown cost.
     """
 
     time: int
@@ -50,7 +48,7 @@ class PlanMeasures:
     unknown_nodes: int
 
     def to_json(self) -> dict[str, float | int]:
-        """As `collage search` prints it."""
+        """Return the values with their units, as `collage search` prints them."""
         return {
             "time_s": self.time / FEMTOSECONDS,
             "bytes": self.bytes,
@@ -62,11 +60,11 @@ class PlanMeasures:
 
 @dataclass(frozen=True)
 class Objective:
-    """What plans are compared by, one step after another; a step is a weighted sum of measures.
+    """The order of plans: they are compared step by step, and each step is a weighted sum of measures.
 
     Attributes:
         steps: For each step, measure → whole factor; time counts in femtoseconds.
-        text: As it was given.
+        text: The text as the user gave it.
     """
 
     steps: tuple[Mapping[str, int], ...] = field(default=(MappingProxyType({"time": 1}),))
@@ -74,16 +72,16 @@ class Objective:
 
     @property
     def is_time(self) -> bool:
-        """Nothing is asked for but what every search looks for."""
+        """Whether plans are compared by time alone, as every searcher does by itself."""
         return [dict(step) for step in self.steps] == [{"time": 1}]
 
     @property
     def is_additive(self) -> bool:
-        """Every step adds up over candidates and hand-overs."""
+        """Whether every step is a sum over candidates and transitions."""
         return not any("memory" in step for step in self.steps)
 
     def value(self, measures: PlanMeasures) -> tuple[int, ...]:
-        """What plans are compared by; the least is best."""
+        """Return the key by which plans are compared; the least is best."""
         steps = (sum(factor * getattr(measures, name) for name, factor in step.items()) for step in self.steps)
         return measures.unknown_nodes, *steps
 
@@ -92,10 +90,10 @@ TIME = Objective()
 
 
 def parse_objective(text: str) -> Objective:
-    """The objective that `text` states.
+    """Return the objective that `text` states.
 
     Raises:
-        CollageError: it is none; the message quotes the part that is wrong.
+        CollageError: `text` is no objective; the message quotes the part that is wrong.
     """
     steps = [_parse_step(part, text) for part in text.split(",")]
     alone = [next(iter(step)) for step in steps if len(step) == 1]
@@ -129,14 +127,14 @@ def _parse_step(part: str, text: str) -> dict[str, int]:
 
 
 def measures(problem: SearchProblem, chosen: Sequence[int]) -> PlanMeasures:
-    """What the plan `chosen` has of everything, by the definitions and nothing else."""
+    """Return the measures of the plan `chosen`, computed by their definitions."""
     candidates = [problem.candidates[index] for index in chosen]
     unknown = sum(len(c.inside) for c in candidates if c.is_unknown)
-    handed = plan_transitions(problem, chosen)
-    moved = sum(problem.tensors[tensor].bytes for maker, reader, tensor, _ in handed if is_moved(maker, reader))
+    transitions = plan_transitions(problem, chosen)
+    moved = sum(problem.tensors[tensor].bytes for maker, reader, tensor, _ in transitions if is_moved(maker, reader))
     return PlanMeasures(plan_total(problem, chosen), moved, len(chosen), peak_bytes(problem, chosen), unknown)
 
 
 def is_moved(maker: str, reader: str) -> bool:
-    """Whether a hand-over counts as bytes moved: between two targets, of which the host is none."""
+    """Return whether a transition counts as bytes moved: it is between two different targets, neither of them the host."""
     return maker != reader and HOST_NAME not in (maker, reader)

@@ -1,7 +1,7 @@
-"""`SearchProblem`: all that phase 3 needs, as plain data, and its JSON form (design, `collage search`).
+"""`SearchProblem`: all that the search needs, as plain data, and its JSON form, which `collage search` reads.
 
-What enters: nodes, the tensors between them, candidates with their costs, transitions between targets, exclusions.
-Costs are integers of femtoseconds from here on. Nothing here reads files or knows a toolchain.
+A problem holds nodes, the tensors between them, candidates with their costs, transition costs and exclusions. Costs are
+integers of femtoseconds from here on. Nothing here reads files or knows a toolchain. docs/files.md describes the JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..graph.dataflow_graph import HOST
 from ..graph.index_set import IndexSet
-from .problem_lines import ProblemMistake
+from .source_lines import ProblemMistake
 
 FEMTOSECONDS = 10**15
 HOST_NAME = "host"
@@ -22,26 +22,27 @@ MOST_NODES = 100_000
 MOST_SPAN = 1 << 31
 MOST_BYTES = 1 << 50
 MOST_SECONDS = 1e15
-"""More than these a problem from outside may not hold: a slip of the pen is told before it fills the memory.
+"""Limits of a problem read from JSON, so that a typing error is reported before it fills the memory.
 
-A candidate takes a bit for each node from its first to its last, whether it holds it or not; `MOST_SPAN` bounds the bits of all.
+A candidate takes one bit for each node from its first to its last, whether it holds it or not; `MOST_SPAN` limits the sum of
+these bits.
 """
 
 
 def femtoseconds(seconds: float) -> int:
-    """Seconds as the integer that the search adds up."""
+    """Return `seconds` in whole femtoseconds, in which the search adds up."""
     return round(seconds * FEMTOSECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowTensor:
-    """A tensor that crosses between nodes, or between the host and nodes.
+    """A tensor between nodes, or between the host and nodes.
 
     Attributes:
-        name: For people.
-        maker: Index of the node that makes it, or `HOST`.
-        readers: The nodes that read it, ascending.
-        is_output: The host reads it too.
+        name: Shown to users; the search does not look at it.
+        maker: Index of the node that makes the tensor, or `HOST`.
+        readers: Indices of the nodes that read it, ascending.
+        is_output: Whether the host reads it too.
         bytes: Its size.
     """
 
@@ -53,7 +54,7 @@ class FlowTensor:
 
 
 class Named(Protocol):
-    """Something that has an id."""
+    """An object that can state a candidate's id."""
 
     @property
     def id(self) -> str: ...
@@ -61,13 +62,13 @@ class Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidate:
-    """A candidate as the search sees it.
+    """A candidate partition, reduced to what the search needs.
 
     Attributes:
         inside: Its nodes.
         target: Name of its target.
-        cost: Femtoseconds; None where it is unknown.
-        named: Its id, or what knows it: an id is made only when one asks for it.
+        cost: Femtoseconds; None when unknown.
+        named: Its id, or an object that computes the id on request, since most ids are never asked for.
     """
 
     inside: IndexSet
@@ -82,24 +83,24 @@ class SearchCandidate:
 
     @property
     def bits(self) -> int:
-        """Its nodes, as bits over the whole model."""
+        """Its nodes, as bits over all nodes of the problem."""
         return self.inside.bits
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody knows its cost; the host's nodes cost nothing that one would have to know."""
+        """Whether its cost is unknown; a candidate of the host costs nothing, so its cost is always known."""
         return self.cost is None and self.target != HOST_NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What handing a tensor over costs: femtoseconds, and femtoseconds per byte."""
+    """Cost of handing a tensor from one target to another: femtoseconds, and femtoseconds per byte."""
 
     fixed: float = 0.0
     per_byte: float = 0.0
 
     def cost(self, size: int) -> int:
-        """Femtoseconds for `size` bytes."""
+        """Return femtoseconds for `size` bytes."""
         return round(self.fixed + self.per_byte * size)
 
 
@@ -108,16 +109,16 @@ FREE = Transition()
 
 @dataclass(frozen=True, eq=False)
 class SearchProblem:
-    """A cover problem with pairwise transition costs.
+    """An exact-cover problem with transition costs between pairs of targets.
 
     Attributes:
-        nodes: How many nodes there are; all of them must be covered.
-        tensors: What crosses between them.
-        candidates: Usable candidates; an invalid one is simply not here.
+        nodes: Number of nodes; a plan covers each of them once.
+        tensors: The tensors between them.
+        candidates: The valid candidates.
         transitions: (maker's target, reader's target) → cost; an absent pair costs nothing. ``host`` is the host.
-        exclusive: Pairs of targets that must not meet in one plan.
+        exclusive: Pairs of targets that must not be in one plan.
         priorities: Targets, the preferred one first; decides between unknown costs.
-        names, ops: Of the nodes, for constraints; made up from the index where the problem has none.
+        names, ops: Name and operator of each node, for constraints.
     """
 
     nodes: int
@@ -130,19 +131,19 @@ class SearchProblem:
     ops: tuple[str, ...] = ()
 
     def transition(self, maker: str, reader: str, size: int) -> int:
-        """Femtoseconds to hand `size` bytes from target `maker` to target `reader`."""
+        """Return femtoseconds to hand `size` bytes from target `maker` to target `reader`."""
         return self.transitions.get((maker, reader), FREE).cost(size)
 
     def priority(self, target: str) -> int:
-        """Rank of `target`; targets that were not ranked come last."""
+        """Return the rank of `target`, 0 for the preferred one; targets without a priority come last."""
         return self.priorities.index(target) if target in self.priorities else len(self.priorities)
 
     def with_candidates(self, candidates: Sequence[SearchCandidate]) -> SearchProblem:
-        """The same problem over other candidates."""
+        """Return the same problem with other candidates."""
         return replace(self, candidates=tuple(candidates))
 
     def to_json(self) -> dict[str, Any]:
-        """As `collage search` reads it."""
+        """Return the problem as JSON data, as `collage search` reads it."""
         edges: list[list[Any]] = []
         for tensor in self.tensors:
             edges += [[tensor.maker, reader, tensor.bytes, tensor.name] for reader in tensor.readers]
@@ -169,10 +170,10 @@ def _seconds(cost: int | None) -> float | None:
 
 
 def problem_from_json(data: Any) -> SearchProblem:
-    """The problem that `data` states. What it says beyond the contract is left alone, as far as it cannot be a slip of the pen.
+    """Return the problem that the JSON `data` states; unknown keys are ignored, except where they may be a typing error.
 
     Raises:
-        ProblemMistake: it is not a problem; the message says where (``candidates[3].cost_s``) and what was found.
+        ProblemMistake: `data` is no problem; the message quotes what was found and where (``candidates[3].cost_s``).
     """
     if not isinstance(data, dict):
         raise _mistake("", data, "a JSON object")
@@ -215,7 +216,7 @@ def _strings(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _for_nodes(data: Mapping[str, Any], key: str, nodes: int) -> tuple[str, ...]:
-    """One string for each node, or nothing."""
+    """Return one string for each node, or none at all."""
     listed = _strings(data, key)
     if listed and len(listed) != nodes:
         message = f"{key} has {len(listed)} strings for {nodes} nodes"
@@ -224,10 +225,10 @@ def _for_nodes(data: Mapping[str, Any], key: str, nodes: int) -> tuple[str, ...]
 
 
 def _unique(listed: tuple[str, ...], where: str) -> tuple[str, ...]:
-    places: dict[str, int] = {}
+    first_index: dict[str, int] = {}
     for index, item in enumerate(listed):
-        if places.setdefault(item, index) != index:
-            raise _mistake(f"{where}[{index}]", item, f"another than {where}[{places[item]}]: each is named once")
+        if first_index.setdefault(item, index) != index:
+            raise _mistake(f"{where}[{index}]", item, f"another than {where}[{first_index[item]}]: each is named once")
     return listed
 
 
@@ -238,7 +239,7 @@ def _whole(value: Any, where: str, low: int, high: int) -> int:
 
 
 def finite_cost(value: Any, where: str) -> float:
-    """`value` as a cost in seconds. Raises ProblemMistake where it is no number, NaN, infinite, negative, or beyond all sense."""
+    """Return `value` as a cost in seconds. Raises ProblemMistake unless it is a number from 0 to `MOST_SECONDS`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
         raise _mistake(where, value, f"a finite number of seconds, not negative, at most {MOST_SECONDS:g}")
     return float(value)
@@ -251,19 +252,19 @@ def _pair(item: Any, where: str) -> tuple[str, str]:
 
 
 def _candidates(items: Sequence[Any], nodes: int) -> tuple[SearchCandidate, ...]:
-    made: list[SearchCandidate] = []
-    places: dict[str, int] = {}
+    candidates: list[SearchCandidate] = []
+    first_index: dict[str, int] = {}
     span = 0
     for index, item in enumerate(items):
         candidate = _candidate(item, f"candidates[{index}]", index, nodes)
-        if places.setdefault(candidate.id, index) != index:
-            raise _mistake(f"candidates[{index}].id", candidate.id, f"another than that of candidates[{places[candidate.id]}]")
+        if first_index.setdefault(candidate.id, index) != index:
+            raise _mistake(f"candidates[{index}].id", candidate.id, f"another than that of candidates[{first_index[candidate.id]}]")
         span += candidate.inside.rel.bit_length()
         if span > MOST_SPAN:
             message = f"the candidates up to candidates[{index}] reach over {span} nodes together, at most {MOST_SPAN} can be held"
             raise ProblemMistake(message, "number the nodes along the dataflow", "bad_problem", f"candidates[{index}]")
-        made.append(candidate)
-    return tuple(made)
+        candidates.append(candidate)
+    return tuple(candidates)
 
 
 def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate:
@@ -297,22 +298,22 @@ def _inside(listed: Any, where: str, nodes: int) -> IndexSet:
 def _transitions(data: Any) -> dict[tuple[str, str], Transition]:
     if not isinstance(data, dict):
         raise _mistake("transitions", data, 'an object such as {"a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}}')
-    made: dict[tuple[str, str], Transition] = {}
+    transitions: dict[tuple[str, str], Transition] = {}
     for key, value in data.items():
         where = f"transitions[{reprlib.repr(key)}]"
         maker, arrow, reader = (part.strip() for part in str(key).partition("->"))
         if not (maker and arrow and reader) or not isinstance(value, dict) or set(value) - {"fixed_s", "per_byte_s"}:
             raise _mistake(where, value, 'an entry such as "a->b": {"fixed_s": 0.0, "per_byte_s": 0.0}')
-        if (maker, reader) in made:
+        if (maker, reader) in transitions:
             raise _mistake(where, value, "given once")
         fixed = finite_cost(value.get("fixed_s", 0.0), f"{where}.fixed_s")
         per_byte = finite_cost(value.get("per_byte_s", 0.0), f"{where}.per_byte_s")
-        made[maker, reader] = Transition(fixed * FEMTOSECONDS, per_byte * FEMTOSECONDS)
-    return made
+        transitions[maker, reader] = Transition(fixed * FEMTOSECONDS, per_byte * FEMTOSECONDS)
+    return transitions
 
 
 def _tensors(edges: Sequence[Any], nodes: int) -> tuple[FlowTensor, ...]:
-    """The tensors that the edges carry. A host's edge that is not named carries one of its own."""
+    """Return the tensors of the edges. Unnamed edges of one node carry one tensor; each unnamed edge of the host its own."""
     sizes: dict[tuple[int, str], int] = {}
     readers: dict[tuple[int, str], set[int]] = {}
     for index, edge in enumerate(edges):
@@ -342,7 +343,7 @@ def _edge(edge: Any, where: str, nodes: int) -> tuple[int, int, int, str | None]
 
 
 def _check_acyclic(problem: SearchProblem) -> None:
-    """Nodes need not be numbered in order in a problem from outside, but there may be no cycle."""
+    """Raise ProblemMistake when the edges make a cycle; nodes need not be numbered in the order of the dataflow."""
     readers: dict[int, set[int]] = {node: set() for node in range(problem.nodes)}
     waiting = dict.fromkeys(range(problem.nodes), 0)
     for tensor in problem.tensors:
@@ -367,17 +368,17 @@ def _check_acyclic(problem: SearchProblem) -> None:
 
 
 def _cycle(readers: Mapping[int, set[int]], stuck: set[int]) -> list[int]:
-    """The nodes of one cycle in the order in which they read each other; `stuck` are those on cycles, and those behind them."""
+    """Return the nodes of one cycle in the order of the dataflow; `stuck` are the nodes on cycles and downstream of them."""
     maker: dict[int, int] = {}
     for node in sorted(stuck):
         for reader in readers[node] & stuck:
             maker.setdefault(reader, node)
-    walk: dict[int, None] = {}
+    visited: dict[int, None] = {}
     node = min(stuck)
-    while node not in walk:
-        walk[node] = None
+    while node not in visited:
+        visited[node] = None
         node = maker[node]
-    listed = list(walk)
+    listed = list(visited)
     found = listed[listed.index(node) :][::-1]
     first = found.index(min(found))
     return found[first:] + found[:first]

@@ -1,8 +1,8 @@
-"""`prune`: upstream's heuristic for fewer candidates, and not a proof: what it loses is for its caller to measure.
+"""`prune`: the heuristic by which TVM's implementation of Collage reduced the candidates before its search.
 
-Requirement 140. A candidate is kept when no other on its target holds all of its nodes and more. Where two that are kept
-overlap, and one is taken, the rest of the other is a gap: the largest candidates inside such gaps are kept too, and so on
-until no gap is new.
+It keeps each candidate whose nodes no other candidate of its target holds together with more. If one of two overlapping kept
+candidates is chosen, the rest of the other is a gap; the largest candidates inside each gap are kept too, until no gap is new.
+The best plan may be lost, so the caller compares with a search over all candidates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .problem import SearchProblem
 
 
 def prune(problem: SearchProblem, usable: Sequence[int]) -> list[int]:
-    """Those of `usable` that the heuristic keeps, ascending. They need not hold a best plan, nor any."""
+    """Return the candidates of `usable` that the heuristic keeps, ascending; there may be no best plan among them, or none at all."""
     beginning: list[list[int]] = [[] for _ in range(problem.nodes)]
     for index in usable:
         beginning[problem.candidates[index].inside.base].append(index)
@@ -35,26 +35,27 @@ def prune(problem: SearchProblem, usable: Sequence[int]) -> list[int]:
 
 
 def _maximal(problem: SearchProblem, indices: Iterable[int]) -> list[int]:
-    """Those of `indices` whose nodes no other on the same target holds beside more."""
+    """Return those of `indices` whose nodes no other of them, on the same target, holds together with more."""
     candidates = problem.candidates
     by_node: dict[tuple[str, int], list[IndexSet]] = {}
-    made = []
+    maximal = []
     for index in sorted(indices, key=lambda index: -len(candidates[index].inside)):
         inside, target = candidates[index].inside, candidates[index].target
         if any(len(inside) < len(larger) and inside.issubset(larger) for larger in by_node.get((target, inside.base), ())):
             continue
-        made.append(index)
+        maximal.append(index)
         for node in inside:
             by_node.setdefault((target, node), []).append(inside)
-    return made
+    return maximal
 
 
 def _gaps(problem: SearchProblem, index: int, holding: Sequence[Sequence[int]]) -> set[IndexSet]:
-    """What is left of the kept candidate `index` beside each that overlaps it, and of those beside it."""
+    """Return what the kept candidate `index` leaves of each overlapping kept one, and what that leaves of it."""
     inside = problem.candidates[index].inside
     others = {problem.candidates[other].inside for node in inside for other in holding[node]}
     return {gap for other in others for gap in (inside - other, other - inside) if gap}
 
 
 def _within(problem: SearchProblem, gap: IndexSet, beginning: Sequence[Sequence[int]]) -> list[int]:
+    """Return the candidates inside `gap`; `beginning` lists the candidates by their first node."""
     return [index for node in gap for index in beginning[node] if problem.candidates[index].inside.issubset(gap)]

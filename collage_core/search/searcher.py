@@ -1,7 +1,7 @@
-"""What every searcher takes and tells: one interface, so that they can be compared and swapped.
+"""The interface of all searchers: what they take (`SearchRun`), report (`SearchReporter`) and return (`SearchResult`).
 
-A searcher is a function of a problem, the candidates that may be used, and a `SearchRun`. It gives the best plan that it
-found and what it proved of it. Plain data in, plain data out.
+A searcher is a function of a problem, the candidates that may be used, and a `SearchRun`. It returns the best plan that it
+found and what it proved about it. Since all are called alike, they can be compared and exchanged.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Protocol
 from .problem import SearchProblem
 
 REASONS = ("overlaps", "excluded", "cycle", "no better")
-"""Why a candidate is not placed: it overlaps what is covered, its target excludes one that is used, the plan would be one that
-is forbidden for its cycle between partitions, or the state that it leads to is known by a way that is no worse."""
+"""Reasons why a candidate is not placed: it overlaps the covered nodes; its target excludes one that is used; the plan would hold
+a combination that is forbidden for its cycle between partitions; the state after it is known by a path that is no worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class SearchResult:
         algorithm: Name of the searcher.
         chosen: Indices of the chosen candidates, in the order of their first nodes; empty when there is no plan.
         total: Femtoseconds of the known costs and the transitions.
-        optimal: Proven to be a best plan.
-        lower_bound: Femtoseconds that no plan is below, as far as the searcher proved; 0 where it proves nothing.
-        states: States that were expanded (or plans that were tried, by searchers without states).
-        transitions: Moves that were tried.
+        optimal: Whether the plan is proven to be a best one.
+        lower_bound: Femtoseconds that no plan is below, as far as the searcher proved; 0 when it proves nothing.
+        states: Number of expanded states, or of tried plans for a searcher without states.
+        moves: Number of tried moves; a move places one candidate in one state.
         seconds: Wall time.
-        stopped: It was told to stop before it was done.
+        stopped: Whether it was told to stop before it was done.
     """
 
     algorithm: str
@@ -40,7 +40,7 @@ class SearchResult:
     optimal: bool
     lower_bound: int
     states: int
-    transitions: int
+    moves: int
     seconds: float
     stopped: bool = False
 
@@ -50,80 +50,81 @@ class SearchResult:
 
     @property
     def gap(self) -> int:
-        """Femtoseconds by which the plan may miss the best one."""
+        """Femtoseconds by which the plan may be above the best one."""
         return max(0, self.total - self.lower_bound) if self.chosen and not self.optimal else 0
 
 
 Newest = Callable[[], Sequence[int]]
+"""Returns the candidates of a search's newest state."""
 
 
 def nothing() -> Sequence[int]:
-    """No candidate."""
+    """Return no candidate."""
     return ()
 
 
 class SearchReporter:
-    """Hears how a search goes. What it does not override costs nothing but a call; a trace not even that.
+    """Receives news of a search; the methods here do nothing, and subclasses override those that they need.
 
-    States are numbered in the order in which they are met. The start is one without a parent (-1) or a candidate (-1);
-    where a search begins again, because its plan had a cycle between partitions, there is another.
+    States are numbered in the order in which they are met. The start state has no parent (-1) and no candidate (-1). A search
+    that begins again, because its plan had a cycle between partitions, has another start state.
 
     Attributes:
-        traces: Whether it wants `pushed`, `popped`, `improved` and `considered`, which come for every state and move.
+        traces: Whether `pushed`, `popped`, `improved` and `considered` are called, which happens for every state and move.
     """
 
     traces = False
 
     def progress(
-        self, states: int, transitions: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
+        self, states: int, moves: int, frontier: int, covered: int, lower_bound: int, best: int | None, newest: Newest = nothing
     ) -> None:
-        """Where the search stands, some hundred times a second; its newest state leaves open node `covered` and none before.
+        """Called some hundred times a second; the newest state covers all nodes before node `covered`, and not that one.
 
         Args:
-            newest: Gives that state: the indices of the candidates that it has placed. It is worked out when it is called.
+            newest: Returns that state: the indices of the candidates that it has placed. It is worked out when it is called.
         """
 
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
-        """A plan better than all before; `total` in femtoseconds."""
+        """Called for each plan that is better than all before; `total` is in femtoseconds."""
 
     def bound(self, lower_bound: int) -> None:
-        """No plan is below `lower_bound` femtoseconds: more is proven than before."""
+        """Called when it is proven that no plan is below `lower_bound` femtoseconds."""
 
     def pushed(self, state: int, parent: int, candidate: int, weight: int) -> None:
-        """State `state` was met for the first time, by placing `candidate` in state `parent`; `weight` is that of the way there."""
+        """Called when `state` is met first, by placing `candidate` in state `parent`; `weight` is that of the path to it."""
 
     def popped(self, state: int, covered: int, weight: int) -> None:
-        """State `state`, of `covered` nodes, is settled and expanded next."""
+        """Called when `state`, which covers `covered` nodes, is settled and expanded next."""
 
     def improved(self, state: int, parent: int, candidate: int, weight: int) -> None:
-        """A lighter way to the known state `state` was found, or one as light that comes earlier in the order of plans."""
+        """Called for a lighter path to the known `state`, or one as light that is earlier in the order of plans."""
 
     def considered(self, state: int, candidate: int, reason: str) -> None:
-        """`candidate` was tried in state `state` and not placed, for `reason`: one of `REASONS`."""
+        """Called when `candidate` was tried in `state` and not placed; `reason` is one of `REASONS`."""
 
     def end(self, result: SearchResult) -> None:
-        """The search is over."""
+        """Called once, when the search is over."""
 
 
 def never() -> bool:
-    """Does not stop a search."""
+    """Return False: a search with this `should_stop` runs to its end."""
     return False
 
 
 def after(limit_s: float) -> Callable[[], bool]:
-    """Stops a search `limit_s` seconds from now."""
+    """Return a `should_stop` that is True from `limit_s` seconds after this call on."""
     deadline = time.monotonic() + limit_s
     return lambda: time.monotonic() > deadline
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRun:
-    """How one search is run.
+    """The circumstances of one search.
 
     Attributes:
-        reporter: Hears of it.
-        should_stop: Asked now and then; True ends the search with the best that it has.
-        seed: For searchers that draw lots.
+        reporter: Receives its news.
+        should_stop: Asked now and then; True ends the search with the best plan so far.
+        seed: For searchers that draw random numbers.
     """
 
     reporter: SearchReporter = field(default_factory=SearchReporter)
@@ -132,17 +133,17 @@ class SearchRun:
 
     @classmethod
     def for_seconds(cls, limit_s: float, seed: int = 0) -> SearchRun:
-        """One that ends with what it has `limit_s` seconds from now."""
+        """Return a run that is stopped `limit_s` seconds from now."""
         return cls(should_stop=after(limit_s), seed=seed)
 
 
 QUIET = SearchRun()
-"""Nobody listens, nothing stops it."""
+"""A run without a listener and without a limit."""
 
 
 class Searcher(Protocol):
-    """A way to solve phase 3."""
+    """A function that searches a problem."""
 
     def __call__(self, problem: SearchProblem, usable: Sequence[int], run: SearchRun) -> SearchResult:
-        """The best plan over the candidates `usable` that it can find; ``chosen`` is empty where it finds none."""
+        """Return the best plan that it finds over the candidates `usable`; ``chosen`` is empty when it finds none."""
         ...

@@ -1,6 +1,6 @@
-"""The one way into phase 3: a problem and its constraints in, a plan or the reason why there is none out.
+"""`solve`: search a problem under constraints for the fastest plan, or say why there is none.
 
-What each searcher is for stands in its own file. Plain data in, plain data out.
+`SEARCHERS` lists the searchers; the file of each says what it is for.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def solve(
     search: str = DEFAULT,
     run: SearchRun = QUIET,
 ) -> SearchResult:
-    """A plan for `problem` that holds every constraint; with an exact searcher a best one.
+    """Return a plan for `problem` that holds every constraint; with an exact searcher, a best one.
 
     Raises:
-        CollageError: `search` is no searcher.
-        InfeasibleError: there is no plan, or none was found (its message says which). Where there is none it names a minimal
-            set of constraints that collide, or the nodes left uncovered.
+        CollageError: `search` names no searcher.
+        InfeasibleError: there is no plan, or none was found; the message says which. When there is none, the error has a minimal
+            set of colliding constraints, or the nodes that no candidate covers.
     """
     if search not in SEARCHERS:
         raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
@@ -64,7 +64,7 @@ def _not_found(search: str, result: SearchResult) -> InfeasibleError:
 
 
 def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | None:
-    """The best of the greedy plans, over all targets and over each alone: what there is when the time is over."""
+    """Return the best of the greedy plans over all targets and over each target alone; None when none of them covers the model."""
     targets = dict.fromkeys(problem.candidates[index].target for index in allowed)
     pools = [allowed, *([i for i in allowed if problem.candidates[i].target in (target, HOST_NAME)] for target in targets)]
     plans = [plan for plan in (greedy(problem, pool) for pool in pools) if plan.is_feasible]
@@ -72,22 +72,22 @@ def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | Non
 
 
 def is_feasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> bool:
-    """Whether any plan holds `constraints`."""
+    """Return whether any plan holds `constraints`."""
     return Feasibility(problem, violations(problem, constraints)).holds((1 << len(constraints)) - 1)
 
 
 def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> InfeasibleError:
-    """Why there is no plan. Where there is none without constraints either, these are not to blame, and are left out of account."""
+    """Return the error that says why there is no plan; constraints are named only when there is a plan without them."""
     conflict = find_conflict(problem, constraints)
     blamed = constraints if conflict else ()
-    bare = uncovered(problem, [problem.candidates[index] for index in allowed_indices(problem, blamed)])
+    open_nodes = uncovered(problem, [problem.candidates[index] for index in allowed_indices(problem, blamed)])
     if conflict:
-        return _colliding([(index, constraints[index]) for index in conflict], bare)
-    if bare:
-        names = ", ".join(" ".join(problem.names[node].split()) if problem.names else str(node) for node in bare[:5])
-        more = f" and {len(bare) - 5} more" if len(bare) > 5 else ""
+        return _colliding([(index, constraints[index]) for index in conflict], open_nodes)
+    if open_nodes:
+        names = ", ".join(" ".join(problem.names[node].split()) if problem.names else str(node) for node in open_nodes[:5])
+        more = f" and {len(open_nodes) - 5} more" if len(open_nodes) > 5 else ""
         return InfeasibleError(
-            f"no target can take {names}{more}", "add a target that can; `collage candidates` says why each cannot", uncovered=bare
+            f"no target can take {names}{more}", "add a target that can; `collage candidates` says why each cannot", uncovered=open_nodes
         )
     return InfeasibleError("the candidates cannot be put together to cover the model", "add a target, or allow deeper candidates")
 

@@ -1,7 +1,7 @@
-"""`Weights`: one integer that orders plans as the design says, and sums up.
+"""`Weights`: the four quantities by which plans are compared, packed into one integer that adds up.
 
-Design, "Cost of a plan": fewest nodes of unknown cost, then the total of the known, then the toolchains' priorities (for
-the unknown), then the number of partitions. Each has a field of its own, wide enough that no sum of a plan spills over.
+Plans are compared by the nodes of unknown cost, then by the total of the known costs, then by the priorities of the targets of
+unknown cost, then by the number of partitions; less is better. Each quantity has a bit field that no sum of a plan overflows.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from .problem import SearchCandidate, SearchProblem
 
 GUARD_BITS = 24
-"""Below the least field: what is lost when a bound is shared out over edges in whole numbers stays in here."""
+"""Bits below the least field, for the rounding errors of dual prices, which are whole numbers."""
 
 
 class Weights:
-    """The fields of a problem's weights.
+    """The bit fields of a problem's weights.
 
     Args:
-        problem: What is searched; its largest sums decide how wide a field is.
+        problem: Its largest sums decide how wide each field is.
         usable: Indices of the candidates that may be used.
     """
 
@@ -27,7 +27,7 @@ class Weights:
         ranks = {name: problem.priority(name) for name in {candidate.target for candidate in candidates}}
         self._ranks = ranks
         has_unknown = any(candidate.is_unknown for candidate in candidates)
-        most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_handed_over(problem)
+        most_total = sum(candidate.cost or 0 for candidate in candidates) + _most_transitions(problem)
         self._partition_shift = GUARD_BITS
         self._priority_shift = self._partition_shift + (problem.nodes + 1).bit_length()
         priority_bits = (problem.nodes * (max(ranks.values(), default=0) + 1)).bit_length() if has_unknown else 0
@@ -37,7 +37,7 @@ class Weights:
         self._unknown_shift = self.total_shift + total_bits
 
     def of(self, candidate: SearchCandidate) -> int:
-        """What a candidate weighs by itself; the host's nodes are no partition."""
+        """Return the weight of `candidate` without transitions."""
         one = 1 << self._partition_shift
         if not candidate.is_unknown:
             return one + ((candidate.cost or 0) << self.total_shift)
@@ -45,12 +45,12 @@ class Weights:
         return one + (nodes * self._ranks[candidate.target] << self._priority_shift) + (nodes << self._unknown_shift)
 
     def total(self, weight: int) -> int:
-        """The femtoseconds in the weight of a plan, or in a bound (rounded down)."""
+        """Return the femtoseconds in the weight of a plan, or in a bound, rounded down."""
         return weight >> self.total_shift & self._total_mask if weight > 0 else 0
 
 
-def _most_handed_over(problem: SearchProblem) -> int:
-    """No plan pays more for its transitions, in femtoseconds."""
+def _most_transitions(problem: SearchProblem) -> int:
+    """Return an upper bound of what any plan pays for transitions, in femtoseconds."""
     fixed = max((transition.fixed for transition in problem.transitions.values()), default=0)
     per_byte = max((transition.per_byte for transition in problem.transitions.values()), default=0)
     if not fixed and not per_byte:

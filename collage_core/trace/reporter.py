@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..pipeline.record import CostedCandidate
+from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS, SearchProblem
-from ..search.result import plan_total
 from ..search.searcher import REASONS, SearchReporter, SearchResult
 from ..search.weights import Weights
 from .trace_file import CHUNK_STEPS, TraceWriter
@@ -275,6 +275,6 @@ def _result(result: SearchResult) -> dict[str, Any]:
         "total_s": result.total / FEMTOSECONDS if result.chosen else None,
         "lower_bound_s": result.lower_bound / FEMTOSECONDS,
         "states": result.states,
-        "transitions": result.transitions,
+        "transitions": result.moves,
         "seconds": result.seconds,
     }

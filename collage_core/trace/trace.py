@@ -20,9 +20,9 @@ from ..graph.index_set import IndexSet
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds
 from ..search.constraints.constraints import allowed_indices, parse_constraints
+from ..search.objective_search import solve_for
 from ..search.problem import SearchProblem
 from ..search.searcher import SearchRun, after
-from ..search.searchers.objective_search import solve_for
 from ..search.weights import Weights
 from .reporter import OnProgress, TraceReporter
 from .trace_file import BOUND_BYTES, TraceWriter

@@ -2,36 +2,36 @@
 
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { begin, idle, pending } from "./idle";
-import { startKeys } from "./keys";
-import { watchFollow } from "./replay_follow";
-import { watchReplay } from "./replay_player";
+import { begin, idle, pending } from "./base/idle";
 import { startAddress } from "./state/address";
-import { watchCandidates } from "./state/candidates";
-import { watchClock } from "./state/clock";
-import { watchCompare } from "./state/compare";
-import { watchDecisions } from "./state/decisions";
-import { watchEffects } from "./state/effects";
-import { watchFolding } from "./state/folding";
-import { watchLog } from "./state/log";
-import { model } from "./state/model";
-import { watchOptions } from "./state/options";
-import { startTheme } from "./state/painting";
-import { watchStale } from "./state/stale";
-import { watchRegrets } from "./state/regrets";
-import { watchRuns } from "./state/runs";
-import { watchRules } from "./state/rules";
+import { startTheme } from "./state/graph/painting";
+import { watchFolding } from "./state/model/folding";
+import { model } from "./state/model/model";
+import { watchStale } from "./state/model/stale";
+import { watchCandidates } from "./state/plan/candidates";
+import { watchCompare } from "./state/plan/compare";
+import { watchDecisions } from "./state/plan/decisions";
+import { watchEffects } from "./state/plan/effects";
+import { watchRegrets } from "./state/plan/regrets";
+import { watchFollow } from "./state/replay/follow";
+import { watchReplay } from "./state/replay/player";
+import { watchClock } from "./state/run/clock";
+import { watchLog } from "./state/run/log";
+import { watchOptions } from "./state/run/options";
+import { watchRuns } from "./state/run/runs";
 import { watchSettings } from "./state/settings";
-import { watchTable } from "./state/table";
+import { watchTable } from "./state/tables/candidates";
+import { watchRules } from "./state/tables/rules";
+import { App } from "./ui/app";
+import { startKeys } from "./ui/keys";
 import "./style/base.css";
 import "./style/layout.css";
-import "./style/parts.css";
+import "./style/widgets.css";
 import "./style/menu.css";
 import "./style/panels.css";
 import "./style/netron.css";
 import "./style/replay.css";
 import "./style/tables.css";
-import { App } from "./ui/app";
 
 declare global {
   interface Window {

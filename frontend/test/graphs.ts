@@ -1,10 +1,10 @@
 // Model graphs for the page's tests, made by code: shapes and names as real models have them, at any depth.
 
-import type { Formal } from "../src/graph/formal";
-import type { ConstantJson, GraphJson, NodeJson, TensorJson } from "../src/protocol";
+import type { FormalInputs } from "../src/data/model/formal_inputs";
+import type { ConstantJson, GraphJson, NodeJson, TensorJson } from "../src/data/protocol";
 
 /** What the operators of these graphs call their inputs. */
-export const FORMAL: Formal = {
+export const FORMAL: FormalInputs = {
   Conv: { names: ["X", "W", "B"], rest: null },
   Concat: { names: [], rest: "inputs" },
   MatMul: { names: ["A", "B"], rest: null },

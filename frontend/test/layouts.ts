@@ -1,12 +1,12 @@
 // From a model graph to its layout in one step, with a measurer that needs no canvas.
 
-import { build } from "../src/graph/build";
-import { foldGraph, type ShownGraph } from "../src/graph/fold";
-import { NO_GROUPS, type GroupTree } from "../src/graph/groups";
-import { layout, type LayoutRequest, type LayoutResult } from "../src/graph/layout_core";
-import { measure, type Sizes } from "../src/graph/measure";
-import { layoutRequest, placeScene, type Scene } from "../src/graph/scene";
-import type { GraphJson } from "../src/protocol";
+import type { GraphJson } from "../src/data/protocol";
+import { build } from "../src/graph/boxes/build";
+import { foldGraph, type ShownGraph } from "../src/graph/boxes/fold";
+import { NO_GROUPS, type GroupTree } from "../src/graph/boxes/groups";
+import { layout, type LayoutRequest, type LayoutResult } from "../src/graph/layout/core";
+import { measure, type Sizes } from "../src/graph/layout/measure";
+import { layoutRequest, placeScene, type Scene } from "../src/graph/scene/scene";
 import { FORMAL } from "./graphs";
 
 /** Every character six pixels wide. */

@@ -1,6 +1,6 @@
 // Runs for the page's tests.
 
-import type { PlanPartition, RunSnapshot, RunSummary } from "../src/protocol";
+import type { PlanPartition, RunSnapshot, RunSummary } from "../src/data/protocol";
 
 export function partition(target: string, nodes: number[], costS = 1e-3): PlanPartition {
   const id = `${target}-${nodes.join("-")}`;

@@ -19,18 +19,18 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None and ".." not in text
 
 
-def plain(value: Any) -> Any:
+def json_data(value: Any) -> Any:
     """`value` as what JSON can say: tuples become lists, numpy scalars numbers, NaN and infinity null."""
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [json_data(item) for item in value]
     if hasattr(value, "item"):
-        return plain(value.item())
+        return json_data(value.item())
     raise TypeError(f"{value!r} is no plain data")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TypeVar
 
 from flask import Response, request
 
-from ..base.json_files import plain
+from ..base.json_files import json_data, read_json
 from ..services import services
 from .errors import Problem
 from .validation import read
@@ -59,7 +60,7 @@ def _is_deep(data: Any) -> bool:
 
 def answer(resource: Any, status: int = 200) -> Response:
     """A dataclass of `protocol`, or plain data, as JSON."""
-    data = plain(resource if isinstance(resource, dict) else asdict(resource))
+    data = json_data(resource if isinstance(resource, dict) else asdict(resource))
     return Response(json.dumps(data, allow_nan=False, separators=(",", ":")), status, mimetype="application/json")
 
 
@@ -72,4 +73,11 @@ def compressed_json(data: bytes) -> Response:
     """Gzipped JSON; the caller has seen to it that the client takes gzip."""
     response = Response(data, mimetype="application/json")
     response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def json_file(file: Path) -> Response:
+    """A file that `write_json` has compressed, as the client can take it."""
+    response = compressed_json(file.read_bytes()) if accepts_gzip() else answer(read_json(file))
+    response.vary.add("Accept-Encoding")
     return response

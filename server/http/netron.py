@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeVarTuple
 
 import netron
 from flask import Blueprint, Response, request, send_file
@@ -18,13 +18,15 @@ from flask import Blueprint, Response, request, send_file
 from collage_core.base.isolation.errors import WorkerDied, WorkerTimeout
 from collage_core.errors import CollageError
 
+from ..base.run_files import PLAN, record_file
 from ..services import services
-from ..worker import onnx_files, run_job
+from ..worker import onnx_files
 from ..worker.onnx_files import Shown
 from .errors import not_found
 
 blueprint = Blueprint("netron", __name__, url_prefix="/netron")
 models = Blueprint("onnx", __name__)
+Arguments = TypeVarTuple("Arguments")
 
 FOLDER = Path(netron.__file__).parent
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".png": "image/png", ".ico": "image/x-icon"}
@@ -100,14 +102,14 @@ def _of_run(run: str) -> tuple[str, dict[str, list[int]], str]:
     """The file of the run's model, its shapes, and the run's plan."""
     folder = services().runs.folder(run)
     path, shapes = services().models.file(services().runs.get(run).model)
-    record = run_job.record_file(folder)
+    record = record_file(folder)
     assert record is not None
-    return str(path), shapes, str(record.with_name(run_job.PLAN))
+    return str(path), shapes, str(record.with_name(PLAN))
 
 
-def _answer(function: Callable[..., Shown], *args: Any) -> Response:
+def _answer(function: Callable[[*Arguments], Shown], *args: *Arguments) -> Response:
     try:
-        shown = services().pool.look_up(function, *args, timeout_s=CUT_TIMEOUT_S)
+        shown = services().pool.call(function, *args, timeout_s=CUT_TIMEOUT_S)
     except (WorkerTimeout, WorkerDied) as error:
         message = f"making the file for Netron {error.what}"
         raise CollageError(message, "the model may be too large for this machine's memory; look at one partition", "netron_file") from error

@@ -1,9 +1,8 @@
-"""What a request asks of a plan, checked: targets, the largest error, and what is switched off."""
+"""Checks of what a request asks of a plan: its targets, the largest error, and which targets of a run it leaves out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..messages.runs import RunSnapshot
 from .errors import Problem
@@ -21,8 +20,8 @@ def check_positive(name: str, value: float | None) -> None:
         raise Problem(400, "invalid", f"{name!r} is {value:g}, it must be more than 0", "leave it out for the default")
 
 
-def vetoes(run: RunSnapshot, targets: Sequence[str]) -> list[dict[str, Any]]:
-    """The targets of `run` that are not among `targets`, as constraints that switch them off.
+def switched_off(run: RunSnapshot, targets: Sequence[str]) -> list[str]:
+    """The targets of `run` that are not among `targets`.
 
     Raises:
         Problem: the run knows no costs of one of `targets` (400).
@@ -32,4 +31,4 @@ def vetoes(run: RunSnapshot, targets: Sequence[str]) -> list[dict[str, Any]]:
     if unknown:
         hint = f"that run knows {', '.join(known)}; start one without a base to measure others"
         raise Problem(400, "unknown_target", f"the run {run.id!r} has no costs of {unknown[0]!r}", hint)
-    return [{"kind": "veto", "target": target} for target in known if target not in targets]
+    return [target for target in known if target not in targets]

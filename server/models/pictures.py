@@ -25,7 +25,7 @@ LABEL_CHARACTERS = 200
 def make_dot(model: str) -> Response:
     file, _ = services().models.graph(model)
     drawing = _checked(json_body(DotRequest))
-    text = services().pool.look_up(write_dot, str(file), drawing)
+    text = services().pool.call(write_dot, str(file), drawing)
     return Response(text, mimetype="text/vnd.graphviz")
 
 

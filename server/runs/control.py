@@ -1,18 +1,19 @@
-"""`RunControl`: runs are started and cancelled, and the artifact of a plan is built."""
+"""`RunControl`: starts and cancels runs, and has the artifact of a plan built."""
 
 from __future__ import annotations
 
+from ..config import ServerConfig
 from ..http.errors import refused
 from ..messages.live import RunState
 from ..messages.requests import RunRequest
 from ..messages.runs import RunSnapshot
-from ..worker import run_job
+from ..worker import tasks
 from . import store as run_store
-from .run_factory import RunFactory
-from .run_queue import RunQueue
-from .run_task import RunTask
+from .factory import RunFactory
+from .queue import RunQueue
 from .service import RunService
 from .state import ACTIVE
+from .task import RunTask
 
 SEARCH_WAIT_S = 0.5
 """How long an answer waits for a run that only searches."""
@@ -23,10 +24,11 @@ CANCEL_WAIT_S = 2.0
 class RunControl:
     """Begins and ends what runs do."""
 
-    def __init__(self, runs: RunService, orders: RunFactory, line: RunQueue):
+    def __init__(self, config: ServerConfig, runs: RunService, factory: RunFactory, queue: RunQueue):
+        self._config = config
         self._runs = runs
-        self._orders = orders
-        self._line = line
+        self._factory = factory
+        self._queue = queue
 
     def create(self, request: RunRequest) -> RunSnapshot:
         """Start a run; one that only searches is mostly over when this returns.
@@ -34,13 +36,13 @@ class RunControl:
         Raises:
             CollageError: the request is not right, or there is no such model or base.
         """
-        work = self._orders.work_of(request)
-        self._runs.remember(work.session)
-        work.session.change("queued")
-        self._line.submit(work)
-        if work.is_search:
-            work.session.wait(SEARCH_WAIT_S)
-        return work.session.snapshot
+        task = self._factory.task_of(request)
+        self._runs.remember(task.run)
+        task.run.change("queued")
+        self._queue.submit(task)
+        if task.is_search:
+            task.run.wait(SEARCH_WAIT_S)
+        return task.run.snapshot
 
     def cancel(self, run: str) -> RunSnapshot:
         """Stop the run; nothing happens to one that has ended.
@@ -48,17 +50,17 @@ class RunControl:
         Raises:
             Problem: there is no such run (404), or another server carries it out (409).
         """
-        session = self._runs.session(run)
-        waiting = self._line.withdraw(session)
+        live = self._runs.live_run(run)
+        waiting = self._queue.withdraw(live)
         if waiting is not None:
-            session.change(waiting.before or "cancelled")
-        elif session.snapshot.state in ACTIVE:
-            if session.is_followed:
+            live.change(waiting.before or "cancelled")
+        elif live.snapshot.state in ACTIVE:
+            if live.is_followed:
                 message = f"the run {run!r} is carried out by another explorer, which uses the same folder"
                 raise refused("other_server", message, "cancel it on that one's page")
-            session.cancel.set()
-            session.wait(CANCEL_WAIT_S)
-        return session.snapshot
+            live.cancel.set()
+            live.wait(CANCEL_WAIT_S)
+        return live.snapshot
 
     def build(self, run: str) -> tuple[RunSnapshot, bool]:
         """Build and verify the artifact of the run's plan; says too whether that was needed.
@@ -67,14 +69,15 @@ class RunControl:
             CollageError: there is no such run, it has no plan, or its model is not open.
         """
         folder = self._runs.folder(run)
-        session = self._runs.session(run)
-        snapshot = session.snapshot
+        live = self._runs.live_run(run)
+        snapshot = live.snapshot
         if snapshot.artifact or snapshot.state in ACTIVE:
             return snapshot, False
-        path, _ = self._orders.model_file(snapshot.model, snapshot.model_name)
+        path, _ = self._factory.model_file(snapshot.model, snapshot.model_name)
         rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
-        work = RunTask(session, run_job.build, (str(path), str(folder)), rest=rest, before=snapshot.state)
-        session.cancel.clear()
-        session.change("queued")
-        self._line.submit(work)
-        return session.snapshot, True
+        engine, before = self._config.engine, snapshot.state
+        task = RunTask(live, tasks.build, engine, str(path), str(folder), builds=True, rest=rest, before=before)
+        live.cancel.clear()
+        live.change("queued")
+        self._queue.submit(task)
+        return live.snapshot, True

@@ -7,8 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..base.run_files import ARTIFACT, PLAN, RECORD, record_file
 from ..messages.runs import ExportInfo, RunSnapshot, Shipped
-from ..worker.run_job import ARTIFACT, PLAN, RECORD, record_file
 
 CHUNK_BYTES = 1 << 20
 _PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})

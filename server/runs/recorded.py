@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,12 @@ from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
 from ..base.json_files import read_json, write_json
+from ..base.run_files import PLAN, RECORD
+from ..config import ServerConfig
 from ..messages.runs import RunSnapshot
-from ..worker import run_job
+from ..process_pool import ProcessPool
+from ..worker import queries
+from ..worker.engine import Outcome
 from . import store as run_store
 from .state import NOT_BUILT, finish
 from .store import RECORDED, runs_folder
@@ -29,20 +33,17 @@ SOURCE = "source.json"
 FORM = 3
 """Another number has the folders made again: what is made of a record has changed."""
 
-LookUp = Callable[..., Any]
-"""`JobPool.look_up`."""
-
 
 class Recorded:
     """The recorded runs.
 
     Args:
-        look_up: Reads records in another process.
-        folder: Where their files are.
+        folder: Where their files are, if not with the samples.
     """
 
-    def __init__(self, look_up: LookUp, folder: Path | None = None):
-        self._look_up = look_up
+    def __init__(self, config: ServerConfig, pool: ProcessPool, folder: Path | None = None):
+        self._config = config
+        self._pool = pool
         self._folder = folder or Path(samples.__file__).parent / "recorded"
         self._lock = threading.Lock()
 
@@ -67,36 +68,36 @@ class Recorded:
         status = file.stat()
         source = {"form": FORM, "path": str(file), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
         with self._lock:
-            if (folder / SOURCE).exists() and (folder / run_job.PLAN).exists() and read_json(folder / SOURCE) == source:
+            if (folder / SOURCE).exists() and (folder / PLAN).exists() and read_json(folder / SOURCE) == source:
                 return
             folder.mkdir(exist_ok=True)
-            shutil.copyfile(file, folder / run_job.RECORD)
+            shutil.copyfile(file, folder / RECORD)
             (folder / FILE_NAME).unlink(missing_ok=True)  # the trace of what was there before
-            outcome = self._look_up(run_job.outcome, str(folder))
+            outcome = self._pool.call(queries.outcome, self._config.engine, str(folder))
             record = read_json(file)
             run_store.save(folder, _snapshot(run, outcome, record))
-            write_json(folder / run_job.PLAN, record.get("plan"))
+            write_json(folder / PLAN, record.get("plan"))
             write_json(folder / SOURCE, source)
 
     def _file(self, run: str) -> Path:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
 
 
-def _snapshot(run: str, outcome: run_job.Outcome, record: Mapping[str, Any]) -> RunSnapshot:
+def _snapshot(run: str, outcome: Outcome, record: Mapping[str, Any]) -> RunSnapshot:
     bare = RunSnapshot(
         id=run,
         state="recorded",
         seq=0,
-        model=outcome["model"],
-        model_name=outcome["model_name"],
-        targets=outcome["targets"],
-        constraints=outcome["constraints"],
-        created=outcome["created"],
+        model=outcome.model,
+        model_name=outcome.model_name,
+        targets=outcome.targets,
+        constraints=outcome.constraints,
+        created=outcome.created,
         base=None,
-        machine=outcome["machine"],
+        machine=outcome.machine,
         recorded=True,
     )
-    known = finish(bare, outcome["document"])
+    known = finish(bare, outcome.document)
     built = _built(record)
     rejected = Counter(item["target"] for item in record.get("rejected", ()))  # a sample: there were so many at least
     counts = [replace(one, built=built.get(one.name, 0), rejected=max(one.rejected, rejected[one.name])) for one in known.counts]

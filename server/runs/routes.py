@@ -1,19 +1,15 @@
-"""Routes of ``/api/v1/runs``: start, look at, cancel, delete, build and take away runs."""
+"""Routes of ``/api/v1/runs``: start, look at, mark, cancel, delete, build and export runs; `query_routes` has what asks about plans."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from ..base.json_files import read_json
-from ..http.answers import accepts_gzip, answer, compressed_json, json_body
-from ..http.errors import Problem
-from ..messages.candidates import RegretRequest
-from ..messages.requests import CheckOptions, RunRequest, WhatIfRequest
+from ..base.run_files import PLAN, record_file
+from ..http.answers import answer, json_body
+from ..messages.requests import CheckOptions, RunRequest
 from ..messages.runs import RunList, RunMarks
 from ..services import services
-from ..worker import run_job
 from . import journal
 from . import store as run_store
 from .export import archive, contents
@@ -34,7 +30,7 @@ def create_run() -> Response:
 @blueprint.post("/options")
 def check_options() -> Response:
     body = json_body(CheckOptions)
-    return answer(services().orders.option_problems(body.targets, body))
+    return answer(services().factory.option_problems(body.targets, body))
 
 
 @blueprint.get("/runs/<run>")
@@ -59,56 +55,11 @@ def cancel_run(run: str) -> Response:
     return answer(services().control.cancel(run))
 
 
-@blueprint.get("/runs/<run>/candidates")
-def get_candidates(run: str) -> Response:
-    node = request.args.get("node")
-    if node is None:
-        return _stored(services().questions.candidate_table(run))
-    if not (node.isascii() and node.isdecimal() and len(node) < 10):
-        raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
-    return answer(services().questions.candidates(run, int(node)))
-
-
-@blueprint.get("/runs/<run>/estimates")
-def get_estimates(run: str) -> Response:
-    return _stored(services().questions.estimates(run))
-
-
-@blueprint.get("/runs/<run>/rules")
-def get_rules(run: str) -> Response:
-    return answer(services().questions.rules(run))
-
-
-@blueprint.post("/runs/<run>/regrets")
-def get_regrets(run: str) -> Response:
-    return answer(services().questions.regrets(run, json_body(RegretRequest).candidates))
-
-
-@blueprint.get("/runs/<run>/baselines/<name>/plan")
-def get_baseline_plan(run: str, name: str) -> Response:
-    return answer(services().questions.baseline_plan(run, name))
-
-
-@blueprint.post("/runs/<run>/what-if")
-def find_what_if(run: str) -> Response:
-    return answer(services().what_if.plan(run, json_body(WhatIfRequest)))
-
-
-@blueprint.post("/runs/<run>/effects")
-def find_effects(run: str) -> Response:
-    return answer(services().what_if.effects(run, json_body(WhatIfRequest)))
-
-
 @blueprint.get("/runs/<run>/plan")
 def get_plan(run: str) -> Response:
-    record = run_job.record_file(services().runs.folder(run))
+    record = record_file(services().runs.folder(run))
     assert record is not None
-    return answer(read_json(record.with_name(run_job.PLAN)))
-
-
-@blueprint.get("/runs/<run>/document")
-def get_document(run: str) -> Response:
-    return _stored(services().questions.document(run))
+    return answer(read_json(record.with_name(PLAN)))
 
 
 @blueprint.get("/runs/<run>/events")
@@ -141,13 +92,6 @@ def export_run(run: str) -> Response:
 def export_contents(run: str) -> Response:
     services().runs.folder(run)
     return answer(contents(services().runs.get(run)))
-
-
-def _stored(file: Path) -> Response:
-    """A compressed JSON file of the run's folder, as the client can take it."""
-    response = compressed_json(file.read_bytes()) if accepts_gzip() else answer(read_json(file))
-    response.vary.add("Accept-Encoding")
-    return response
 
 
 def _file_name(name: str) -> str:

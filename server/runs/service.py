@@ -1,7 +1,7 @@
-"""`RunService`: every run that there is: look at, list, mark, delete.
+"""`RunService`: finds, lists, marks and deletes runs.
 
 A run is in memory while it goes on and for some time after, and always in its folder. Runs of other servers on the same
-folder are followed, recorded ones are unpacked when they are asked for.
+folder are followed; recorded runs are unpacked when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from collage_core.base.isolation.errors import WorkerError
 from collage_core.errors import CollageError
 
+from ..base.run_files import record_file
 from ..http.errors import Problem, refused
 from ..messages.runs import RunLog, RunMarks, RunSnapshot, RunSummary
-from ..worker import run_job
+from ..process_pool import ProcessPool
 from . import store as run_store
 from .follower import follow
-from .job_pool import JobPool
 from .journal import newest_decisions
 from .live_run import LiveRun
 from .marks import change_marks
@@ -28,7 +28,7 @@ from .recorded import Recorded
 from .state import ACTIVE
 
 LOG_ITEMS = 5000
-SESSIONS_KEPT = 8
+ENDED_KEPT = 8
 """Ended runs whose newest events stay in memory."""
 
 
@@ -39,12 +39,12 @@ class RunService:
         wake: Called when a run has new events.
     """
 
-    def __init__(self, pool: JobPool, recorded: Recorded, wake: Callable[[], None]):
+    def __init__(self, pool: ProcessPool, recorded: Recorded, wake: Callable[[], None]):
         self._pool = pool
         self._recorded = recorded
         self._wake = wake
         self._lock = threading.RLock()
-        self._sessions: OrderedDict[str, LiveRun] = OrderedDict()
+        self._live: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
 
     def get(self, run: str) -> RunSnapshot:
@@ -54,37 +54,37 @@ class RunService:
             Problem: there is no such run (404).
         """
         with self._lock:
-            session = self._sessions.get(run)
-        if session is not None:
-            return session.snapshot
+            live = self._live.get(run)
+        if live is not None:
+            return live.snapshot
         self._recorded.unpack(run)
         return run_store.load(run)
 
     def opened(self, run: str) -> RunSnapshot:
-        """The run's snapshot, for someone who will look closer: a spare process reads its record."""
+        """The run's snapshot, for a page that will ask more: a worker process reads the record meanwhile."""
         snapshot = self.get(run)
         if snapshot.state not in ACTIVE:
             self._pool.warm(str(run_store.run_folder(run)))
         return snapshot
 
-    def session(self, run: str) -> LiveRun:
+    def live_run(self, run: str) -> LiveRun:
         """The run in memory, brought there where it was not.
 
         Raises:
             Problem: there is no such run (404).
         """
         with self._lock:
-            session = self._sessions.get(run)
-        if session is None:
+            live = self._live.get(run)
+        if live is None:
             snapshot = self.get(run)
             with self._lock:
-                is_new = run not in self._sessions
-                session = self._sessions.setdefault(run, LiveRun(run_store.run_folder(run), snapshot, (), self._wake))
+                is_new = run not in self._live
+                live = self._live.setdefault(run, LiveRun(run_store.run_folder(run), snapshot, (), self._wake))
                 self._trim()
             if is_new and snapshot.state in ACTIVE:
-                session.is_followed = True
-                follow(session, lambda: self._closed, lambda: self._forget(run))
-        return session
+                live.is_followed = True
+                follow(live, lambda: self._closed, lambda: self._forget(run))
+        return live
 
     def all(self) -> list[RunSummary]:
         """Every run, newest first."""
@@ -101,7 +101,7 @@ class RunService:
         """
         self.get(run)
         folder = run_store.run_folder(run)
-        if run_job.record_file(folder) is None:
+        if record_file(folder) is None:
             raise refused("no_record", f"the run {run!r} has no plan", "wait until it is done, or run it again")
         return folder
 
@@ -128,9 +128,9 @@ class RunService:
         """
         self.get(run)
         with self._lock:
-            session = self._sessions.get(run)
-        if session is not None:
-            session.write()
+            live = self._live.get(run)
+        if live is not None:
+            live.write()
         items, is_cut = newest_decisions(run_store.run_folder(run), LOG_ITEMS)
         return RunLog(run, items, is_cut)
 
@@ -157,19 +157,19 @@ class RunService:
         if run in self._recorded.ids():
             raise refused("recorded", f"the run {run!r} comes with its sample and cannot be deleted", "")
         with self._lock:
-            self._sessions.pop(run, None)
+            self._live.pop(run, None)
         run_store.delete(run)
 
     def uses(self, model: str) -> bool:
         """Whether a run on `model` is waiting or under way."""
         with self._lock:
-            sessions = list(self._sessions.values())
-        return any(session.snapshot.model == model and session.snapshot.state in ACTIVE for session in sessions)
+            known = list(self._live.values())
+        return any(live.snapshot.model == model and live.snapshot.state in ACTIVE for live in known)
 
-    def remember(self, session: LiveRun) -> None:
+    def remember(self, live: LiveRun) -> None:
         """Keep a new run in memory."""
         with self._lock:
-            self._sessions[session.snapshot.id] = session
+            self._live[live.snapshot.id] = live
             self._trim()
 
     def close(self) -> None:
@@ -178,10 +178,10 @@ class RunService:
 
     def _forget(self, run: str) -> None:
         with self._lock:
-            self._sessions.pop(run, None)
+            self._live.pop(run, None)
 
     def _trim(self) -> None:
-        """Let go of the sessions that ended longest ago."""
-        ended = [run for run, session in self._sessions.items() if session.snapshot.state not in ACTIVE]
-        for run in ended[: max(0, len(ended) - SESSIONS_KEPT)]:
-            del self._sessions[run]
+        """Let go of the runs that ended longest ago."""
+        ended = [run for run, live in self._live.items() if live.snapshot.state not in ACTIVE]
+        for run in ended[: max(0, len(ended) - ENDED_KEPT)]:
+            del self._live[run]

@@ -20,7 +20,8 @@ import psutil
 
 from collage_core.base.home import home
 
-from ..base.json_files import is_id, plain, read_json, write_json
+from ..base.json_files import is_id, json_data, read_json, write_json
+from ..base.run_files import record_file
 from ..http.errors import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
 from ..messages.requests import RunOptions
@@ -40,7 +41,6 @@ from ..messages.runs import (
     TargetCounts,
     VerifyInfo,
 )
-from ..worker.run_job import record_file
 from .journal import Reader
 from .marks import marks_of
 from .state import ACTIVE, AT_REST, apply
@@ -88,8 +88,8 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
         write_json(folder / OWNER, {"pid": os.getpid(), "started": psutil.Process().create_time()})
     else:
         (folder / OWNER).unlink(missing_ok=True)
-    write_json(folder / SNAPSHOT, plain(asdict(snapshot)))
-    write_json(folder / SUMMARY, plain(asdict(summary(snapshot))))
+    write_json(folder / SNAPSHOT, json_data(asdict(snapshot)))
+    write_json(folder / SUMMARY, json_data(asdict(summary(snapshot))))
 
 
 def load(run: str) -> RunSnapshot:

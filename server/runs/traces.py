@@ -16,13 +16,14 @@ from typing import Any
 from collage_core.errors import Cancelled, CollageError
 from collage_core.trace.trace_file import FILE_NAME, PARTIAL_NAME, read_chunk, read_info
 
+from ..config import ServerConfig
 from ..http.errors import api_error, not_found, refused
 from ..messages.kept import TraceFacts, TraceResult, TraceSearch, TraceStart, TraceState
 from ..messages.live import ApiError
-from ..worker import trace as trace_job
+from ..process_pool import Events, ProcessPool
+from ..worker import tasks
 from . import store as run_store
-from .job_pool import Events, JobPool
-from .run_queue import RunQueue
+from .queue import RunQueue
 from .service import RunService
 
 START_WAIT_S = 0.5
@@ -52,10 +53,11 @@ class _Tracing:
 class TraceService:
     """All traces."""
 
-    def __init__(self, pool: JobPool, runs: RunService, line: RunQueue):
+    def __init__(self, config: ServerConfig, pool: ProcessPool, runs: RunService, queue: RunQueue):
+        self._config = config
         self._pool = pool
         self._runs = runs
-        self._line = line
+        self._queue = queue
         self._lock = threading.Lock()
         self._now: _Tracing | None = None
         self._failures: OrderedDict[str, ApiError] = OrderedDict()
@@ -91,7 +93,7 @@ class TraceService:
         known = self.state(run)
         if known.state in ("ready", "tracing"):
             return known
-        if self._line.is_measuring:
+        if self._queue.is_measuring:
             raise refused("busy", "a run is measuring, and tracing would spoil its times", "trace the search when it is over")
         with self._lock:
             if self._now is not None:
@@ -153,11 +155,12 @@ class TraceService:
         try:
             with suppress(Cancelled):
                 self._pool.run(
-                    trace_job.write_trace,
+                    tasks.trace,
+                    self._config.engine,
                     str(now.folder),
                     on_events=now.heard,
-                    should_stop=lambda: now.stop.is_set() or self._line.is_measuring,
-                    again=True,
+                    should_stop=lambda: now.stop.is_set() or self._queue.is_measuring,
+                    is_reusable=True,
                 )
             if not now.stop.is_set() and not (now.folder / FILE_NAME).exists():
                 error = GAVE_WAY

@@ -34,7 +34,7 @@ RUNS_PER_CLIENT = 16
 class _Listener:
     """One client's subscription to one run."""
 
-    session: LiveRun
+    run: LiveRun
     cursor: Cursor
     not_before: float = 0.0
 
@@ -56,22 +56,22 @@ class Broadcaster:
         self._thread = threading.Thread(target=self._loop, name="collage-broadcast", daemon=True)
         self._thread.start()
 
-    def add(self, client: str, session: LiveRun, after: int) -> None:
-        """The client listens to the run from now on; a second time moves its place.
+    def add(self, client: str, run: LiveRun, after: int) -> None:
+        """Let the client listen to the run after the event of number `after`; a second time moves it there.
 
         Raises:
             Problem: it listens to too many.
         """
-        run = session.snapshot.id
+        key = (client, run.snapshot.id)
         with self._lock:
             count = sum(1 for who, _ in self._listeners if who == client)
-            if (client, run) not in self._listeners and count >= RUNS_PER_CLIENT:
+            if key not in self._listeners and count >= RUNS_PER_CLIENT:
                 raise Problem(429, "too_many", f"this page listens to {count} runs already", "unsubscribe from some")
-            self._listeners[client, run] = _Listener(session, Cursor(run, after))
+            self._listeners[key] = _Listener(run, Cursor(run.snapshot.id, after))
         self._news.set()
 
     def remove(self, client: str, run: str | None = None) -> None:
-        """The client does not listen any more, to `run` or to anything."""
+        """Let the client listen no more, to `run` or to anything."""
         with self._lock:
             for key in [key for key in self._listeners if key[0] == client and run in (None, key[1])]:
                 del self._listeners[key]
@@ -99,7 +99,7 @@ class Broadcaster:
             if listener.not_before > now:
                 waits.append(listener.not_before - now)
                 continue
-            batch = listener.session.next_batch(listener.cursor)
+            batch = listener.run.next_batch(listener.cursor)
             if batch is not None:
                 listener.not_before = now + PAUSE_S
                 waits.append(PAUSE_S)
@@ -139,9 +139,9 @@ def register(socketio: SocketIO, services: Services) -> Broadcaster:
 
 def _subscribe(broadcaster: Broadcaster, services: Services, data: Any) -> Subscribed:
     message = read(Subscribe, data)
-    session = services.runs.session(message.run)
-    seq = session.snapshot.seq
-    broadcaster.add(request.sid, session, max(0, min(message.after, seq)))  # type: ignore[attr-defined]
+    run = services.runs.live_run(message.run)
+    seq = run.snapshot.seq
+    broadcaster.add(request.sid, run, max(0, min(message.after, seq)))  # type: ignore[attr-defined]
     return Subscribed(message.run, seq)
 
 

@@ -47,6 +47,6 @@ def delete(name: str) -> Response:
 
 def _checked(text: str) -> DescriptionCheck:
     descriptions.check_size(text)
-    found: dict[str, Any] = services().pool.look_up(check_description, text)
+    found: dict[str, Any] = services().pool.call(check_description, text)
     mistake = found["mistake"]
     return DescriptionCheck(**{**found, "mistake": DescriptionMistake(**mistake) if mistake else None})

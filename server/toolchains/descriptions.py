@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from collage_core.base.home import home
 
@@ -17,6 +16,7 @@ from ..base.json_files import is_id
 from ..http.errors import Problem, not_found, refused
 from ..messages.installation import DescriptionMistake
 from ..messages.requests import RunRequest
+from ..process_pool import ProcessPool
 from ..worker.toolchain_rows import check_description
 
 MOST_BYTES = 64 << 10
@@ -71,11 +71,8 @@ def among(targets: Iterable[str]) -> dict[str, str]:
     return {name: saved[name] for name in targets if name in saved}
 
 
-def tried(request: RunRequest, known: Iterable[str], look_up: Callable[..., Any]) -> dict[str, str]:
+def tried(request: RunRequest, known: Iterable[str], pool: ProcessPool) -> dict[str, str]:
     """Name → text of what is tried beside a run that knows the targets `known`: the text that was sent, and what is saved.
-
-    Args:
-        look_up: `JobPool.look_up`.
 
     Raises:
         Problem: the text that was sent does not read (400), or is too long (413).
@@ -83,7 +80,7 @@ def tried(request: RunRequest, known: Iterable[str], look_up: Callable[..., Any]
     texts = among(set(request.targets) - set(known))
     if request.toolchain is not None:
         check_size(request.toolchain)
-        found = look_up(check_description, request.toolchain)
+        found = pool.call(check_description, request.toolchain)
         if found["mistake"]:
             raise mistaken(DescriptionMistake(**found["mistake"]))
         texts[found["name"]] = request.toolchain

@@ -15,5 +15,5 @@ blueprint = Blueprint("toolchains", __name__)
 
 @blueprint.get("/toolchains")
 def list_toolchains() -> Response:
-    rows = services().pool.look_up(describe_toolchains, descriptions.all_saved())
+    rows = services().pool.call(describe_toolchains, descriptions.all_saved())
     return answer(ToolchainList([ToolchainInfo(**row) for row in rows]))

@@ -1,19 +1,235 @@
-"""The engine as the server names it: what a run, a what-if and a trace call, in a worker process."""
+"""`Engine`: everything that the server asks of the engine; and `CollageEngine`, which answers with `collage_core`.
+
+What enters are files, plain data and records; what leaves are records and plain data. An engine has no state: it is pickled and
+sent to a worker process with each call. Its methods are called there and never in the server's process, since they import what
+takes seconds. Tests and benchmarks give the server engines of their own (`ServerConfig.engine`).
+"""
 
 from __future__ import annotations
 
-from collage_core.options import Options
-from collage_core.pipeline.apply import apply
-from collage_core.pipeline.record import RunRecord
-from collage_core.pipeline.run import partition
-from collage_core.trace.trace import trace
-from collage_core.what_if.described import with_described
-from collage_core.what_if.estimates import estimates
-from collage_core.what_if.remeasure import measure_again
-from collage_core.what_if.search_again import search_again
-from collage_core.what_if.what_if import Term, Terms, effects, what_if
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-__all__ = [
-    "Options", "RunRecord", "Term", "Terms", "apply", "effects", "estimates", "measure_again", "partition", "search_again", "trace",
-    "what_if", "with_described",
-]  # fmt: skip
+from collage_core.events import Emit
+from collage_core.what_if.terms import Terms
+
+if TYPE_CHECKING:
+    from collage_core.pipeline.record import RunRecord
+    from collage_core.what_if.what_if import Effects
+
+R = TypeVar("R")
+"""An engine's own record of a run; only the engine looks into it."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the server needs to know of a record.
+
+    Attributes:
+        document: As ``collage partition --json`` prints it.
+        machine: Where its costs were measured.
+        model: The model's id.
+        created: ISO time.
+    """
+
+    document: Json
+    machine: str
+    model: str
+    model_name: str
+    targets: list[str]
+    constraints: list[Json]
+    created: str
+
+
+class Engine(Protocol[R]):
+    """The engine as the server sees it. Every method may raise CollageError for a mistake of the user."""
+
+    def prepare(self) -> None:
+        """Import what a run needs, so that the run to come finds it there."""
+
+    def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
+        """Raise CollageError where a run on `targets` cannot have this value of the option `name`."""
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> R:
+        """The whole pipeline; record, plan and artifact are left in `out`.
+
+        Args:
+            options: Fields of `collage_core.options.Options` as JSON has them.
+        """
+
+    def search_again(self, record: R, terms: Terms, emit: Emit) -> R:
+        """The search alone, on the costs that `record` knows."""
+
+    def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
+        """One candidate measured afresh, and the search on the costs that are known then."""
+
+    def with_described(self, record: R, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> R:
+        """`record` with candidates of described toolchains and their estimates; `search_again` has the plan.
+
+        Args:
+            descriptions: What a text is called in a mistake → the text.
+        """
+
+    def build(self, record: R, model: Path, out: Path, emit: Emit) -> None:
+        """Build the plan of `record` into `out` and verify it; the record says afterwards how that went."""
+
+    def load_record(self, folder: Path) -> R:
+        """The record that is in `folder`."""
+
+    def save_record(self, record: R, folder: Path) -> None:
+        """Write the record and its plan into `folder`."""
+
+    def outcome(self, record: R) -> Outcome:
+        """What the server needs to know of `record`."""
+
+    def node_count(self, record: R) -> int:
+        """How many nodes the model has."""
+
+    def node_candidates(self, record: R, node: int) -> Json:
+        """`NodeCandidates` of a node that the model has."""
+
+    def candidate_table(self, record: R) -> Json:
+        """The ``candidates`` and ``rejections`` of `RunCandidates`."""
+
+    def regrets(self, record: R, candidates: Sequence[str]) -> list[Json]:
+        """`CandidateRegret` of the usable ones among `candidates`."""
+
+    def estimates(self, record: R) -> Json:
+        """`RunEstimates` but for the run's id."""
+
+    def specs(self, record: R) -> list[Json]:
+        """`RunSpec` of every rule tree."""
+
+    def baseline_plan(self, record: R, name: str) -> Json:
+        """The plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
+
+    def what_if(self, record: R, terms: Terms) -> Json:
+        """``plan``, ``optimal`` and ``untimed`` of the best plan under `terms`; InfeasibleError where there is none."""
+
+    def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+        """What each of `terms` does; `groups` of constraints, by index, are taken back together."""
+
+    def trace(self, record: R, file: Path, on_steps: Callable[[int], None]) -> None:
+        """Search again what `record` is of, with every step in `file`; tells how many there are so far."""
+
+
+class CollageEngine(Engine["RunRecord"]):
+    """`collage_core` as an engine."""
+
+    def prepare(self) -> None:
+        from collage_core.pipeline import run  # noqa: F401
+        from collage_core.what_if import described, remeasure, search_again  # noqa: F401
+
+    def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
+        from collage_core.options import Options
+
+        Options(**from_json({"targets": targets, name: value}))
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> RunRecord:
+        from collage_core.options import Options
+        from collage_core.pipeline.run import partition
+
+        return partition(model, Options(**from_json(options), out=out), emit)
+
+    def search_again(self, record: RunRecord, terms: Terms, emit: Emit) -> RunRecord:
+        from collage_core.what_if.search_again import search_again
+
+        return search_again(record, terms, emit)
+
+    def measure_again(self, record: RunRecord, model: Path, candidate: str, terms: Terms, emit: Emit) -> RunRecord:
+        from collage_core.what_if.remeasure import measure_again
+
+        return measure_again(record, model, candidate, emit, terms)
+
+    def with_described(self, record: RunRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> RunRecord:
+        from collage_core.what_if.described import with_described
+
+        return with_described(record, descriptions, terms, emit)
+
+    def build(self, record: RunRecord, model: Path, out: Path, emit: Emit) -> None:
+        from collage_core.pipeline.apply import apply
+
+        record.document["verify"] = apply(record.plan, model, out, emit)
+
+    def load_record(self, folder: Path) -> RunRecord:
+        from collage_core.pipeline.record import RunRecord
+
+        return RunRecord.load(folder)
+
+    def save_record(self, record: RunRecord, folder: Path) -> None:
+        record.save(folder)
+
+    def outcome(self, record: RunRecord) -> Outcome:
+        plan = record.plan
+        return Outcome(
+            document=record.document,
+            machine=record.machine,
+            model=plan.model.hash,
+            model_name=plan.model.name,
+            targets=[target.name for target in plan.targets],
+            constraints=[dict(item) for item in plan.constraints],
+            created=record.created,
+        )
+
+    def node_count(self, record: RunRecord) -> int:
+        return len(record.graph)
+
+    def node_candidates(self, record: RunRecord, node: int) -> Json:
+        return record.node_candidates(node)
+
+    def candidate_table(self, record: RunRecord) -> Json:
+        from .candidate_table import candidate_table
+
+        return candidate_table(record)
+
+    def regrets(self, record: RunRecord, candidates: Sequence[str]) -> list[Json]:
+        return record.regrets_of(set(candidates))
+
+    def estimates(self, record: RunRecord) -> Json:
+        from collage_core.what_if.estimates import estimates
+
+        return estimates(record)
+
+    def specs(self, record: RunRecord) -> list[Json]:
+        from collage_core.pipeline.run_specs import run_specs
+
+        return run_specs(record)
+
+    def baseline_plan(self, record: RunRecord, name: str) -> Json:
+        from collage_core.what_if.what_if import baseline_plan
+
+        return baseline_plan(record, name)
+
+    def what_if(self, record: RunRecord, terms: Terms) -> Json:
+        from collage_core.what_if.what_if import what_if
+
+        return what_if(record, terms)
+
+    def effects(self, record: RunRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+        from collage_core.what_if.what_if import effects
+
+        return effects(record, terms, groups)
+
+    def trace(self, record: RunRecord, file: Path, on_steps: Callable[[int], None]) -> None:
+        from collage_core.trace.trace import trace
+
+        trace(record, file, on_steps)
+
+
+COLLAGE = CollageEngine()
+
+
+def from_json(given: Json) -> Json:
+    """Options as JSON has them, with the tuples and sets of `collage_core.options.Options`."""
+    read: dict[str, Callable[[Any], Any]] = {
+        "targets": tuple,
+        "constraints": tuple,
+        "taps": frozenset,
+        "toolchain_files": lambda paths: tuple(map(Path, paths)),
+        "shapes": lambda shapes: {name: tuple(shape) for name, shape in shapes.items()},
+    }
+    return {name: read[name](value) if name in read else value for name, value in given.items()}

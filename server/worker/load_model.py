@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.json_files import plain, read_json, write_json
+from ..base.json_files import json_data, read_json, write_json
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -40,8 +40,8 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
     graph = model.graph
     types = graph.types
     proto = _read(path)
-    folded = plain([asdict(node) for node in model.folded])
-    digest = _write_graph(Path(folder), {"id": model.hash, "graph": plain(graph.to_json()), "folded": folded}, proto)
+    folded = json_data([asdict(node) for node in model.folded])
+    digest = _write_graph(Path(folder), {"id": model.hash, "graph": json_data(graph.to_json()), "folded": folded}, proto)
     write_groups(graph, Path(folder))
     files = _files(path.resolve(), proto)
     return {

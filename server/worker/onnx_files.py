@@ -35,7 +35,7 @@ class Shown:
     left_out: int
 
 
-def original(pipeline: str, path: str) -> Shown:
+def original(path: str) -> Shown:
     """The file as it was opened.
 
     Raises:
@@ -46,7 +46,7 @@ def original(pipeline: str, path: str) -> Shown:
     return _shown(onnx.load(path, load_external_data=False))
 
 
-def partitioned(pipeline: str, path: str, shapes: Shapes, plan: str) -> Shown:
+def partitioned(path: str, shapes: Shapes, plan: str) -> Shown:
     """The model as the plan in the file `plan` cuts it: the plan is in its metadata.
 
     Raises:
@@ -63,7 +63,7 @@ def partitioned(pipeline: str, path: str, shapes: Shapes, plan: str) -> Shown:
     return _shown(annotated(model, known))
 
 
-def partition(pipeline: str, path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
+def partition(path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
     """The partition `chosen` of the plan, cut out as it is handed to its toolchain.
 
     Raises:
@@ -76,11 +76,11 @@ def partition(pipeline: str, path: str, shapes: Shapes, plan: str, chosen: str) 
     from collage_core.rewrite.plan import read_plan
 
     known = read_plan(Path(plan))
-    place = next((one for one in known.partitions if one.id == chosen), None)
-    if place is None:
+    wanted = next((one for one in known.partitions if one.id == chosen), None)
+    if wanted is None:
         raise CollageError(f"the plan has no partition {chosen[:40]!r}", "GET /api/v1/runs/<id>/plan lists them", "unknown_partition")
     model = load_model(Path(path), dict(shapes) or None, known.options.get("fold", True))
-    return _shown(ModelProto.FromString(model.cut(IndexSet(place.nodes)).onnx))
+    return _shown(ModelProto.FromString(model.cut(IndexSet(wanted.nodes)).onnx))
 
 
 def _shown(model: ModelProto) -> Shown:

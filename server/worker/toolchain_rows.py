@@ -1,4 +1,4 @@
-"""Toolchains as rows of the page's list, and how the text of a described one reads. Called in a worker process, as `job` is."""
+"""Toolchains as rows of the page's list, and how the text of a described one reads. Called in a worker process, never in the server's."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LETTERS = "ABCDEFGIJKLMNOPQRSTUVWXYZ"
 """All but the host's."""
 
 
-def describe_toolchains(pipeline: str, saved: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Every toolchain as the fields of `ToolchainInfo`; called in another process, as a plug-in may do anything.
+def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every toolchain as the fields of `ToolchainInfo`. A plug-in may do anything, so this is not for the server's own process.
 
     Args:
         saved: Name → text of those that are only described.
@@ -27,7 +27,7 @@ def describe_toolchains(pipeline: str, saved: Mapping[str, str] | None = None) -
         row |= {"rules": shown_rules(toolchain), "tree": rule_tree(toolchain)}
         about = {field: getattr(there, field) for field in ("usable", "version", "reason", "hint", "device", "precision")}
         rows.append({**row, **about})
-    for name, text in (saved or {}).items():
+    for name, text in saved.items():
         rows.append(_described_row(name, text, {row["letter"] for row in rows}))
     return rows
 
@@ -53,8 +53,8 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
     return {**row, "usable": True, "reason": ""}
 
 
-def check_description(pipeline: str, text: str) -> dict[str, Any]:
-    """How a description reads, as the fields of `DescriptionCheck`; called in another process."""
+def check_description(text: str) -> dict[str, Any]:
+    """How a description reads, as the fields of `DescriptionCheck`."""
     from collage_core.toolchains.base import rule_tree
     from collage_core.toolchains.described import DescriptionError, parse_description
     from collage_core.toolchains.registry import check_name_is_free

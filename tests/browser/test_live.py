@@ -15,6 +15,7 @@ import requests
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
+from fake_engine import FakeEngine
 from playwright.sync_api import Locator, Page, expect
 
 from tests.helpers.live import Live, serve
@@ -38,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def live(home: Path) -> Iterator[Live]:
-    app, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    app, _ = create_app(ServerConfig(engine=FakeEngine()))
     yield from serve(app)
     app.extensions["collage"].close()
 

@@ -1,5 +1,5 @@
 """The drawer's Netron: every form of the model, the selection carried over both ways, offline and after its date; and what of its
-insides the page relies on (`frontend/src/netron/inside.ts`), so that another version fails here first."""
+insides the page relies on (`frontend/src/data/netron/frame.ts`), so that another version fails here first."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_the_page_relies_on_is_there(explorer: Explorer, open_page: OpenPag
     inside(watched)
     found: dict[str, Any] = watched.page.evaluate(CONTRACT)
     wrong = [f"{what}: {found[what]!r}, and should be {value!r}" for what, value in EXPECTED.items() if found[what] != value]
-    assert not wrong, f"Netron {netron.__version__} is not as frontend/src/netron/inside.ts has it:\n" + "\n".join(wrong)
+    assert not wrong, f"Netron {netron.__version__} is not as frontend/src/data/netron/frame.ts has it:\n" + "\n".join(wrong)
     assert netron.__version__ == VERSION, "another Netron: look at the tab by hand, then change VERSION"
 
 

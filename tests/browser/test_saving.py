@@ -86,7 +86,7 @@ def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: Ope
     ("tab", "file", "column"),
     [
         ("Partitions", "squeezenet-partitions.csv", "cost_s"),
-        ("Totals", "squeezenet-totals.csv", "sum_of_parts_s"),
+        ("Totals", "squeezenet-totals.csv", "sum_of_costs_s"),
         ("Runs", "runs.csv", "total_s"),
         ("Compare", "squeezenet-compared.csv", "plan_s"),
     ],

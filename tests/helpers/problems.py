@@ -1,4 +1,4 @@
-"""Random search problems for property-based tests, and an independent way to solve them: every plan, one by one."""
+"""Random search problems for property-based tests, and an independent solution: the enumeration of every plan."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
+from collage_core.search.plan_properties import cycle, plan_total
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
-from collage_core.search.result import cycle, plan_total
 
 TARGETS = ("a", "b", "c")
 
 
 @st.composite
 def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> SearchProblem:
-    """A small problem: a random DAG, singles for most nodes, random larger sets of any shape, random transitions."""
+    """Draw a small problem: a random DAG, a single-node candidate for most nodes, random larger ones, random transitions."""
     nodes = draw(st.integers(1, most_nodes))
     tensors = [FlowTensor("x", HOST, (0,), False, draw(st.integers(0, 3)))]
     for node in range(nodes):
@@ -30,7 +30,7 @@ def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> Sea
     for _ in range(draw(st.integers(0, 8))):
         made[draw(st.integers(1, (1 << nodes) - 1)), draw(st.sampled_from(TARGETS))] = draw(cost)
     candidates = tuple(
-        SearchCandidate(IndexSet.from_bits(bits), target, price, str(place)) for place, ((bits, target), price) in enumerate(made.items())
+        SearchCandidate(IndexSet.from_bits(bits), target, known, str(index)) for index, ((bits, target), known) in enumerate(made.items())
     )
     ends = (*TARGETS, "host")
     pairs = draw(
@@ -43,7 +43,7 @@ def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> Sea
         nodes=nodes,
         tensors=tuple(tensors),
         candidates=candidates,
-        transitions={pair: Transition(*price) for pair, price in pairs.items()},
+        transitions={pair: Transition(*costs) for pair, costs in pairs.items()},
         exclusive=tuple(exclusive),
         priorities=TARGETS,
         names=tuple(f"n{node}" for node in range(nodes)),
@@ -52,7 +52,7 @@ def problems(draw: st.DrawFn, most_nodes: int = 7, unknown: bool = False) -> Sea
 
 
 def every_plan(problem: SearchProblem, usable: list[int] | None = None) -> Iterator[tuple[int, ...]]:
-    """Every well-formed plan of `problem`, each once, by the definition and nothing else."""
+    """Yield every well-formed plan of `problem`, each once, by the definition alone."""
     allowed = range(len(problem.candidates)) if usable is None else usable
 
     def extend(covered: int, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -73,7 +73,7 @@ def every_plan(problem: SearchProblem, usable: list[int] | None = None) -> Itera
 
 
 def order_of(problem: SearchProblem, plan: tuple[int, ...]) -> tuple[object, ...]:
-    """What the design orders plans by; the least wins."""
+    """Return the key by which plans are compared, the order of equal plans included; the least wins."""
     chosen = [problem.candidates[index] for index in plan]
     unknown = [candidate for candidate in chosen if candidate.cost is None]
     listed = sorted((c.inside.first(), problem.priority(c.target), tuple(c.inside)) for c in chosen)

@@ -1,6 +1,6 @@
-"""What the tests of the searchers share: small problems with everything in them, and what a plan is worth by the definitions.
+"""Helpers for the tests of the searchers: small problems of every kind, and the value of a plan by the definitions.
 
-Beside `problems`: nodes that the host takes, constraints of every kind, costs as they are measured, HiGHS cut short.
+Beyond `problems` they have nodes that the host takes, constraints of every kind, and costs as measured; HiGHS can be interrupted.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
 from collage_core.search.constraints.constraints import Constraint, allowed_indices, parse_constraints
+from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import HOST_NAME, FlowTensor, SearchCandidate, SearchProblem, Transition
-from collage_core.search.result import plan_total
 
 from .problems import TARGETS, every_plan, problems
 
@@ -28,7 +28,7 @@ Worth = tuple[int, int, int, int]
 
 @st.composite
 def tiny_problems(draw: st.DrawFn, most_nodes: int = 6, unknown: bool | None = None, dear: bool = False) -> SearchProblem:
-    """As `problems`, with some nodes that the host may take, at times a price for every hand-over and more exclusions.
+    """Draw from `problems`, with nodes that the host may take, and sometimes a cost for every transition and more exclusions.
 
     Args:
         unknown: Whether some costs are unknown; drawn where None.
@@ -41,8 +41,8 @@ def tiny_problems(draw: st.DrawFn, most_nodes: int = 6, unknown: bool | None = N
     candidates, transitions = problem.candidates, problem.transitions
     if draw(st.booleans()):
         ends = list(product((*TARGETS, HOST_NAME), (*TARGETS, HOST_NAME)))
-        prices = draw(st.lists(st.integers(0, 4), min_size=len(ends), max_size=len(ends)))
-        transitions = {pair: Transition(price, price % 2) for pair, price in zip(ends, prices, strict=True)}
+        costs = draw(st.lists(st.integers(0, 4), min_size=len(ends), max_size=len(ends)))
+        transitions = {pair: Transition(cost, cost % 2) for pair, cost in zip(ends, costs, strict=True)}
     if dear:
         wide = st.integers(10**8, 10**12)
         candidates = tuple(c if c.cost is None else replace(c, cost=c.cost * 10**11 + draw(wide)) for c in candidates)
@@ -51,12 +51,12 @@ def tiny_problems(draw: st.DrawFn, most_nodes: int = 6, unknown: bool | None = N
 
 @st.composite
 def constrained_problems(draw: st.DrawFn, most_nodes: int = 6) -> tuple[SearchProblem, list[Constraint]]:
-    """A problem with up to three constraints of any kind."""
+    """Draw a problem with up to three constraints of any kind."""
     problem = draw(tiny_problems(most_nodes))
     node = st.integers(0, problem.nodes - 1)
     target = st.sampled_from([name for name in TARGETS if any(c.target == name for c in problem.candidates)])
     some = st.lists(node, min_size=1, max_size=3, unique=True)
-    sorts: list[st.SearchStrategy[dict[str, Any]]] = [
+    kinds: list[st.SearchStrategy[dict[str, Any]]] = [
         st.builds(lambda n, t: {"kind": "pin", "node": n, "target": t}, node, target),
         st.builds(lambda n, t: {"kind": "veto", "node": n, "target": t}, node, target),
         st.builds(lambda ns: {"kind": "pin", "nodes": ns, "together": True}, some),
@@ -64,12 +64,12 @@ def constrained_problems(draw: st.DrawFn, most_nodes: int = 6) -> tuple[SearchPr
         st.builds(lambda c: {"kind": "veto", "candidate": c}, st.integers(0, len(problem.candidates) - 1)),
     ]
     if problem.nodes > 1:
-        sorts.append(st.builds(lambda ends: {"kind": "cut", "between": ends}, st.lists(node, min_size=2, max_size=2, unique=True)))
-    return problem, parse_constraints(draw(st.lists(st.one_of(sorts), max_size=3)), problem)
+        kinds.append(st.builds(lambda ends: {"kind": "cut", "between": ends}, st.lists(node, min_size=2, max_size=2, unique=True)))
+    return problem, parse_constraints(draw(st.lists(st.one_of(kinds), max_size=3)), problem)
 
 
 def worth(problem: SearchProblem, plan: Sequence[int]) -> Worth:
-    """What the design orders plans by before it asks which comes first; the least is best."""
+    """Return the key by which plans are compared, without the order of equal plans; the least is best."""
     chosen = [problem.candidates[index] for index in plan]
     unknown = [c for c in chosen if c.cost is None and c.target != HOST_NAME]
     return (
@@ -81,14 +81,14 @@ def worth(problem: SearchProblem, plan: Sequence[int]) -> Worth:
 
 
 def allowed_plans(problem: SearchProblem, constraints: Sequence[Constraint] = ()) -> list[tuple[int, ...]]:
-    """Every well-formed plan that holds the constraints."""
+    """Return every well-formed plan that holds the constraints."""
     return list(every_plan(problem, allowed_indices(problem, constraints)))
 
 
 def can_run(problem: SearchProblem, units: Sequence[IndexSet]) -> bool:
-    """Whether partitions of the nodes `units` can run one after another: asked of the standard library's own sort."""
-    owner = {node: place for place, inside in enumerate(units) for node in inside}
-    waits_for: dict[int, set[int]] = {place: set() for place in range(len(units))}
+    """Return whether partitions of the nodes `units` can run one after another, as the standard library's topological sort says."""
+    owner = {node: number for number, inside in enumerate(units) for node in inside}
+    waits_for: dict[int, set[int]] = {number: set() for number in range(len(units))}
     for tensor in problem.tensors:
         if tensor.maker != HOST:
             for node in tensor.readers:
@@ -102,7 +102,7 @@ def can_run(problem: SearchProblem, units: Sequence[IndexSet]) -> bool:
 
 
 def assert_well_formed(problem: SearchProblem, usable: Sequence[int], plan: Sequence[int]) -> None:
-    """Each node is held once, only by candidates that may be used; no cycle; nothing that excludes each other."""
+    """Assert that usable candidates hold each node once, without a cycle and without targets that exclude each other."""
     assert set(plan) <= set(usable)
     chosen = [problem.candidates[index] for index in plan]
     assert sorted(node for c in chosen for node in c.inside) == list(range(problem.nodes))
@@ -114,9 +114,9 @@ def assert_well_formed(problem: SearchProblem, usable: Sequence[int], plan: Sequ
 def small(
     edges: Sequence[tuple[int, tuple[int, ...], int]], sets: Sequence[tuple[tuple[int, ...], str, int | None]], **more: Any
 ) -> SearchProblem:
-    """A hand-made problem: (maker, readers, bytes) of each tensor, the last one an output; (nodes, target, cost) of each candidate."""
-    tensors = [FlowTensor(f"t{place}", maker, readers, not readers, size) for place, (maker, readers, size) in enumerate(edges)]
-    candidates = [SearchCandidate(IndexSet(nodes), target, cost, str(place)) for place, (nodes, target, cost) in enumerate(sets)]
+    """Return a problem of tensors (maker, readers, bytes), outputs when nobody reads them, and candidates (nodes, target, cost)."""
+    tensors = [FlowTensor(f"t{index}", maker, readers, not readers, size) for index, (maker, readers, size) in enumerate(edges)]
+    candidates = [SearchCandidate(IndexSet(nodes), target, cost, str(index)) for index, (nodes, target, cost) in enumerate(sets)]
     nodes = 1 + max(node for nodes, _, _ in sets for node in nodes)
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), **{"priorities": TARGETS, **more})
 

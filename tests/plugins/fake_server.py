@@ -8,10 +8,11 @@ import threading
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.launch import listen, make_wsgi_server
+from fake_engine import FakeEngine
 
 
 def main() -> None:
-    app, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    app, _ = create_app(ServerConfig(engine=FakeEngine()))
     listening = listen("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     server = make_wsgi_server(app, "127.0.0.1", listening)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -10,6 +10,7 @@ from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import control as run_control
 from collage_server.runs import traces as trace_service
+from fake_engine import FakeEngine
 from flask import Flask
 
 from tests.helpers.live import DEADLINE_S, Live, put_model, serve
@@ -32,7 +33,7 @@ def home(module_patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="module")
 def config(home: Path) -> ServerConfig:
     """Test modules that need another override this."""
-    return ServerConfig(pipeline="fake_pipeline", upload_bytes=1 << 20, body_bytes=1 << 16)
+    return ServerConfig(engine=FakeEngine(), upload_bytes=1 << 20, body_bytes=1 << 16)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collage_server.messages import live
 
 from tests.helpers.paths import ROOT
 
-WRITTEN = ROOT / "frontend" / "src" / "protocol.ts"
+WRITTEN = ROOT / "frontend" / "src" / "data" / "protocol.ts"
 
 
 def test_types_are_fresh() -> None:

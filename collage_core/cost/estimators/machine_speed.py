@@ -1,10 +1,10 @@
-"""How fast this machine computes and copies, roughly: what `roofline` rests on for toolchains that run here.
+"""Measures roughly how fast this machine computes and copies; `roofline` uses it for toolchains that run here.
 
-What enters is a number of threads; what leaves are two rates. They are measured in a worker process, since a BLAS takes its
-number of threads when it is loaded, in a fraction of a second, and kept for the life of this process. They are no costs.
+What enters is a number of threads; what leaves are two rates. They are measured in a fraction of a second, in a worker process,
+because a BLAS reads its number of threads when it is loaded, and kept for the life of this process. They are no costs.
 
-The product runs on one core and counts as often as there are threads: on a busy machine the threads of a BLAS wait for each
-other, and what was measured with them was off by 15 times.
+The matrix product runs on one core, and its rate is multiplied by the number of threads: on a busy machine the threads of a BLAS
+wait for each other, and rates measured with them were off by 15 times.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MachineSpeed:
 
 @cache
 def machine_speed(threads: int) -> MachineSpeed:
-    """This machine's rates with `threads` threads, measured the first time.
+    """Return this machine's rates with `threads` threads; they are measured the first time.
 
     Raises:
         CollageError: no worker process can be started.
@@ -54,7 +54,7 @@ def machine_speed(threads: int) -> MachineSpeed:
 
 
 def measure_speed(threads: int) -> MachineSpeed:
-    """In the worker, where a product takes one core: the best of some runs each."""
+    """Return, in the worker, where a product takes one core, the best rates of some runs."""
     left, right, made = np.ones((_SIDE, _SIDE), np.float32), np.ones((_SIDE, _SIDE), np.float32), np.empty((_SIDE, _SIDE), np.float32)
     product_s = _fastest_s(lambda: np.matmul(left, right, out=made))
     source, target = (np.ones(_COPY_BYTES, np.uint8) for _ in range(2))
@@ -65,7 +65,7 @@ def measure_speed(threads: int) -> MachineSpeed:
 
 
 def _fastest_s(run: Callable[[], object]) -> float:
-    """Seconds of the fastest of as many runs as fit in the time, a few in any case."""
+    """Return the seconds of the fastest of as many runs as fit in the time, a few in any case."""
     run()
     fastest, runs, began = float("inf"), 0, time.perf_counter()
     while runs < _FEWEST or time.perf_counter() - began < _LONGEST_S:

@@ -33,9 +33,10 @@ from ..database.records import CostKey, Record, machine_id
 from ..estimator import Known
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
+from ..measuring.disturbed_trials import disturbed_trials
 from ..measuring.noise_filter import Speed
 from ..measuring.repetition_rounds import RepetitionRounds
-from ..measuring.repetitions import cost_of, slowed_down
+from ..measuring.repetitions import cost_of
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
@@ -133,10 +134,10 @@ class MeasureEstimator:
         self.machine = self._place.machine
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(
-            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
+            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
         self._calls = call_rounds and CallMeter(
-            threads=threads, database=database, place=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
+            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
         self._tell_notes()
@@ -312,7 +313,7 @@ class MeasureEstimator:
 
         The first trials of a run on a new machine know of no other speed than their own. While it is slow still, they wait.
         """
-        slowed = slowed_down({key: record for key, (_, record) in self._tried.items()})
+        slowed = disturbed_trials({key: record for key, (_, record) in self._tried.items()})
         if not slowed or next(reversed(self._tried)) in slowed:
             return
         computations = {key: self._tried.pop(key)[0] for key in slowed}

@@ -1,7 +1,7 @@
-"""`MockEstimator`: costs by a rule of thumb from a file, so that any search can be checked by hand and without hardware.
+"""`MockEstimator`: costs by a simple rule from a file, so that any search can be checked by hand and without hardware.
 
-Design, "Mock costs"; RFC 62's own mock estimator. The k-th op of a partition, in node order from 0, costs
-``op_s * decay**k``, with its own figure from ``ops`` in place of ``op_s`` where there is one. Nothing is run.
+The k-th op of a partition, in node order from 0, costs ``op_s * decay**k``, with its own figure from ``ops`` in place of ``op_s``
+where there is one. Nothing is run. RFC 62 (Collage), Appendix E, has a mock estimator too.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class MockTarget:
     invalid: frozenset[str]
 
     def figures(self, ops: Sequence[str]) -> tuple[float | str, ...]:
-        """Seconds of each of `ops` alone; the operator itself where it cannot be taken."""
+        """Return the seconds of each of `ops` alone; in place of them the operator itself where it cannot be taken."""
         return tuple(op if op in self.invalid else self.ops.get(op, self.op_s) for op in ops)
 
     def cost(self, figures: Sequence[float | str], where: str) -> Cost:
-        """The cost of a partition of the ops that have these figures, in node order."""
+        """Return the cost of a partition of the ops that have these figures, in node order."""
         if self.invalid:
             refused = next((figure for figure in figures if isinstance(figure, str)), None)
             if refused is not None:
@@ -62,15 +62,15 @@ class MockTarget:
 
 @lru_cache(maxsize=1024)
 def _factors(decay: float, count: int) -> tuple[float, ...]:
-    """What the ops of a partition cost of their own figures, in node order."""
-    return tuple(decay**place for place in range(count))
+    """Return the factors by which the ops of a partition, in node order, cost less than alone."""
+    return tuple(decay**index for index in range(count))
 
 
 class MockEstimator:
     """Costs from a mock file.
 
     Raises:
-        CollageError: the file cannot be read or is not as the design says; the line names the file and the key.
+        CollageError: the file cannot be read or is no mock file; the message names the file and the key.
     """
 
     machine = ""
@@ -89,7 +89,7 @@ class MockEstimator:
         self._transitions = transitions_from_json(data.get("transitions", {}), self._where)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
-        """Each candidate in the order given; equal computations on one target have one cost.
+        """Yield each candidate in the order given; equal computations on one target have one cost.
 
         Raises:
             CollageError: a candidate is of a target that the file does not have.
@@ -102,17 +102,17 @@ class MockEstimator:
             if candidate.target == HOST_TARGET:
                 yield candidate, free, False
                 continue
-            sort = (candidate.target, candidate.computation)
-            cost = known.get(sort)
+            computation_key = (candidate.target, candidate.computation)
+            cost = known.get(computation_key)
             if cost is None:
                 if candidate.target not in figures:
                     figures[candidate.target] = self._on_target(candidate.target, ops)
                 target, where, alone = figures[candidate.target]
-                cost = known[sort] = target.cost(values_at(candidate.inside, alone), where)
+                cost = known[computation_key] = target.cost(values_at(candidate.inside, alone), where)
             yield candidate, cost, False
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """The file's transitions, all of them.
+        """Return all transitions of the file.
 
         Raises:
             CollageError: the file does not have one of `targets`.
@@ -126,10 +126,10 @@ class MockEstimator:
         return self._transitions.cost_s(maker, reader, size, dtype)
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: no worker and no file is held."""
 
     def _on_target(self, name: str, ops: Sequence[str]) -> tuple[MockTarget, str, tuple[float | str, ...]]:
-        """The rule of target `name`, where it stands, and the figure of each of `ops`."""
+        """Return the rule of target `name`, its key in the file for messages, and the figure of each of `ops`."""
         target = self._target(name)
         return target, f"{self._where}: targets.{name}", target.figures(ops)
 
@@ -141,24 +141,24 @@ class MockEstimator:
 
 
 def _target(name: str, data: Any, where: str) -> MockTarget:
-    place = f"targets.{name}"
+    key = f"targets.{name}"
     if not name or name == HOST_TARGET:
         raise bad_costs(where, "targets", name, "named after toolchains (what is left to the host costs nothing)")
     if not isinstance(data, dict):
-        raise bad_costs(where, place, data, 'an object such as {"op_s": 3}')
-    refuse_unknown(data, _TARGET_KEYS, place, where)
+        raise bad_costs(where, key, data, 'an object such as {"op_s": 3}')
+    refuse_unknown(data, _TARGET_KEYS, key, where)
     if "op_s" not in data:
-        raise CollageError(f"{where}: {place} has no op_s", "give the seconds that an op costs", "bad_costs")
+        raise CollageError(f"{where}: {key} has no op_s", "give the seconds that an op costs", "bad_costs")
     ops = data.get("ops", {})
     if not isinstance(ops, dict):
-        raise bad_costs(where, f"{place}.ops", ops, 'an object such as {"Conv": 5}')
+        raise bad_costs(where, f"{key}.ops", ops, 'an object such as {"Conv": 5}')
     invalid = data.get("invalid", [])
     if not isinstance(invalid, list) or not all(isinstance(op, str) for op in invalid):
-        raise bad_costs(where, f"{place}.invalid", invalid, 'a list of operators such as ["Softmax"]')
+        raise bad_costs(where, f"{key}.invalid", invalid, 'a list of operators such as ["Softmax"]')
     return MockTarget(
-        finite_s(data["op_s"], f"{place}.op_s", where),
-        finite_s(data.get("decay", 1.0), f"{place}.decay", where),
-        {op: finite_s(value, f"{place}.ops.{op}", where) for op, value in ops.items()},
+        finite_s(data["op_s"], f"{key}.op_s", where),
+        finite_s(data.get("decay", 1.0), f"{key}.decay", where),
+        {op: finite_s(value, f"{key}.ops.{op}", where) for op, value in ops.items()},
         frozenset(invalid),
     )
 

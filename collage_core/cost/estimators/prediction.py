@@ -1,12 +1,12 @@
-"""`Predictor`: what a candidate that nobody measured yet may cost at least, from those that were measured. A heuristic.
+"""`Predictor`: a heuristic lower bound on the cost of a candidate that was not measured yet, from those that were measured.
 
-A target's cost is taken to be a sum: something for the call, something for each node, for the bytes at the border, for the
-operations of each sort of heavy work, and for the bytes that light nodes read and write. The factors are fitted to what was
-measured on the target (non-negative least squares of the relative error); what was not measured yet keeps a rate that is
-as good as the best seen on this model and half as much again, so it looks attractive and is tried. How far measured costs
-lie below their own prediction says how far below its prediction an unmeasured one may lie: a quantile of that is the bound.
+A target's cost is modelled as a sum: a part for the call, one for each node, for the bytes at the border, for the operations of
+each kind of heavy work, and for the bytes that light nodes read and write. The factors are fitted to the costs measured on the
+target (non-negative least squares of the relative error). Work that was not measured yet keeps a rate that is half as much again
+as the best seen on this model, so it looks attractive and is tried. By how much measured costs are below their own prediction
+tells by how much an unmeasured one may be below its own: the bound is a quantile of that.
 
-It is no proof. What it loses is measured by `make bench-costs`.
+The bound is no proof; `make bench-costs` measures what it loses.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
-from .work_estimate import SORTS, WorkEstimator, sort_of
+from .work_estimate import WORK_KINDS, WorkEstimator, work_kind
 
 _BY_BYTES = ("moving", "light", "dear")
-FEATURES = ("call", "node", "border_bytes", *SORTS)
+FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 CALL_S, NODE_S = 2e-6, 0.2e-6
 BYTES_PER_S = 20e9
-"""Rates of what was not measured yet: about as good as they get."""
+"""Rates of work that was not measured yet: about the best that there are."""
 BETTER = 1.5
-"""By so much the rate of heavy work may exceed the best seen on the whole model."""
+"""The rate of heavy work may be so many times the best seen on the whole model."""
 LEAST_OPERATIONS_PER_S = 2e9
 HOLD = 0.05
-"""How firmly the factors are held to those rates, beside one measurement."""
+"""Weight of those rates in the fit, where a measurement has weight 1."""
 FEW = 3
 """With no more measurements than these on a target, an unmeasured one may cost half of its prediction."""
 
@@ -38,7 +38,7 @@ Known = Mapping[tuple[str, IndexSet], float]
 
 
 class Predictor:
-    """Predicts for one graph."""
+    """Predicts costs over one graph."""
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
@@ -46,7 +46,7 @@ class Predictor:
         self._features: dict[IndexSet, np.ndarray] = {}
 
     def bounds(self, known: Known, wanted: Iterable[tuple[str, IndexSet]], quantile: float) -> dict[tuple[str, IndexSet], float]:
-        """Seconds that each of `wanted` takes at least, as far as `known` tells.
+        """Return a lower bound in seconds for each of `wanted`, as far as `known` tells.
 
         Args:
             quantile: Share of the measured whose cost, relative to its own prediction, lies below the bound. Less is safer.
@@ -70,7 +70,7 @@ class Predictor:
         return np.array([given.get(name, heavy) for name in FEATURES])
 
     def _fitted(self, measured: list[tuple[IndexSet, float]], prior: np.ndarray, quantile: float) -> tuple[np.ndarray, float, float]:
-        """The factors, the share of a prediction that is the bound, and what no call is below."""
+        """Return the factors, the share of a prediction that is the bound, and the least seconds of a call."""
         # SciPy takes most of a second to import, and a run that finds all costs in the database does without.
         from scipy.optimize import nnls
 
@@ -95,10 +95,10 @@ class Predictor:
         counted["call"], counted["node"], counted["border_bytes"] = 1.0, float(len(inside)), float(self._work(inside).bytes)
         for index in inside:
             node = graph.nodes[index]
-            sort = sort_of(node)
-            if sort in _BY_BYTES:
+            kind = work_kind(node)
+            if kind in _BY_BYTES:
                 moved = {name for name in node.inputs if name in graph.types}
-                counted[sort] += sum(graph.types[name].bytes for name in moved) + sum(tensor.type.bytes for tensor in node.outputs)
+                counted[kind] += sum(graph.types[name].bytes for name in moved) + sum(tensor.type.bytes for tensor in node.outputs)
             else:
-                counted[sort] += self._work.operations(index)
+                counted[kind] += self._work.operations(index)
         return np.array(list(counted.values()))

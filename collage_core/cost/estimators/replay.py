@@ -1,8 +1,8 @@
 """`ReplayEstimator`: costs that were measured before, from a cost database or from the record of a run. Nothing is run.
 
-What enters is a file or a team's database; what leaves are its costs with the source ``recorded``. What it does not know is unknown, never
-made up. Of a database that holds several machines, the one that knows most of what is asked is replayed, and only that.
-What a toolchain measured for certain weights says nothing of others, and is left out.
+What enters is a file or a team's database; what leaves are its costs with the source ``recorded``. A cost that it does not have is
+unknown. Of a database with several machines only one is replayed: the machine that has most of the costs asked for. Costs that a
+toolchain measured for certain weights are left out, since they tell nothing about other weights.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _SOURCES = ("measured", "recorded", "mock", "estimate", "host", *_WITHOUT_SECOND
 
 
 class ReplayEstimator:
-    """Recorded costs.
+    """Replays recorded costs.
 
     Args:
         where: A cost database (a path or ``postgresql://…``), or a ``run.json`` or ``run.json.gz``.
         percentile: Of the samples in a database.
-        emit: Gets a `Note` that says whose measurements are replayed.
+        emit: Gets a `Note` that names the machine whose measurements are replayed.
 
     Raises:
         CollageError: the file cannot be read or is neither of these.
@@ -56,11 +56,11 @@ class ReplayEstimator:
 
     @property
     def machine(self) -> str:
-        """Where the costs were measured; of a database, known with the first estimate."""
+        """The machine on which the costs were measured; for a database, known with the first estimate."""
         return self._source.machine
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[tuple[CandidatePartition, Cost, bool]]:
-        """Each candidate in the order given; all of them come from the file."""
+        """Yield each candidate in the order given; all of them count as from the cache."""
         placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
         costs = self._source.costs(graph, placed)
         for candidate in candidates:
@@ -71,7 +71,7 @@ class ReplayEstimator:
             yield candidate, cost or Cost.unknown(f"{self._source.title} has no cost of it"), True
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """What the file has of these targets; a pair that it does not have costs nothing."""
+        """Return the transitions between these targets; a pair that the file does not have costs nothing."""
         pairs = {(maker, reader): self._source.transition(maker, reader, "") for maker in targets for reader in targets}
         return TransitionModel({pair: transition for pair, transition in pairs.items() if transition != FREE})
 
@@ -99,7 +99,7 @@ class _Source(Protocol):
 
 
 class _RunSource:
-    """The record of a run: costs by the candidates' ids."""
+    """Reads the record of a run: costs by the candidates' ids."""
 
     def __init__(self, path: Path, data: Any):
         self.name = str(path)
@@ -111,8 +111,8 @@ class _RunSource:
         self._costs: dict[str, Cost] = {}
         try:
             self.machine: str = str(data.get("machine", ""))
-            for place, item in enumerate(data["candidates"]):
-                self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]), f"candidates[{place}].cost", self.title)
+            for index, item in enumerate(data["candidates"]):
+                self._costs[item["id"]] = _recorded(Cost.from_json(item["cost"]), f"candidates[{index}].cost", self.title)
             pairs = data.get("problem", {}).get("transitions", {})
         except (KeyError, TypeError, AttributeError) as error:
             raise _unreadable(path, f"it is damaged ({type(error).__name__}: {error})") from error
@@ -125,11 +125,11 @@ class _RunSource:
         return self._transitions.pairs.get((maker, reader), FREE)
 
     def close(self) -> None:
-        """Everything was read at once."""
+        """Do nothing: everything was read at once."""
 
 
 class _DatabaseSource:
-    """A cost database: costs by computation, of one machine and one number of threads."""
+    """Reads a cost database: costs by computation, of one machine and one number of threads."""
 
     def __init__(self, where: str | Path, percentile: float, emit: Emit):
         self._database = CostDatabase(where, read_only=True)
@@ -160,7 +160,7 @@ class _DatabaseSource:
         return made
 
     def _cost(self, record: Record, target: str) -> Cost:
-        """As measuring gives it: with what calling it takes in the assembled module."""
+        """Return the cost as `MeasureEstimator` gives it: with the call in the assembled module."""
         cost = cost_of(record, self._percentile, "recorded")
         if target not in self._calls:
             self._calls[target] = self.transition(CALL, target, "").fixed_s
@@ -176,7 +176,7 @@ class _DatabaseSource:
         self._database.close()
 
     def _newest(self, found: list[tuple[CostKey, Record]], targets: set[str]) -> dict[tuple[str, str], Record]:
-        """(target, computation) → its newest record, all of the setting that knows most of what was asked first."""
+        """Return (target, computation) → its newest record, all of the setting that has most of what was asked first."""
         by_setting: dict[tuple[str, int], dict[tuple[str, str], Record]] = defaultdict(dict)
         for key, record in sorted(found, key=lambda item: item[1].created):
             if key.toolchain in targets and not key.weights:
@@ -209,19 +209,19 @@ def _open(where: str | Path, percentile: float, emit: Emit) -> _Source:
         raise _unreadable(path, "it is neither a cost database nor the record of a run") from error
 
 
-def _recorded(cost: Cost, place: str, where: str) -> Cost:
-    """A cost of the run `where` as replayed. Raises CollageError where it cannot be true."""
+def _recorded(cost: Cost, key: str, where: str) -> Cost:
+    """Return a cost of the run `where`, named `key` in it, as replayed. Raises CollageError where it cannot be true."""
     for name in ("seconds", "spread_s", "interval_s", "error"):
         if getattr(cost, name) is not None:
-            finite_s(getattr(cost, name), f"{place}.{name}", where)
+            finite_s(getattr(cost, name), f"{key}.{name}", where)
     if cost.source not in _SOURCES:
-        raise bad_costs(where, f"{place}.source", cost.source, f"one of {', '.join(_SOURCES)}")
+        raise bad_costs(where, f"{key}.source", cost.source, f"one of {', '.join(_SOURCES)}")
     if (cost.seconds is None) != (cost.source in _WITHOUT_SECONDS):
         wanted = f"null where the source is {' or '.join(_WITHOUT_SECONDS)}, and only there"
-        raise bad_costs(where, f"{place}.seconds", cost.seconds, wanted)
+        raise bad_costs(where, f"{key}.seconds", cost.seconds, wanted)
     for name, kind in (("stage", str), ("reason", str), ("samples", int)):
         if not isinstance(getattr(cost, name), kind):
-            raise bad_costs(where, f"{place}.{name}", getattr(cost, name), f"of the kind {kind.__name__}")
+            raise bad_costs(where, f"{key}.{name}", getattr(cost, name), f"of the kind {kind.__name__}")
     return replace(cost, source="recorded") if cost.source == "measured" else cost
 
 

@@ -1,9 +1,8 @@
-"""`RooflineEstimator`: seconds by the work alone: a call, and whichever takes longer of computing and of moving bytes.
+"""`RooflineEstimator`: estimates seconds from the work alone: a call, and the longer of computing and of moving bytes.
 
 What enters are candidates; what leaves are estimates (source ``estimate``), whose reason says what they rest on. A described
-toolchain is as fast as the ``[cost]`` of its file says, any other as fast as this machine computes and copies. Work is that
-of the direct method (`work`), so a toolchain that knows a better one may be faster. Nothing is built, and nothing is ever
-said to be measured.
+toolchain is as fast as the ``[cost]`` of its file says, any other as fast as this machine computes and copies. The work is that of
+the direct method (`work_estimate`), so a toolchain with a better method may be faster. Nothing is built or measured.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from .machine_speed import machine_speed
 from .work_estimate import WorkEstimate, WorkEstimator
 
 CALL_S = 2e-6
-"""What a call of a toolchain that runs here is taken to cost: about the least that any of the bundled ones needs."""
+"""Assumed seconds of a call of a toolchain that runs here: about the least that any of the bundled ones needs."""
 _MERGED = ".merged"
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How fast a target is taken to be.
+    """The assumed speed of a target.
 
     Attributes:
-        origin: Who says so, in words.
+        origin: Where the rates come from, in words.
         launch_s: Seconds of a call, however little it does.
-        operations_per_s, bytes_per_s: Infinite where nothing is said of them; then they bound nothing.
+        operations_per_s, bytes_per_s: Infinite where they are not given; then they bound nothing.
     """
 
     origin: str
@@ -46,12 +45,12 @@ class Rates:
     bytes_per_s: float = math.inf
 
     def seconds(self, work: WorkEstimate) -> float:
-        """What `work` takes in one call."""
+        """Return the seconds of `work` in one call."""
         return self.launch_s + max(work.operations / self.operations_per_s, work.bytes / self.bytes_per_s)
 
     @property
     def reason(self) -> str:
-        """What an estimate by these rates rests on."""
+        """The reason of an estimate by these rates."""
         rates = (("operations", self.operations_per_s), ("bytes", self.bytes_per_s))
         bounds = [f"{name} at {rate:.3g} per s" for name, rate in rates if rate < math.inf]
         longer = f" and the longer of {' and '.join(bounds)}" if len(bounds) > 1 else "".join(f" and {bound}" for bound in bounds)
@@ -59,7 +58,7 @@ class Rates:
 
 
 def described_rates(toolchain: DescribedToolchain) -> Rates:
-    """What the ``[cost]`` of a described toolchain says.
+    """Return the rates in the ``[cost]`` of a described toolchain.
 
     Raises:
         CollageError: its file has none.
@@ -81,14 +80,14 @@ def described_rates(toolchain: DescribedToolchain) -> Rates:
 
 
 def machine_rates(threads: int) -> Rates:
-    """This machine's, by `machine_speed`."""
+    """Return this machine's rates (`machine_speed`)."""
     speed = machine_speed(threads)
     origin = f"as fast as NumPy multiplies matrices on {threads} cores and copies here; the call is assumed"
     return Rates(origin, CALL_S, speed.operations_per_s, speed.bytes_per_s)
 
 
 class RooflineEstimator:
-    """Estimates for the targets `toolchains`, with `threads` threads for those that run here.
+    """Estimates costs of the targets `toolchains`, with `threads` threads for those that run here.
 
     Args:
         emit: Gets a `Note` that says what the estimates rest on.
@@ -108,7 +107,7 @@ class RooflineEstimator:
         self._told: set[str] = set()
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        """Each candidate in the order given; equal computations on one target have one estimate.
+        """Yield each candidate in the order given; equal computations on one target have one estimate.
 
         Raises:
             CollageError: this machine's speed cannot be measured.
@@ -123,19 +122,19 @@ class RooflineEstimator:
             if refused is not None:
                 yield candidate, refused, False
                 continue
-            sort = (candidate.target, candidate.computation)
-            if sort not in known:
+            computation_key = (candidate.target, candidate.computation)
+            if computation_key not in known:
                 rates = self._rates_of(candidate.target)
-                known[sort] = Cost(rates.seconds(work_of(candidate.inside)), "estimate", reason=rates.reason)
-            yield candidate, known[sort], False
+                known[computation_key] = Cost(rates.seconds(work_of(candidate.inside)), "estimate", reason=rates.reason)
+            yield candidate, known[computation_key], False
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """Nothing is known of hand-overs: they are free, and a `Note` says so, once for each target."""
+        """Return free transitions, since nothing is known of them; a `Note` says so, once for each target."""
         for name in targets:
             if name != HOST_TARGET and name not in self._told:
                 self._told.add(name)
                 self._emit(
-                    Note(f"{name} is not measured. Each of its costs is {self._rates_of(name).reason}; hand-overs to and from it are free")
+                    Note(f"{name} is not measured. Each of its costs is {self._rates_of(name).reason}; transitions to and from it are free")
                 )
         return TransitionModel()
 
@@ -143,7 +142,7 @@ class RooflineEstimator:
         return 0.0
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: no worker and no file is held."""
 
     def _rates_of(self, target: str) -> Rates:
         if target not in self._rates:
@@ -151,7 +150,7 @@ class RooflineEstimator:
         return self._rates[target]
 
     def _refusal(self, candidate: CandidatePartition) -> Cost | None:
-        """What is said of neighbours taken as one by a toolchain whose rules don't allow that: no trial could tell."""
+        """Return an invalid cost for merged partitions of a described toolchain whose rules do not allow them: no trial could tell."""
         toolchain = self._described.get(candidate.target)
         if toolchain is None or toolchain.takes_merged or not candidate.rule.endswith(_MERGED):
             return None

@@ -19,7 +19,7 @@ from ...graph.sub_graph import SubGraph
 
 @dataclass(frozen=True, slots=True)
 class WorkEstimate:
-    """Of one sub-graph.
+    """The work of one sub-graph.
 
     Attributes:
         operations: Floating-point or integer operations.
@@ -31,20 +31,20 @@ class WorkEstimate:
 
 
 class WorkEstimator:
-    """Counts the work of sub-graphs of one graph; what is known of a node is kept."""
+    """Counts the work of sub-graphs of one graph; counts each node once."""
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
         self._of_node: dict[int, float] = {}
 
     def operations(self, index: int) -> float:
-        """Operations of node `index`."""
+        """Return the operations of node `index`."""
         if index not in self._of_node:
             self._of_node[index] = _operations(self._graph, self._graph.nodes[index])
         return self._of_node[index]
 
     def __call__(self, inside: IndexSet) -> WorkEstimate:
-        """The work of the nodes `inside` together."""
+        """Return the work of the nodes `inside` together."""
         graph, sub_graph = self._graph, SubGraph(self._graph, inside)
         moved = sum(graph.types[name].bytes for name in (*sub_graph.input_tensors(), *sub_graph.output_tensors()))
         weights = {name for index in inside for name in graph.nodes[index].inputs if name in graph.constants}
@@ -71,8 +71,8 @@ Types = list[TensorType | None]
 Count = Callable[[Types, int, Mapping[str, Any]], float]
 
 
-def _shape(types: Types, place: int) -> tuple[int, ...]:
-    found = types[place] if place < len(types) else None
+def _shape(types: Types, index: int) -> tuple[int, ...]:
+    found = types[index] if index < len(types) else None
     return found.shape if found is not None else ()
 
 
@@ -149,14 +149,14 @@ _COUNTS: dict[str, Count] = {
     **dict.fromkeys(_NORMS, _times(8)),
     **dict.fromkeys((*_SHAPING, *_MOVING), _nothing),
 }
-"""Operator → how many operations it takes; those that are not named take one for each element that they make."""
+"""Operator → function that counts its operations; an operator that is not named takes one for each element that it makes."""
 
-SORTS = ("pointwise", "convolution", "grouped", "product", "recurrent", "moving", "light", "dear")
-"""Kinds of work that machines do at different rates; of the last three it is bytes that count."""
+WORK_KINDS = ("pointwise", "convolution", "grouped", "product", "recurrent", "moving", "light", "dear")
+"""Kinds of work that machines do at different rates; of the last three the bytes count and not the operations."""
 
 
-def sort_of(node: Node) -> str:
-    """Which of `SORTS` a node is."""
+def work_kind(node: Node) -> str:
+    """Return which of `WORK_KINDS` the work of a node is."""
     op = node.op.rpartition(".")[2]
     if op in _CONVOLUTIONS or op == "ConvTranspose":
         if node.attributes.get("group", 1) > 1:

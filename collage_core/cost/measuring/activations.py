@@ -1,7 +1,7 @@
 """`ActivationStore`: the tensors that really arrive at candidates, as ``.npy`` files that worker processes map.
 
 What enters are a model and its inputs; what leaves are files. Only tensors that are asked for are kept, and never many of
-them in memory at once. The folder goes with the store.
+them in memory at once. The folder is removed with the store.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...toolchains.buffers import buffer_dtype
 from .trial_worker import ArrayFile
 
 CHUNK_BYTES = 1 << 30
-"""Activations that are in memory at once, unless a single one is larger."""
+"""Bytes of activations that are in memory at once, unless a single one is larger."""
 
 
 class ActivationStore:
-    """Files of a model's tensors, as they are when it runs on `inputs`."""
+    """Keeps files of a model's tensors, as they are when it runs on `inputs`."""
 
     def __init__(self, model: Model, inputs: Arrays):
         self._model = model
@@ -35,7 +35,7 @@ class ActivationStore:
         self._remove: Callable[[], object] = lambda: None
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Make files of the named tensors, where there are none yet.
+        """Write files of the named tensors, where there are none yet.
 
         Raises:
             CollageError: the disk is full or cannot be written.
@@ -48,7 +48,7 @@ class ActivationStore:
                 self._files[name] = self._write(name, given[name] if name in given else made[name])
 
     def file(self, name: str) -> ArrayFile | None:
-        """The file of a tensor that was fetched; None where its elements are no plain memory (strings)."""
+        """Return the file of a tensor that was fetched; None where its elements are no plain memory (strings)."""
         return self._files.get(name)
 
     def close(self) -> None:

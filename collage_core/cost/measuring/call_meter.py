@@ -1,8 +1,8 @@
-"""`CallMeter`: what the assembled module takes to call a partition, beyond what its kernel takes alone.
+"""`CallMeter`: measures the time that the assembled module takes to call a partition, beyond the time of its kernel alone.
 
-A kernel is timed as a Python call of `Kernel.run`. In the plan TVM's virtual machine calls it, allocates its outputs and
-hands the tensors over. The difference belongs to each partition of the plan, whatever is in it, and is measured once for
-each target in a worker process. It is kept in the database as the hand-over from `CALL` to the target.
+A kernel is timed as a Python call of `Kernel.run`. In the plan TVM's virtual machine calls it, allocates its outputs and passes
+the tensors. The difference belongs to each partition of the plan, whatever is in it, and is measured once for each target in a
+worker process. The database keeps it as the transition from `CALL` to the target.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ...base.isolation.errors import WorkerError
 from ...errors import CollageError
 from ...toolchains.reasons import one_line
 from ..database.records import MeasuredTransition, TransitionKey
-from .difference_rounds import calm_rounds, sure_extra
+from .difference_rounds import significant_difference, undisturbed_rounds
 from .meter import Meter
-from .noise_filter import OwnSpeed
+from .noise_filter import SpeedHistory
 
 CALL = "call"
 """`TransitionKey.maker` of a call; its version is that of TVM, which assembles."""
@@ -25,7 +25,7 @@ ASSEMBLER = "tvm"
 
 ROUNDS = 15
 CallRounds = Callable[[str, int], AbstractContextManager[Callable[[], float]]]
-"""(target, threads) → a round: seconds by which a call takes longer in an assembled module."""
+"""(target, threads) → a function that measures the seconds by which a call takes longer in an assembled module."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -43,20 +43,20 @@ class CallMeter(Meter):
         self._calls: dict[str, float] = {}
 
     def measure(self, versions: Mapping[str, str]) -> dict[str, float]:
-        """Seconds of a call of each of the targets of these versions; 0, with a note, where it cannot be measured.
+        """Return the seconds of a call of each target (name → version); 0, with a note, where it cannot be measured.
 
-        A call is never credited: 0 also where the assembled module calls faster than Python does.
+        A call never counts as less than 0, also where the assembled module calls faster than Python does.
 
         Raises:
             Cancelled: the user stopped it.
         """
-        assembler = self.place.availability(ASSEMBLER)
+        assembler = self.backend.availability(ASSEMBLER)
         if not assembler.usable:
             self._tell(f"without {ASSEMBLER} nothing can be assembled ({assembler.reason}): calls of partitions count as free")
             return dict.fromkeys(versions, 0.0)
         for target, version in versions.items():
             if target not in self._calls:
-                key = TransitionKey(CALL, target, assembler.version, version, self.threads, self.place.machine)
+                key = TransitionKey(CALL, target, assembler.version, version, self.threads, self.backend.machine)
                 self._calls[target] = self._known_or_measured(key)
         return {target: self._calls[target] for target in versions}
 
@@ -78,6 +78,6 @@ class CallMeter(Meter):
 
 
 def measure_call(call_rounds: CallRounds, target: str, threads: int) -> float:
-    """In the worker: seconds of a call; 0 where it is not sure to take any."""
+    """Return, in the worker, the seconds of a call; 0 where the 95 % interval does not exclude 0."""
     with call_rounds(target, threads) as one_round:
-        return sure_extra(calm_rounds(one_round, ROUNDS, OwnSpeed()))
+        return significant_difference(undisturbed_rounds(one_round, ROUNDS, SpeedHistory()))

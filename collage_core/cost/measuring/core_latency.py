@@ -1,9 +1,9 @@
-"""The echo: what it takes until a number that one core writes comes back from another, which answers as soon as it sees it.
+"""The core-to-core latency probe: how long a number takes from one core to another and back, whose process answers as soon as it sees it.
 
-The host of a virtual machine moves its cores about. Two that share a cache now may lie far apart a second later: then a kernel
-on both takes up to 2.4 times as long, though each core alone is as fast as ever (docs/measuring.md, "What is thrown away").
+The host of a virtual machine moves its cores about. Two that share a cache now may be on different sockets a second later: then a
+kernel on both takes up to 2.4 times as long, though each core alone is as fast as ever (docs/measuring.md, "The noise filter").
 
-The other core is that of a partner, a process of its own, which sleeps between the questions.
+The process on the other core sleeps between the probes.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from .noise_filter import HIGH_LATENCY
 T = TypeVar("T")
 
 _PEER = Path(__file__).with_name("core_latency_peer.py")
-_LOOKS = 500_000
-"""How often is looked for an answer at most, some 20 ms."""
-_STARTING = 50
-"""So many times as long, the partner may take to be ready."""
+_MOST_LOOKS = 500_000
+"""How often the answer is looked for at most, some 20 ms."""
+_START_WAITS = 50
+"""The peer process may take so many times as long to be ready."""
 _MOST_LOST = 3
-"""So often without an answer, and nobody is asked any more: on a machine that is so busy an echo tells nothing."""
+"""After so many probes without an answer there is no other: on a machine that is so busy the latency tells nothing."""
 
 
 class CoreLatencyProbe:
-    """This thread and a partner on another core; the partner starts with the first question."""
+    """Measures the latency between this thread's core and another one; its peer process starts with the first probe."""
 
     def __init__(self) -> None:
-        self._partner: _Partner | None = None
+        self._peer: _Peer | None = None
         self._lost = 0
 
-    def seconds(self) -> float:
-        """Of one echo, the median of some; 0 where there is one core alone, or none came."""
+    def round_trip_s(self) -> float:
+        """Return the median round-trip time between two cores in seconds; 0 where it cannot be measured."""
         cores = _two_cores()
         if cores is None or self._lost >= _MOST_LOST:
             return 0.0
         here, there = cores
         before = os.sched_getaffinity(0)
         try:
-            self._partner = self._partner or _Partner(there)
+            self._peer = self._peer or _Peer(there)
             os.sched_setaffinity(0, {here})
-            return self._partner.ask()
+            return self._peer.round_trip_s()
         except (OSError, TimeoutError):
             self._lost += 1
             self.close()
@@ -61,55 +61,55 @@ class CoreLatencyProbe:
             os.sched_setaffinity(0, before)
 
     def close(self) -> None:
-        """Let go of the partner."""
-        if self._partner is not None:
-            self._partner.close()
-            self._partner = None
+        """End the peer process."""
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
 
 
 def rounds_at_low_latency(
-    one_round: Callable[[], T], fewest: int, most: int, listen: Callable[[], float], lowest_core_latency_s: float = math.inf
+    one_round: Callable[[], T], fewest: int, most: int, latency_s: Callable[[], float], lowest_latency_s: float = math.inf
 ) -> tuple[list[T], float]:
-    """What rounds gave while the cores lay near each other: `fewest`, or as many as there were in `most` rounds.
+    """Repeat a round until the core-to-core latency was low during `fewest` rounds, `most` times at most, and return those.
 
     Args:
-        listen: Seconds of an echo, now; 0 where nothing tells.
-        lowest_core_latency_s: Of an echo while they lay as near as they can, where that is known.
+        latency_s: Measures the latency now; 0 where it cannot be measured.
+        lowest_latency_s: The lowest latency of this machine, where that is known.
 
     Returns:
-        The rounds, and 0; where the cores never lay near, the rounds in which they lay least far, and how many times as long as
-        it can an echo took meanwhile.
+        The results of the rounds, and 0; where the latency was never low, those of the rounds in which it was least high, and how
+        many times as high as the lowest it was meanwhile.
     """
     rounds: list[tuple[float, T]] = []
-    near: list[T] = []
-    after_s = listen()
-    while len(near) < fewest and len(rounds) < most:
+    low: list[T] = []
+    after_s = latency_s()
+    while len(low) < fewest and len(rounds) < most:
         before_s, made = after_s, one_round()
-        after_s = listen()
+        after_s = latency_s()
         rounds.append((max(before_s, after_s), made))
-        lowest_core_latency_s = min([lowest_core_latency_s, *(core_latency_s for core_latency_s, _ in rounds if core_latency_s)])
-        near = _within(rounds, lowest_core_latency_s)
-    least_s = min(core_latency_s for core_latency_s, _ in rounds)
-    return (near, 0.0) if near else (_within(rounds, least_s), least_s / lowest_core_latency_s)
+        lowest_latency_s = min([lowest_latency_s, *(seconds for seconds, _ in rounds if seconds)])
+        low = _within(rounds, lowest_latency_s)
+    least_s = min(seconds for seconds, _ in rounds)
+    return (low, 0.0) if low else (_within(rounds, least_s), least_s / lowest_latency_s)
 
 
-def _within(rounds: Sequence[tuple[float, T]], lowest_core_latency_s: float) -> list[T]:
-    return [made for core_latency_s, made in rounds if core_latency_s <= (1 + HIGH_LATENCY) * lowest_core_latency_s]
+def _within(rounds: Sequence[tuple[float, T]], lowest_latency_s: float) -> list[T]:
+    return [made for seconds, made in rounds if seconds <= (1 + HIGH_LATENCY) * lowest_latency_s]
 
 
 def _two_cores() -> tuple[int, int] | None:
-    """Where this system tells: two cores that this thread may use."""
+    """Return two cores that this thread may use, where the system tells them apart."""
     if not hasattr(os, "sched_setaffinity") or not hasattr(os, "memfd_create"):
         return None
     cores = sorted(os.sched_getaffinity(0))
     return (cores[0], cores[1]) if len(cores) > 1 else None
 
 
-class _Partner:
-    """The process on the core `core`, the memory that both see, and the pipe that wakes it."""
+class _Peer:
+    """The process on the core `core`, the memory that both processes see, and the pipe that wakes it."""
 
     def __init__(self, core: int):
-        shared = os.memfd_create("collage-echo")
+        shared = os.memfd_create("collage-core-latency")
         asleep, self._wake = os.pipe()
         try:
             os.ftruncate(shared, BYTES)
@@ -124,8 +124,8 @@ class _Partner:
             os.close(shared)
             os.close(asleep)
 
-    def ask(self) -> float:
-        """Seconds of one echo. Raises TimeoutError where none comes."""
+    def round_trip_s(self) -> float:
+        """Return the median seconds of some round trips. Raises TimeoutError where an answer does not come."""
         memory, clock = self._memory, time.perf_counter
         memory[QUESTION] = memory[ANSWER] = memory[READY] = 0
         os.write(self._wake, b"?")
@@ -139,8 +139,8 @@ class _Partner:
         return median(taken)
 
     def _wait_until_ready(self) -> None:
-        """The first time it has to start."""
-        for _ in range(_STARTING):
+        """Wait for the process to wake, or to start the first time."""
+        for _ in range(_START_WAITS):
             with suppress(TimeoutError):
                 return _wait_for(self._memory, READY, 1)
             if self._process.poll() is not None:
@@ -154,8 +154,8 @@ class _Partner:
         self._memory.close()
 
 
-def _wait_for(memory: mmap.mmap, place: int, value: int) -> None:
-    for _ in repeat(None, _LOOKS):
-        if memory[place] == value:
+def _wait_for(memory: mmap.mmap, offset: int, value: int) -> None:
+    for _ in repeat(None, _MOST_LOOKS):
+        if memory[offset] == value:
             return
     raise TimeoutError

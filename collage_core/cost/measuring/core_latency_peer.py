@@ -1,6 +1,6 @@
-"""The other side of `echo`, run as ``python echo_partner.py MEMORY PIPE CORE``: answers each number as soon as it sees it.
+"""The other process of `core_latency`, run as ``python core_latency_peer.py MEMORY PIPE CORE``: answers each number as soon as it sees it.
 
-It imports nothing of the package, so that it starts at once, and ends with its pipe.
+It imports nothing of the package, so that it starts at once. It ends when the pipe is closed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import sys
 from itertools import repeat
 
 QUESTION, ANSWER, READY = 0, 256, 512
-"""Places in the memory, far enough apart that no two share a cache line."""
+"""Offsets in the memory, far enough apart that no two share a cache line."""
 BYTES = 4096
 COUNT = 200
-"""Numbers in a row, of a byte each."""
-_LOOKS = 2_000_000
+"""Numbers of one probe, of a byte each."""
+_MOST_LOOKS = 2_000_000
 
 
 def main() -> None:
-    """Answer one row of numbers for each byte from the pipe."""
+    """Answer the numbers of one probe for each byte from the pipe."""
     memory, pipe, core = (int(argument) for argument in sys.argv[1:])
     os.sched_setaffinity(0, {core})
     shared = mmap.mmap(memory, BYTES)
@@ -30,9 +30,9 @@ def main() -> None:
 
 
 def _answer(shared: mmap.mmap) -> bool:
-    """Whether all numbers came; one who asks no more leaves nobody waiting at full speed."""
+    """Return whether all numbers came; where the other process asks no more, this one does not look for ever."""
     for number in range(1, COUNT + 1):
-        for _ in repeat(None, _LOOKS):
+        for _ in repeat(None, _MOST_LOOKS):
             if shared[QUESTION] == number:
                 break
         else:

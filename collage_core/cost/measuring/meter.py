@@ -1,7 +1,7 @@
-"""`Meter`: what the meters of hand-overs (`transition_trial`) and of calls (`call_meter`) have in common.
+"""`Meter`: what the meters of transitions (`transition_meter`) and of calls (`call_meter`) share.
 
-They have something timed where trials run, in a process of their own, keep it in the database, and tell the user once what
-could not be measured.
+A meter has something timed where trials run, in a worker process of its own, keeps it in the database, and tells the user once
+what could not be measured.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ TIMEOUT_S = 60.0
 
 @dataclass(kw_only=True, eq=False)
 class Meter:
-    """Measures once, and keeps it in the database.
+    """Measures once, and keeps the result in the database.
 
     Attributes:
         threads: For each toolchain.
-        place: Where to measure.
+        backend: Measures.
         should_stop: Asked often; when it says so, the work ends with `Cancelled`.
     """
 
     threads: int
     database: CostDatabase
-    place: TrialBackend
+    backend: TrialBackend
     emit: Emit = ignore
     should_stop: Callable[[], bool] | None = None
 
     def __post_init__(self) -> None:
-        self._caller = self.place.caller()
+        self._caller = self.backend.caller()
         self._told: set[str] = set()
 
     def close(self) -> None:
@@ -43,7 +43,7 @@ class Meter:
         self._caller.close()
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        timeout_s = min(TIMEOUT_S, self.place.limits.build_s)
+        timeout_s = min(TIMEOUT_S, self.backend.limits.build_s)
         return self._caller.call(function, *args, timeout_s=timeout_s, should_stop=self.should_stop)
 
     def _tell(self, note: str) -> None:

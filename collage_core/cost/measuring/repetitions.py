@@ -1,77 +1,72 @@
-"""What several repetitions say of one cost.
+"""Repetitions: the cost, and its interval, that follow from several timings of one computation.
 
-A machine is not the same from one second to the next: samples taken in a row are alike, and say nothing of that. So a cost
-on which a plan rests is timed in several repetitions, apart in time, and by how much these differ tells by how much it may be
-off. What enters are records; what leaves are figures and records.
+A machine changes from one second to the next, and samples taken in a row do not show that. So a computation on which a plan rests
+is timed in several repetitions with time between them, and their differences tell by how much the cost may be off. What enters are
+records; what leaves are figures and records.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
-from typing import TypeVar
 
 import numpy as np
 
 from ..cost import Cost
 from ..database.records import Record
-from .noise_filter import HIGH_LATENCY, SLOWER, Sample, own_speed, slowdown
-from .timing import NORMAL_95, confidence_interval
-
-K = TypeVar("K")
+from .intervals import half_interval
+from .noise_filter import HIGH_LATENCY
+from .repetition_noise import ASSUMED_NOISE, RepetitionNoise
 
 FEWEST = 7
-"""With so many repetitions, the interval follows from them alone."""
+"""With so many repetitions, the interval follows from them, and not from their samples."""
 MOST = 11
 MOST_TRIED = 2 * MOST
-"""Some do not count, since the machine was slowed down all the time."""
-SURE = 0.02
+"""Some do not count, because the machine was slowed down all the time."""
+PRECISE = 0.02
 """No further repetition where the interval is within this share of the cost, either way."""
-OF_THE_WHOLE = 0.25
+PLAN_SHARE = 0.25
 """A part of a plan need not be known better than if it took this share of the plan."""
-BETWEEN = 0.1
-"""Standard deviation of one repetition among others, as a share of the cost, where too few say so themselves (docs/measuring.md)."""
-_ALIKE = 2.58
-"""For 99 %, were repetitions independent; those some tenths of a second apart are not, and so it is about 95 % (`make bench-costs`)."""
 
 
 def repetition_values(record: Record, percentile: float) -> list[float]:
-    """The percentile of the samples of each repetition that counts, in seconds."""
+    """Return the percentile of the samples of each repetition that counts, in seconds."""
     parts = np.split(np.asarray(record.samples), np.cumsum(_repetitions(record))[:-1])
     return [float(np.percentile(part, percentile)) for part in parts if part.size]
 
 
 def repetition_count(record: Record) -> int:
-    """How many repetitions there were, with those that do not count."""
+    """Return how many repetitions there were, with those that do not count."""
     return len(_repetitions(record))
 
 
-def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float) -> float:
-    """By how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
+def half_interval_s(values: Sequence[float], samples: Sequence[float], percentile: float, noise: RepetitionNoise = ASSUMED_NOISE) -> float:
+    """Return by how much the cost may be off either way, in seconds: half of a 95 % interval, the wider half.
 
-    From the order of the repetitions where there are enough, so no distribution is assumed; else from that of the samples,
-    together with what is known of repetitions in general.
+    It follows from the repetitions where there are enough, else from them together with their samples.
 
     Args:
         values: Of each repetition (`repetition_values`), in seconds.
         samples: Of all repetitions, in seconds.
         percentile: Of a repetition's samples, which `values` are.
+        noise: What is known of repetitions on this machine.
     """
-    cost_s = median(values)
+    between_s = noise.half_interval_s(values)
     if len(values) >= FEWEST:
-        return _wider_half(values, 50.0, cost_s, _ALIKE)
-    between_s = NORMAL_95 * BETWEEN * cost_s / math.sqrt(len(values))
-    return math.hypot(_wider_half(samples, percentile, cost_s), between_s)
+        return between_s
+    return math.hypot(half_interval(samples, percentile, median(values)), between_s)
 
 
-def cost_of(record: Record, percentile: float, source: str) -> Cost:
-    """The cost that follows from a record, or why there is none.
+def cost_of(record: Record, percentile: float, source: str, noise: RepetitionNoise = ASSUMED_NOISE) -> Cost:
+    """Return the cost that follows from a record, or an invalid one with the reason.
 
     It is the median over the repetitions of each one's percentile; the spread is half the interquartile range of all samples.
     Where the machine was slowed down all the time, it may be too high by as much.
+
+    Args:
+        noise: What is known of repetitions on the machine; without it the interval of few repetitions is wide.
     """
     if record.stage or not record.samples:
         return replace(Cost.invalid(record.stage or "run", record.reason), error=record.error)
@@ -85,49 +80,31 @@ def cost_of(record: Record, percentile: float, source: str) -> Cost:
         len(record.samples),
         stopped_early=record.stopped_early,
         error=record.error,
-        interval_s=max(half_interval_s(values, record.samples, percentile), seconds * record.slowed_by / (1 + record.slowed_by)),
+        interval_s=max(half_interval_s(values, record.samples, percentile, noise), seconds * record.slowed_by / (1 + record.slowed_by)),
     )
 
 
-def is_sure(record: Record, percentile: float, whole_s: float | None) -> bool:
-    """Whether a further repetition would tell nothing that matters.
+def is_precise(record: Record, percentile: float, plan_s: float | None, noise: RepetitionNoise = ASSUMED_NOISE) -> bool:
+    """Return whether a further repetition would tell nothing that matters.
 
     Args:
-        whole_s: What the plan takes: a part need not be known better than the whole is. None where that is not known.
+        plan_s: Seconds of the whole plan: a part need not be known better than the plan is. None where that is not known.
+        noise: As `cost_of` takes it.
     """
     if record.stage or record.stopped_early or repetition_count(record) >= MOST_TRIED:
         return True
     values = repetition_values(record, percentile)
     if len(values) >= MOST:
         return True
-    enough_s = max(median(values), (whole_s or 0.0) * OF_THE_WHOLE)
-    return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile) <= SURE * enough_s
-
-
-def slowed_down(records: Mapping[K, Record]) -> dict[K, Record]:
-    """Those whose trial was disturbed, as others of the same machine show: its core was slower than it can be, or two lay apart.
-
-    They are marked as such. What was ended since it was sure to lose is left out.
-    """
-    by_worker: dict[str, dict[K, Sample]] = defaultdict(dict)
-    for key, record in records.items():
-        if record.samples and record.reference_s:
-            by_worker[record.worker][key] = Sample(median(record.samples), record.reference_s, core_latency_s=record.core_latency_s or 0.0)
-    made = {}
-    for trials in by_worker.values():
-        own = own_speed(list(trials.values()))
-        for key, trial in trials.items():
-            share = slowdown(trial, own) - 1
-            if share > SLOWER and not records[key].stopped_early:
-                made[key] = replace(records[key], slowed_by=share)
-    return made
+    enough_s = max(median(values), (plan_s or 0.0) * PLAN_SHARE)
+    return len(values) >= FEWEST and half_interval_s(values, record.samples, percentile, noise) <= PRECISE * enough_s
 
 
 def with_repetition(older: Record, newer: Record) -> Record:
-    """`older` with the samples of one repetition more.
+    """Return `older` with the samples of one repetition more.
 
-    One that failed takes its place: a kernel must work each time. One during which the machine was slowed down all the time
-    counts only where there is no other, and so does one while the cores lay apart: it stays as one without samples.
+    A repetition that failed replaces it: a kernel must work each time. One during which the machine was slowed down all the time, or
+    the core-to-core latency was high, counts only where there is no other: it remains as a repetition without samples.
     """
     if newer.stage:
         return newer
@@ -154,14 +131,9 @@ def _repetitions(record: Record) -> tuple[int, ...]:
 
 
 def _has_higher_latency(one: Record, other: Record) -> bool:
-    """Whether two cores lay apart in `one`, as `other` shows."""
+    """Return whether the core-to-core latency was high in `one`, compared with `other`."""
     return (
         one.core_latency_s is not None
         and other.core_latency_s is not None
         and one.core_latency_s > (1 + HIGH_LATENCY) * other.core_latency_s
     )
-
-
-def _wider_half(values: Sequence[float], percentile: float, middle: float, deviations: float = NORMAL_95) -> float:
-    low, high = confidence_interval(values, percentile, deviations)
-    return max(min(high, max(values)) - middle, middle - max(low, min(values)))

@@ -1,43 +1,35 @@
-"""How a run is timed: warm-up, batches long enough for the clock, and as many samples as the spread asks for.
+"""Timing: warm-up, batches long enough for the clock, and as many samples as the spread asks for.
 
-What enters is a function to call; what leaves are seconds of one run each, without those that were disturbed
-(`steadiness`). Nothing here knows what is run.
+What enters is a function to call; what leaves are seconds of one run each, without those that were disturbed (`noise_filter`).
+Nothing here knows what is run.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
 from ...base.garbage import no_collector
+from .intervals import confidence_interval
 from .noise_filter import (
-    UNKNOWN,
-    Clock,
+    UNKNOWN_SPEED,
     Sample,
     Speed,
-    Waits,
-    kept,
+    filter_samples,
     least_disturbed,
-    own_speed,
-    reference_speed,
-    undisturbed,
-    waited_share,
-    waiting,
+    undisturbed_samples,
+    undisturbed_speed,
 )
+from .reference_kernel import Clock
+from .sampling import SINGLE_THREADED, NoiseSigns, Sampler
 
-PROBE_EVERY_S = 0.01
-"""From one echo to the next at least: it takes a fifth of a millisecond, and the core that the kernel's other threads are on."""
-PROBE_SHARE = 0.05
-"""Of the time, at most: where others use the cores, an echo waits for its turn on both."""
-FAR = 4.0
-"""What takes so many times the budget exceeds it, however disturbed the machine: none was seen to slow a kernel down by more than 2.4."""
-NORMAL_95 = 1.96
+MAX_DISTURBANCE = 4.0
+"""A run of so many times the budget exceeds it, however disturbed the machine: none was seen to slow a kernel down by more than 2.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,208 +58,179 @@ class TimingLimits:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What timing came to.
+    """The result of timing.
 
     Attributes:
         seconds: Of one run each, in the order of measuring.
         stopped_early: They exceeded the budget.
-        reference_s: Of the reference meanwhile.
+        reference_s: Of the reference kernel meanwhile.
         slowed_by: By what share the machine was slowed down, where too few samples were undisturbed and all were kept.
-        own: The machine's speed while it was undisturbed most.
+        speed: The undisturbed machine's speed, as these samples show it.
     """
 
     seconds: tuple[float, ...]
     stopped_early: bool = False
     reference_s: float = 0.0
     slowed_by: float = 0.0
-    own: Speed = UNKNOWN
+    speed: Speed = UNKNOWN_SPEED
 
 
 def time_runs(
     run: Callable[[], None],
     limits: TimingLimits,
     budget_s: float | None = None,
-    clock: Clock = time.perf_counter,
-    between: Callable[[], None] | None = None,
+    *,
     enough_s: float | None = None,
-    watch: Callable[[], AbstractContextManager[Waits]] = waiting,
-    known: Speed = UNKNOWN,
-    echo: Callable[[], float] | None = None,
-) -> Samples:
-    """Time `run`, which has run before.
+    before_sample: Callable[[], None] | None = None,
+    known: Speed = UNKNOWN_SPEED,
+    signs: NoiseSigns = SINGLE_THREADED,
+    clock: Clock = time.perf_counter,
+) -> TimedSeries:
+    """Time `run`, which has run before; `TimedSeries.result` of what leaves has the samples that nothing disturbed.
 
     Args:
         budget_s: What takes longer is of no interest: timing ends as soon as even the fastest run exceeds it, or the
             confidence interval does.
-        between: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
         enough_s: What takes less need not be known better: timing ends as soon as the confidence interval is below.
-        watch: Tells how long our threads waited for a core.
-        known: The speed of the undisturbed machine, as earlier timings saw it.
-        echo: Seconds of an echo between two cores, now; where `run` uses several.
+        before_sample: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
+        known: The undisturbed machine's speed, as earlier timings saw it.
+        signs: How noise is noticed.
     """
-    with no_collector(), watch() as waits:
-        session = _Session(run, limits, clock, between, waits, known, echo)
-        fastest = session.warm_up()
-        if budget_s is not None and fastest >= limits.batch_s and session.is_over_at_once(budget_s):
-            return session.result(stopped_early=True)
-        session.start(1 if between else max(1, math.ceil(limits.batch_s / max(fastest, 1e-9))))
-        while not (session.is_enough(enough_s) and session.is_confirmed()):
-            session.take()
-            if budget_s is not None and session.is_over(budget_s):
-                return session.result(stopped_early=True)
-        return session.result()
+    series = TimedSeries(limits, known)
+    with no_collector(), signs.waits() as waits:
+        sampler = Sampler(run, before_sample, signs, waits, clock)
+        series.add(*sampler.warm_up(limits.warm_up_s))
+        series.set_latency(sampler.probe())
+        fastest_s = series.fastest_s()
+        if budget_s is not None and fastest_s >= limits.batch_s and series.is_over_at_once(budget_s):
+            series.stopped_early = True
+            return series
+        batch = 1 if before_sample else max(1, math.ceil(limits.batch_s / max(fastest_s, 1e-9)))
+        series.restart()
+        _take_samples(sampler, batch, series, budget_s, enough_s, clock)
+    return series
 
 
-def confidence_interval(samples: Sequence[float], percentile: float = 50.0, deviations: float = NORMAL_95) -> tuple[float, float]:
-    """A confidence interval of a percentile, from the order of the samples alone: no distribution is assumed.
+def _take_samples(sampler: Sampler, batch: int, series: TimedSeries, budget_s: float | None, enough_s: float | None, clock: Clock) -> None:
+    """Add samples to `series` until they are enough, or exceed the budget."""
+    begin = clock()
+    while not (series.is_enough(clock() - begin, enough_s) and _is_confirmed(sampler, series, begin, clock)):
+        series.add(sampler.take(batch))
+        if sampler.is_probe_due:
+            series.set_latency(sampler.probe())
+        series.judge()
+        series.bound()
+        if budget_s is not None and series.is_over(budget_s, clock() - begin):
+            series.stopped_early = True
+            return
 
-    An end is infinite where so few samples do not bound it.
 
-    Args:
-        deviations: How many standard deviations it reaches either way: 1.96 for 95 %.
+def _is_confirmed(sampler: Sampler, series: TimedSeries, begin: float, clock: Clock) -> bool:
+    """Return whether a last latency probe shows the newest samples to be undisturbed, too; or there is no time for others."""
+    before = len(series.undisturbed)
+    if series.is_probe_open:
+        series.set_latency(sampler.probe())
+        series.judge()
+    return len(series.undisturbed) >= before or series.is_time_over(clock() - begin)
+
+
+class TimedSeries:
+    """The samples of one timing so far. It decides whether they are enough and which of them to believe, and measures nothing.
+
+    Attributes:
+        samples: All of them, disturbed ones too; of a series that stays disturbed, the least disturbed.
+        undisturbed: Seconds of the undisturbed ones, when they were last judged.
+        stopped_early: They exceeded the budget.
     """
-    ordered = sorted(samples)
-    count, share = len(ordered), percentile / 100
-    reach = deviations * math.sqrt(count * share * (1 - share))
-    low, high = math.floor(count * share - reach), math.ceil(count * share + reach)
-    return (
-        ordered[min(low, count - 1)] if low >= 0 else -math.inf,
-        ordered[min(high, count - 1)] if high <= count else math.inf,
-    )
 
-
-class _Session:
-    """The timing of one function, sample by sample."""
-
-    def __init__(
-        self,
-        run: Callable[[], None],
-        limits: TimingLimits,
-        clock: Clock,
-        between: Callable[[], None] | None,
-        waits: Waits,
-        known: Speed,
-        echo: Callable[[], float] | None,
-    ):
-        self._run = run
+    def __init__(self, limits: TimingLimits, known: Speed = UNKNOWN_SPEED):
+        self.samples: list[Sample] = []
+        self.undisturbed: list[float] = []
+        self.stopped_early = False
         self._limits = limits
-        self._clock = clock
-        self._between = between
-        self._waits = waits
         self._known = known
-        self._echo = echo
-        self._echo_s = 0.0
-        self._next_echo = 0.0
-        self._nearest = UNKNOWN
+        self._latency_s = 0.0
+        self._lowest_latency = UNKNOWN_SPEED
         self._unprobed = 0
-        self._batch = 1
-        self._begin = 0.0
-        self._reference_s = 0.0
-        self._samples: list[Sample] = []
-        self._calm: list[float] = []
 
-    def warm_up(self) -> float:
-        """Seconds of the fastest of the first runs, what it waited not counted; those runs are the samples so far."""
-        self._begin = self._clock()
-        while not self._samples or self._elapsed() < self._limits.warm_up_s:
-            self._samples.append(self._timed())
-        self._reference_s = reference_speed(self._clock)
-        self._listen()
-        self._samples = [replace(sample, reference_s=self._reference_s) for sample in self._samples]
-        return self._fastest()
+    @property
+    def is_probe_open(self) -> bool:
+        """Whether there are samples after the last latency probe."""
+        return self._unprobed < len(self.samples)
+
+    def add(self, *samples: Sample) -> None:
+        """Add samples; they have the latest core-to-core latency until there is a newer one (`set_latency`)."""
+        self.samples += (replace(sample, core_latency_s=self._latency_s) for sample in samples)
+
+    def set_latency(self, latency_s: float | None) -> None:
+        """Give the samples since the last probe the higher of that latency and `latency_s`; None changes nothing."""
+        if latency_s is None:
+            return
+        before_s, self._latency_s = self._latency_s, latency_s
+        self._lowest_latency = self._lowest_latency.best(Speed(core_latency_s=latency_s or math.inf))
+        higher_s = max(before_s, latency_s)
+        self.samples[self._unprobed :] = [replace(sample, core_latency_s=higher_s) for sample in self.samples[self._unprobed :]]
+        self._unprobed = len(self.samples)
+
+    def restart(self) -> None:
+        """Forget the samples of the warm-up: from now on they count."""
+        self.samples = []
+        self._unprobed = 0
+
+    def judge(self) -> None:
+        """Tell the undisturbed samples."""
+        self.undisturbed = [sample.seconds for sample in self._undisturbed_samples()]
+
+    def bound(self) -> None:
+        """Keep the least disturbed samples where there are as many as there may be, and hardly an undisturbed one."""
+        limits = self._limits
+        if len(self.samples) >= limits.most and len(self.undisturbed) < limits.fewest:
+            self.samples = least_disturbed(self.samples, max(limits.fewest, limits.most // 2))
+            self._unprobed = len(self.samples)
+
+    def fastest_s(self) -> float:
+        """Return the seconds of the fastest run, what it waited for a core not counted."""
+        return min(sample.seconds * (1 - sample.waited) for sample in self.samples)
 
     def is_over_at_once(self, budget_s: float) -> bool:
-        """Whether even the fastest of the first runs takes longer, and nothing that disturbed the machine can be why."""
-        fastest = self._fastest()
-        return fastest > FAR * budget_s or (fastest > budget_s and bool(self._undisturbed()))
+        """Return whether even the fastest run takes longer, and nothing that disturbed the machine can be the reason."""
+        fastest_s = self.fastest_s()
+        return fastest_s > MAX_DISTURBANCE * budget_s or (fastest_s > budget_s and bool(self._undisturbed_samples()))
 
-    def start(self, batch: int) -> None:
-        """From now on samples count, each of `batch` runs."""
-        self._samples = []
-        self._unprobed = 0
-        self._batch = batch
-        self._begin = self._clock()
-
-    def take(self) -> None:
-        """One more sample, with the reference before and after it."""
-        if self._between is not None:
-            self._between()
-        sample = self._timed()
-        before, self._reference_s = self._reference_s, reference_speed(self._clock)
-        self._samples.append(replace(sample, reference_s=max(before, self._reference_s), core_latency_s=self._echo_s))
-        if self._clock() >= self._next_echo:
-            self._listen()
-        limits = self._limits
-        self._judge()
-        if len(self._samples) >= limits.most and len(self._calm) < limits.fewest:
-            self._samples = least_disturbed(self._samples, max(limits.fewest, limits.most // 2))
-            self._unprobed = len(self._samples)
-
-    def is_confirmed(self) -> bool:
-        """Whether the newest samples are what they seem, as the echo after them says; or there is no time for others."""
-        seeming = len(self._calm)
-        self._listen()
-        self._judge()
-        return len(self._calm) >= seeming or self._elapsed() >= self._limits.longest_s
-
-    def is_over(self, budget_s: float) -> bool:
-        """Whether the run surely takes longer than `budget_s`."""
-        if len(self._samples) >= self._limits.fewest and self._fastest() > FAR * budget_s:
+    def is_over(self, budget_s: float, elapsed_s: float) -> bool:
+        """Return whether a run surely takes longer than `budget_s`."""
+        if len(self.samples) >= self._limits.fewest and self.fastest_s() > MAX_DISTURBANCE * budget_s:
             return True
-        has_fewest = len(self._calm) >= self._limits.fewest
-        if not self._calm or not (has_fewest or self._elapsed() >= self._limits.warm_up_s):
+        has_fewest = len(self.undisturbed) >= self._limits.fewest
+        if not self.undisturbed or not (has_fewest or elapsed_s >= self._limits.warm_up_s):
             return False
-        return min(self._calm) > budget_s or (has_fewest and self._interval()[0] > budget_s)
+        return min(self.undisturbed) > budget_s or (has_fewest and self._interval()[0] > budget_s)
 
-    def is_enough(self, enough_s: float | None) -> bool:
-        """Whether another sample is not worth its time."""
-        limits, elapsed_s = self._limits, self._elapsed()
-        if not self._samples or elapsed_s >= limits.longest_s or len(self._calm) >= limits.most:
-            return bool(self._samples)
-        if len(self._calm) < limits.fewest:
+    def is_time_over(self, elapsed_s: float) -> bool:
+        """Return whether timing ends in any case."""
+        return elapsed_s >= self._limits.longest_s
+
+    def is_enough(self, elapsed_s: float, enough_s: float | None = None) -> bool:
+        """Return whether another sample is not worth its time."""
+        limits = self._limits
+        if not self.samples or self.is_time_over(elapsed_s) or len(self.undisturbed) >= limits.most:
+            return bool(self.samples)
+        if len(self.undisturbed) < limits.fewest:
             return False
         low, high = self._interval()
-        is_narrow = (high - low) / 2 <= limits.interval * float(np.percentile(self._calm, limits.percentile))
+        is_narrow = (high - low) / 2 <= limits.interval * float(np.percentile(self.undisturbed, limits.percentile))
         return elapsed_s >= limits.total_s or is_narrow or (enough_s is not None and high < enough_s)
 
-    def result(self, *, stopped_early: bool = False) -> Samples:
-        """What is left when disturbed samples are thrown away: no fewer than half of the fewest that were wanted, else all."""
-        believed, slowed_by = kept(self._samples, (self._limits.fewest + 1) // 2, self._known.best(self._nearest))
+    def result(self) -> Samples:
+        """Return the undisturbed samples; all of them where fewer than half of the fewest are undisturbed."""
+        known = self._known.best(self._lowest_latency)
+        believed, slowed_by = filter_samples(self.samples, (self._limits.fewest + 1) // 2, known)
         reference_s = median(sample.reference_s for sample in believed)
-        seconds = tuple(sample.seconds for sample in believed)
-        return Samples(seconds, stopped_early, reference_s, slowed_by, own_speed(self._samples).best(self._nearest))
+        speed = undisturbed_speed(self.samples).best(self._lowest_latency)
+        return Samples(tuple(sample.seconds for sample in believed), self.stopped_early, reference_s, slowed_by, speed)
 
-    def _listen(self) -> None:
-        """Samples since the last echo get the slower of that and a new one."""
-        if self._echo is None or self._unprobed == len(self._samples):
-            return
-        before, begin = self._echo_s, self._clock()
-        self._echo_s = self._echo()
-        self._next_echo = self._clock() + max(PROBE_EVERY_S, (self._clock() - begin) / PROBE_SHARE)
-        self._nearest = self._nearest.best(Speed(core_latency_s=self._echo_s or math.inf))
-        slower = max(before, self._echo_s)
-        self._samples[self._unprobed :] = [replace(sample, core_latency_s=slower) for sample in self._samples[self._unprobed :]]
-        self._unprobed = len(self._samples)
-
-    def _fastest(self) -> float:
-        return min(sample.seconds * (1 - sample.waited) for sample in self._samples)
-
-    def _undisturbed(self) -> list[Sample]:
-        return undisturbed(self._samples, self._known.best(self._nearest))
-
-    def _judge(self) -> None:
-        self._calm = [sample.seconds for sample in self._undisturbed()]
-
-    def _timed(self) -> Sample:
-        waits = self._waits()
-        start = self._clock()
-        for _ in range(self._batch):
-            self._run()
-        seconds = self._clock() - start
-        return Sample(seconds / self._batch, self._reference_s, waited_share(waits, self._waits(), seconds))
+    def _undisturbed_samples(self) -> list[Sample]:
+        return undisturbed_samples(self.samples, self._known.best(self._lowest_latency))
 
     def _interval(self) -> tuple[float, float]:
-        return confidence_interval(self._calm, self._limits.percentile)
-
-    def _elapsed(self) -> float:
-        return self._clock() - self._begin
+        return confidence_interval(self.undisturbed, self._limits.percentile)

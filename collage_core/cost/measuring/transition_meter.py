@@ -1,12 +1,11 @@
-"""`TransitionMeter`: measures what handing a tensor from one toolchain to another costs on this machine.
+"""`TransitionMeter`: measures what a transition costs, the passing of a tensor from one toolchain to another on this machine.
 
-On one CPU nothing is copied: both work on the same buffer. What a hand-over does cost is that the reader meets caches and
-thread pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two
-sizes, and the reader's time right after the maker is compared with its time right after itself, in rounds that take
-turns; disturbed rounds are thrown away (`steadiness`). What a call costs is no part of it: that is inside every measured
-kernel already, or measured apart (`call_meter`). The difference counts only where it is sure to be above zero (the 95 %
-interval of its median over the rounds); two sizes give a fixed part and a part per byte. The dtype makes no difference
-(docs/measuring.md). The host only hands pointers on, and costs nothing.
+On one CPU nothing is copied: both work on the same buffer. A transition costs time because the reader meets caches and thread
+pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two sizes, and the
+reader's time right after the maker is compared with its time right after itself, in rounds that take turns; disturbed rounds are
+left out (`noise_filter`). The time of a call is no part of it: every measured kernel includes it already, or it is measured apart
+(`call_meter`). The difference counts only where the 95 % interval of its median over the rounds is above zero; two sizes give a
+fixed part and a part per byte. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from ...toolchains.buffers import aligned_empty
 from ...toolchains.reasons import one_line
 from ..database.records import MeasuredTransition, TransitionKey
 from ..transition import Transition, TransitionModel
-from .difference_rounds import calm_rounds, sure_extra
+from .difference_rounds import significant_difference, undisturbed_rounds
 from .meter import Meter
-from .noise_filter import OwnSpeed
+from .noise_filter import SpeedHistory
 from .trial_worker import GetToolchain
 
 SIZES = (4 << 10, 4 << 20)
@@ -47,7 +46,7 @@ class TransitionMeter(Meter):
 
     Attributes:
         get_toolchain: Finds a toolchain by name, in the worker; a module-level function.
-        model: What is known so far.
+        model: The transitions that are known so far.
     """
 
     get_toolchain: GetToolchain
@@ -58,7 +57,7 @@ class TransitionMeter(Meter):
         self.model = TransitionModel(self._pairs)
 
     def measure(self, versions: Mapping[str, str]) -> TransitionModel:
-        """The transitions between the targets of these versions; a pair that cannot be measured costs nothing, with a note.
+        """Return the transitions between targets (name → version); a pair that cannot be measured costs nothing, with a note.
 
         Raises:
             Cancelled: the user stopped it.
@@ -84,14 +83,14 @@ class TransitionMeter(Meter):
 
     def _key(self, pair: tuple[str, str], versions: Mapping[str, str]) -> TransitionKey:
         maker, reader = pair
-        return TransitionKey(maker, reader, versions[maker], versions[reader], self.threads, self.place.machine)
+        return TransitionKey(maker, reader, versions[maker], versions[reader], self.threads, self.backend.machine)
 
     def _refusal(self, target: str) -> str:
-        """Why the target cannot do the Relu, so that it is met once and not pair by pair; empty where it can."""
+        """Return why the target cannot run the Relu, so that this is met once and not pair by pair; empty where it can."""
         try:
             self._call(prepare, self.get_toolchain, target, self.threads)
         except (CollageError, WorkerError) as error:
-            return f"hand-overs to and from {target} cannot be measured and count as free: {one_line(error)}"
+            return f"transitions to and from {target} cannot be measured and count as free: {one_line(error)}"
         return ""
 
     def _measured(self, maker: str, reader: str) -> MeasuredTransition:
@@ -99,21 +98,21 @@ class TransitionMeter(Meter):
             fixed_s, per_byte_s = self._call(measure_pair, self.get_toolchain, maker, reader, self.threads)
         except (CollageError, WorkerError) as error:
             why = one_line(error)
-            return MeasuredTransition(note=f"the hand-over from {maker} to {reader} cannot be measured and counts as free: {why}")
+            return MeasuredTransition(note=f"the transition from {maker} to {reader} cannot be measured and counts as free: {why}")
         return MeasuredTransition(fixed_s, per_byte_s)
 
 
 @dataclass(frozen=True)
 class _Relus:
-    """A target's Relu of one size twice: one that writes the tensor that is handed over, one that reads it."""
+    """A target's Relu of one size twice: one that writes the tensor that is passed, one that reads it."""
 
     maker: Kernel
     reader: Kernel
 
 
 _relus: dict[tuple[str, int], _Relus] = {}
-"""In the worker: what was loaded so far, by target and size."""
-_own_speed = OwnSpeed()
+"""In the worker: the kernels that were loaded so far, by target and size."""
+_history = SpeedHistory()
 
 
 def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
@@ -125,7 +124,7 @@ def prepare(get_toolchain: GetToolchain, target: str, threads: int) -> None:
 
 
 def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: int) -> tuple[float, float]:
-    """(seconds, seconds per byte) of handing a tensor from `maker` to `reader`."""
+    """Return (seconds, seconds per byte) of the transition from `maker` to `reader`."""
     extra = []
     for size in SIZES:
         one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
@@ -134,15 +133,15 @@ def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: 
 
 
 def fit(small_s: float, large_s: float) -> tuple[float, float]:
-    """The line through the extra seconds at the two sizes; neither part is ever negative."""
+    """Return the line through the extra seconds at the two sizes, as (seconds, seconds per byte); neither is ever negative."""
     per_byte = max(0.0, (large_s - small_s) / (SIZES[1] - SIZES[0]))
     return max(0.0, small_s - per_byte * SIZES[0]), per_byte
 
 
 def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
-    """Seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
+    """Return the seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
 
-    Zero where a Relu takes so long that a hand-over would drown in it.
+    Zero where a Relu takes so long that a transition would be lost in its noise.
     """
     start = time.perf_counter()
     _round(maker, reader, 1)
@@ -150,11 +149,11 @@ def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
     if once > _TOO_SLOW_S:
         return 0.0
     runs = max(1, min(_MOST_RUNS, int(_ROUND_S / once)))
-    return sure_extra(calm_rounds(lambda: _round(maker, reader, runs) - _round(same, reader, runs), ROUNDS, _own_speed))
+    return significant_difference(undisturbed_rounds(lambda: _round(maker, reader, runs) - _round(same, reader, runs), ROUNDS, _history))
 
 
 def _round(maker: Kernel, reader: Kernel, runs: int) -> float:
-    """Median seconds of `reader` right after `maker`."""
+    """Return the median seconds of `reader` right after `maker`."""
     times = []
     for _ in range(runs):
         maker.run()
@@ -170,16 +169,16 @@ def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -
         model = relu_model(size // 4)
         package = toolchain.build(model, threads)
         maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
-        first, handed_over, last = _buffers(size)
-        maker.bind([first], [handed_over])
-        reader.bind([handed_over], [last])
+        first, passed, last = _buffers(size)
+        maker.bind([first], [passed])
+        reader.bind([passed], [last])
         _relus[target, size] = _Relus(maker, reader)
     return _relus[target, size]
 
 
 @cache
 def _buffers(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the maker reads, what is handed over, what the reader writes; the same for all toolchains."""
+    """Return the buffers that the maker reads, that is passed, and that the reader writes; the same for all toolchains."""
     made = [aligned_empty(TensorType((1, size // 4), "float32")) for _ in range(3)]
     for array in made:
         array[...] = np.linspace(-1, 1, size // 4, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""`TrialRunner`: one trial of a sub-model on a target, in that target's worker; what it comes to is a `Record`.
+"""`TrialRunner`: runs a trial of a sub-model on a target, in that target's worker, and returns a `Record`.
 
-A toolchain may refuse, crash, hang, eat memory or compute something else: each is a record with the stage and the reason.
-Only the user's wish to stop (`Cancelled`) leaves as an exception.
+A toolchain may refuse, crash, hang, take too much memory or compute something else: each is a record with the stage and the
+reason. Only the user's wish to stop leaves as an exception (`Cancelled`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...toolchains.base import ToolchainError
 from ...toolchains.reasons import one_line
 from ..database.records import Record
 from . import trial_worker
-from .noise_filter import UNKNOWN, OwnSpeed, Speed
+from .noise_filter import UNKNOWN_SPEED, Speed, SpeedHistory
 from .timing import TimingLimits
 from .trial_worker import ArrayFile, Check, GetToolchain, Timed
 
@@ -57,7 +57,7 @@ class TrialLimits:
 
     @classmethod
     def from_environment(cls) -> TrialLimits:
-        """The defaults, with ``COLLAGE_BUILD_TIMEOUT_S`` and ``COLLAGE_RUN_TIMEOUT_S`` in place where they are set.
+        """Return the defaults, with ``COLLAGE_BUILD_TIMEOUT_S`` and ``COLLAGE_RUN_TIMEOUT_S`` where they are set.
 
         Raises:
             CollageError: one of them is no positive number.
@@ -65,21 +65,21 @@ class TrialLimits:
         return cls(build_s=_seconds_from("COLLAGE_BUILD_TIMEOUT_S", cls.build_s), run_s=_seconds_from("COLLAGE_RUN_TIMEOUT_S", cls.run_s))
 
     def of_percentile(self, percentile: float) -> TrialLimits:
-        """The same, where timing ends when that percentile is known well enough."""
+        """Return the same limits, for a timing that ends when that percentile is known well enough."""
         return replace(self, timing=replace(self.timing, percentile=percentile))
 
     def first_run_s(self, budget_s: float | None) -> float:
-        """How long a first run may take where `budget_s` is what the candidate may cost."""
+        """Return how long a first run may take where the candidate may cost `budget_s`."""
         return self.run_s if budget_s is None else min(self.run_s, max(self.lose_s, self.lose_factor * budget_s))
 
 
 @dataclass(frozen=True, slots=True)
 class TrialTask:
-    """A sub-model, what it reads, and what it must make of it.
+    """A sub-model, the tensors that it reads, and those that it must compute from them.
 
     Attributes:
-        budget_s: What it may cost; what surely costs more is not timed further. None for any.
-        enough_s: What surely costs less is not timed further either. None where every cost must be known well.
+        budget_s: A sub-model that surely costs more is not timed further. None for no such bound.
+        enough_s: A sub-model that surely costs less is not timed further either. None where every cost must be known well.
     """
 
     target: str
@@ -91,7 +91,12 @@ class TrialTask:
 
 
 class TrialRunner:
-    """Runs trials, one at a time, each in the warm worker of its target; `flushed_bytes` as in `trial_worker.sample`."""
+    """Runs trials, one at a time, each in the warm worker of its target.
+
+    Args:
+        flushed_bytes: As `trial_worker.sample` takes it.
+        known: The undisturbed machine's speed, where something is known of it before the first trial.
+    """
 
     def __init__(
         self,
@@ -101,7 +106,7 @@ class TrialRunner:
         limits: TrialLimits,
         should_stop: Callable[[], bool] | None = None,
         flushed_bytes: int = 0,
-        known: Speed = UNKNOWN,
+        known: Speed = UNKNOWN_SPEED,
     ):
         self._get_toolchain = get_toolchain
         self._flushed_bytes = flushed_bytes
@@ -111,13 +116,13 @@ class TrialRunner:
         self._should_stop = should_stop
         memory = limits.memory_bytes or int(psutil.virtual_memory().total * _MEMORY_SHARE)
         self._pool = Pool(memory_bytes=memory)
-        self._own_speed = OwnSpeed()
-        self._own_speed.learn(known)
+        self._speeds = SpeedHistory()
+        self._speeds.add(known)
         self._broken: dict[str, str] = {}
         self._hangs: dict[str, list[Record]] = defaultdict(list)
 
     def run(self, task: TrialTask) -> Record:
-        """What the trial comes to.
+        """Run one trial and return its record.
 
         Raises:
             Cancelled: the user stopped it.
@@ -132,14 +137,14 @@ class TrialRunner:
             was_fresh = worker.calls == 1
             record, cause = self._outcome(worker, task)
             if isinstance(cause, WorkerDied) and (not was_fresh or cause.was_killed):
-                # What an earlier trial left broken in the process, or who killed it, is no fault of this one: once more.
+                # An earlier trial may have broken the process, or somebody killed it: that is no fault of this trial, so it runs once more.
                 record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
         if record.crashed and record.limit_s is not None:
             hangs.append(record)
         return record
 
     def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
-        """Each task with its record, one after another; a task is asked for when the one before it is done."""
+        """Yield each task with its record, one after another; a task is taken when the one before it is done."""
         for task in tasks:
             yield task, self.run(task)
 
@@ -148,7 +153,7 @@ class TrialRunner:
         self._pool.close()
 
     def _warm_up(self, worker: Worker, target: str) -> Record | None:
-        """Have the target's worker ready; what to answer where it cannot be. Not tried again after that."""
+        """Start the target's worker where it does not run; return a record where that fails, and do not try again after that."""
         if target not in self._broken and worker.pid is None:
             try:
                 call = (trial_worker.warm_up, self._get_toolchain, target)
@@ -158,7 +163,7 @@ class TrialRunner:
         return Record(stage="device", reason=self._broken[target]) if target in self._broken else None
 
     def _outcome(self, worker: Worker, task: TrialTask) -> tuple[Record, Exception | None]:
-        """The record of an attempt, with the seconds that it took, and the exception that ended it, if one did."""
+        """Return the record of an attempt, with the seconds that it took, and the exception that ended it, if one did."""
         begin = time.perf_counter()
         cause = None
         try:
@@ -176,16 +181,16 @@ class TrialRunner:
         if refusal is not None:
             return refusal
         timing_s = limits.run_s + limits.timing.longest_s + 4 * first.seconds
-        how = limits.timing, task.budget_s, task.enough_s, self._flushed_bytes, self._own_speed.known()
-        timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *how)
-        self._own_speed.learn(timed.samples.own)
+        arguments = limits.timing, task.budget_s, task.enough_s, self._flushed_bytes, self._speeds.fastest()
+        timed: Timed = self._call(worker, "run", timing_s, trial_worker.sample, *arguments)
+        self._speeds.add(timed.samples.speed)
         return self._refusal(timed.check) or Record(
             samples=timed.samples.seconds,
             error=max(first.error, timed.check.error),
             stopped_early=timed.samples.stopped_early,
             reference_s=timed.samples.reference_s,
             slowed_by=timed.samples.slowed_by,
-            core_latency_s=timed.samples.own.core_latency_s if math.isfinite(timed.samples.own.core_latency_s) else None,
+            core_latency_s=timed.samples.speed.core_latency_s if math.isfinite(timed.samples.speed.core_latency_s) else None,
         )
 
     def _first_run(self, worker: Worker, task: TrialTask) -> Check:
@@ -199,7 +204,7 @@ class TrialRunner:
             raise _Failed(Record(stage="run", reason=reason, limit_s=limit), failed.cause) from None
 
     def _refusal(self, check: Check) -> Record | None:
-        """The record of a kernel that computes something else than the reference."""
+        """Return the record of a kernel that computes something else than the reference; None where it is right."""
         error = check.error if math.isfinite(check.error) else None
         if check.error > self._accuracy or math.isnan(check.error):
             if error is None:
@@ -212,7 +217,7 @@ class TrialRunner:
         return None
 
     def _call(self, worker: Worker, stage: str, timeout_s: float, function: Callable[..., Any], *args: Any) -> Any:
-        """Call in the worker; raises `_Failed` with the record that a failure comes to."""
+        """Call in the worker; raises `_Failed` with the record of a failure."""
         doing = {"build": "building", "run": "running"}[stage]
         try:
             return worker.call(function, *args, timeout_s=timeout_s, should_stop=self._should_stop)
@@ -250,7 +255,7 @@ def _seconds_from(variable: str, default: float) -> float:
 
 
 class _Failed(Exception):
-    """The trial is over, and came to `record`."""
+    """Raised when a trial ends with `record`, because of `cause`."""
 
     def __init__(self, record: Record, cause: Exception):
         super().__init__(record.reason)

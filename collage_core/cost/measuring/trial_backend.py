@@ -1,4 +1,4 @@
-"""`TrialBackend`: where trials run: in worker processes here (`LocalBackend`), or on the machines of a fleet (`fleet.FleetRunner`)."""
+"""`TrialBackend`: runs trials in worker processes of this machine (`LocalBackend`) or on the machines of a fleet (`fleet.FleetRunner`)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _LARGEST_CACHE = 1 << 26
 
 
 def flushed_bytes(graph: DataflowGraph) -> int:
-    """What a model moves between two runs of one of its parts, as a power of two: its weights and activations.
+    """Return the bytes that a model reads and writes between two runs of one of its parts, rounded up to a power of two.
 
-    0 where all of it stays in a core's own cache, and no more than what empties the largest.
+    These are its weights and activations; 0 where all of them stay in a core's own cache, and no more than what flushes the largest cache.
     """
     moved = sum(constant.type.bytes for constant in graph.constants.values()) + sum(kind.bytes for kind in graph.types.values())
     return 0 if moved < _OWN_CACHE else min(1 << (moved - 1).bit_length(), _LARGEST_CACHE)
 
 
 class Caller(Protocol):
-    """Calls functions in a process apart, as `isolation.Worker` does."""
+    """Calls functions in another process, as `base.isolation.worker.Worker` does."""
 
     def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any: ...
 
@@ -35,34 +35,34 @@ class Caller(Protocol):
 
 
 class TrialBackend(Protocol):
-    """Runs trials, and says what machine that is."""
+    """Runs trials, and says on what machine."""
 
     limits: TrialLimits
 
     @property
     def machine(self) -> str:
-        """As `machine_id` gives it there."""
+        """The machine, as `machine_id` names it there."""
         ...
 
     def availability(self, target: str) -> Availability:
-        """Whether a target is usable there."""
+        """Return whether a target is usable there."""
         ...
 
     def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
-        """Each task with its record, in any order; a task is asked for when there is somebody to do it."""
+        """Yield each task with its record, in any order; the next task is taken when a worker is free."""
         ...
 
     def caller(self) -> Caller:
-        """For what is no trial, such as transitions."""
+        """Return a process for calls that are no trial, such as those that measure transitions."""
         ...
 
     def close(self) -> None:
-        """Let go of the workers."""
+        """End the workers."""
         ...
 
 
 class LocalBackend:
-    """This machine."""
+    """Runs trials on this machine, in the workers of a `TrialRunner`."""
 
     def __init__(self, runner: TrialRunner, get_toolchain: GetToolchain):
         self._runner = runner

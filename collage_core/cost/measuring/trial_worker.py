@@ -1,6 +1,6 @@
-"""The worker's side of a trial: build a sub-model, run and check it, time it. One trial at a time, kept between the calls.
+"""The worker's side of a trial: build a sub-model, run and check it, time it. There is one trial at a time, kept between the calls.
 
-Runs in a process of its own that may crash or hang at any line. Arrays come as files, so that nothing large is sent.
+All of it runs in a process of its own that may crash or hang at any line. Arrays come as files, so that nothing large is sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ...toolchains.base import Kernel, Toolchain, ToolchainError
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
-from .timing import Samples, TimingLimits, time_runs
+from .sampling import NoiseSigns
+from .timing import Samples, TimedSeries, TimingLimits, time_runs
 
 GetToolchain = Callable[[str], Toolchain]
 _MAP_FROM_BYTES = 1 << 20
@@ -38,7 +39,7 @@ class ArrayFile:
     path: Path
 
     def read(self) -> np.ndarray:
-        """The values, mapped where they are large; never to be written to."""
+        """Return the values, mapped where they are large; never write to them."""
         mapped = self.path.stat().st_size >= _MAP_FROM_BYTES
         array = np.load(self.path, mmap_mode="r" if mapped else None)
         return array.view(buffer_dtype(self.tensor.type.dtype)).reshape(self.tensor.type.shape)
@@ -46,7 +47,7 @@ class ArrayFile:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one run gave.
+    """One run, compared with the reference.
 
     Attributes:
         seconds: Of the run.
@@ -65,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What timing came to, and a check of what the last timed run left behind."""
+    """The result of timing, and a check of the outputs that the last timed run wrote."""
 
     samples: Samples
     check: Check
@@ -84,7 +85,7 @@ class _Trial:
     accuracy: float = 0.0
 
     def run_checked(self) -> Check:
-        """Run once, into buffers that hold something else before: what the kernel leaves out is found."""
+        """Run once, into buffers that hold other values before: so an element that the kernel does not write is found."""
         for array, file in zip(self.outputs, self.wanted, strict=True):
             _spoil(array, file)
         start = time.perf_counter()
@@ -92,6 +93,7 @@ class _Trial:
         return self.check(time.perf_counter() - start)
 
     def check(self, seconds: float) -> Check:
+        """Compare the outputs, and the inputs with what they were; `seconds` are those of the run."""
         names = [file.tensor.name for file in self.wanted]
         got = dict(zip(names, self.outputs, strict=True))
         wanted = {file.tensor.name: file.read() for file in self.wanted}
@@ -103,13 +105,13 @@ class _Trial:
 
 
 class _Packages:
-    """What was built of late, so that a further repetition need not build again."""
+    """The packages that were built last, so that a further repetition need not build again."""
 
     def __init__(self) -> None:
         self._packages: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
 
     def built(self, toolchain: Toolchain, target: str, model: SubModel, threads: int) -> bytes:
-        """The package of `model`, kept until there are newer ones of `_KEPT_BYTES`. Raises as `build`."""
+        """Return the package of `model`; it is kept until there are newer ones of `_KEPT_BYTES`. Raises as `build`."""
         key = target, hashlib.blake2b(model.onnx).digest(), threads
         if key not in self._packages:
             package = toolchain.build(model, threads)
@@ -125,11 +127,11 @@ class _Packages:
 
 _trial: _Trial | None = None
 _packages = _Packages()
-_echo = CoreLatencyProbe()
+_latency_probe = CoreLatencyProbe()
 
 
 def warm_up(get_toolchain: GetToolchain, target: str) -> None:
-    """Nothing but the imports that come with this module and the toolchain's, so that no trial pays for them."""
+    """Import this module and the toolchain's, so that no trial pays for that."""
     get_toolchain(target)
 
 
@@ -150,7 +152,7 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
 
 
 def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float) -> Check:
-    """Run once on the activations that really arrive; `accuracy` as `output_errors` counts it."""
+    """Run once on the activations that really arrive, and compare; `accuracy` is a largest relative error (`output_errors`)."""
     trial = _current()
     trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
     trial.inputs = [_aligned(file) for file in given]
@@ -160,20 +162,18 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
 
 
 def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None, flushed_bytes: int, known: Speed) -> Timed:
-    """Time the kernel that was checked, check what it computed meanwhile, and let go of it.
+    """Time the kernel that was checked, check what it computed meanwhile, and release it.
 
-    Checked is what the last timed run left, and one run more: a kernel that is right in every other run, or that took what
-    it found in its buffers for its own work, is wrong in one of the two.
+    The outputs of the last timed run are checked, and those of one more run: a kernel that is right in every other run, or that
+    left in its buffers what it found there, is wrong in one of the two.
 
     Args:
         budget_s, enough_s, known: As `time_runs` takes them.
-        flushed_bytes: What the rest of the model moves between two runs of this kernel: that much is read before each sample.
-            0 where the whole model stays in the cache: then runs follow each other.
+        flushed_bytes: How much the rest of the model reads and writes between two runs of this kernel: so much is read before each
+            sample. 0 where the whole model stays in the cache: then runs follow each other.
     """
     trial = _current()
-    between = _rest_of_the_model(trial, flushed_bytes) if flushed_bytes else None
-    echo = _echo.seconds if trial.threads > 1 else None
-    samples = time_runs(trial.kernel.run, limits, budget_s, between=between, enough_s=enough_s, known=known, echo=echo)
+    samples = sample_kernel(limits, budget_s, enough_s, flushed_bytes, known, noise_signs()).result()
     found = trial.check(samples.seconds[-1])
     if not samples.stopped_early:
         found = max(found, trial.run_checked(), key=lambda check: check.error)
@@ -181,21 +181,35 @@ def sample(limits: TimingLimits, budget_s: float | None, enough_s: float | None,
     return Timed(samples, found)
 
 
-def _rest_of_the_model(trial: _Trial, flushed_bytes: int) -> Callable[[], None]:
-    """Leaves the caches as the kernel meets them in the model: its weights gone cold, its inputs just written."""
+def noise_signs() -> NoiseSigns:
+    """Return the signs of noise for the kernel that was checked: the core-to-core latency matters to several threads."""
+    return NoiseSigns(core_latency_s=_latency_probe.round_trip_s if _current().threads > 1 else None)
+
+
+def sample_kernel(
+    limits: TimingLimits, budget_s: float | None, enough_s: float | None, flushed_bytes: int, known: Speed, signs: NoiseSigns
+) -> TimedSeries:
+    """Time the kernel that was checked, as `sample` does, and return all samples."""
+    trial = _current()
+    before_sample = _flush(trial, flushed_bytes) if flushed_bytes else None
+    return time_runs(trial.kernel.run, limits, budget_s, enough_s=enough_s, before_sample=before_sample, known=known, signs=signs)
+
+
+def _flush(trial: _Trial, flushed_bytes: int) -> Callable[[], None]:
+    """Return a function that leaves the caches as the kernel meets them in the model: its weights cold, its inputs just written."""
     flushed = np.ones(flushed_bytes // 8)
     lines = [array.reshape(-1).view(np.uint8)[::_CACHE_LINE] for array in trial.inputs]
 
-    def between() -> None:
+    def flush() -> None:
         flushed.sum()
         for line in lines:
             line.max(initial=0)
 
-    return between
+    return flush
 
 
 def release() -> None:
-    """Let go of the kernel and its buffers."""
+    """Release the kernel and its buffers."""
     global _trial
     _trial = None
     gc.collect()
@@ -214,7 +228,7 @@ def _aligned(file: ArrayFile) -> np.ndarray:
 
 
 def _spoil(array: np.ndarray, file: ArrayFile) -> None:
-    """Fill the buffer of an output with values that are not the right ones."""
+    """Fill the buffer of an output with wrong values."""
     if is_float(array.dtype):
         array.fill(np.nan)
     elif array.dtype.kind == "b":

@@ -1,4 +1,4 @@
-"""What else there was: regret, the k best plans, plans through one candidate, and the Pareto list.
+"""Alternatives to the best plan: regrets, the k best plans, plans with a given candidate, and the Pareto list.
 
-What enters is a solved problem; what leaves are other plans and what they cost. The best plan itself is `search.solve`'s.
+A problem, solved where that is needed, enters; other plans and their costs leave. `search.solve` finds the best plan itself.
 """

@@ -1,9 +1,9 @@
-"""`pareto`: the plans of which no other is both faster and moves fewer bytes between targets.
+"""`pareto`: the Pareto list of plans by time and bytes moved: no other plan is both faster and moves fewer bytes.
 
-Requirement 59. The epsilon-constraint method over `milp`: the fastest plan first, then again and again the fastest of those
-that move fewer bytes than the one before, until there is none. Each plan's time and bytes are added up in whole numbers from
-the plan itself; that nothing is missing is as sure as HiGHS's tolerances (see `milp`), and said by ``is_complete``. Where
-tensors are so large and so unequal that "fewer bytes" drowns in these, the list is not called complete.
+It uses the epsilon-constraint method over `milp`: first the fastest plan, then repeatedly the fastest of those that move fewer
+bytes than the one before, until there is none. Time and bytes of each plan are added up in whole numbers from the plan itself.
+``is_complete`` says whether no plan is missing, as far as HiGHS's tolerances allow a proof (see `milp`); where tensors are so large
+and unequal that one byte less is within these, the list is not called complete.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..objectives import PlanMeasures, measures
+from ..plan_properties import plan_total
 from ..problem import SearchProblem
-from ..result import plan_total
 from ..searcher import QUIET, SearchRun
-from ..searchers.milp import Program, time_measure, unknown_measures
-from ..searchers.objective_search import bytes_measure
+from ..searchers.linear_program import bytes_measure, time_measure, unknown_measures
+from ..searchers.milp import Program
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class ParetoPlan:
 
 @dataclass(frozen=True)
 class ParetoList:
-    """Plans by time, the fastest first; each moves fewer bytes than the one before.
+    """Plans in the order of time, the fastest first; each moves fewer bytes than the one before.
 
     Attributes:
-        is_complete: Every step was proven: no plan is missing. False too where the run was stopped.
+        is_complete: Whether every step was proven, so that no plan is missing; False when the run was stopped.
     """
 
     plans: tuple[ParetoPlan, ...]
@@ -40,18 +40,18 @@ class ParetoList:
 
 
 def pareto(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> ParetoList:
-    """The list over the candidates `usable`; empty where there is no plan. Of equal plans one is listed.
+    """Return the list over the candidates `usable`; empty when there is no plan. Of equal plans one is listed.
 
-    Only plans with the fewest nodes of unknown cost are looked at.
+    Only plans with the fewest nodes of unknown cost are considered.
     """
     listed = [*unknown_measures(problem, usable), time_measure(problem), bytes_measure()]
     program = Program(problem, usable, listed, run)
     moved = len(listed) - 1
     limits: dict[int, int] = {}
     plans: list[ParetoPlan] = []
-    is_complete = program.tells_apart(moved)
+    is_complete = program.resolves(moved)
     while not run.should_stop():
-        solutions = program.in_order(limits, insist=True)
+        solutions = program.in_order(limits, accept_unproven=True)
         chosen = solutions[-1].chosen
         if not chosen or (plans and measures(problem, chosen).unknown_nodes > plans[0].measures.unknown_nodes):
             is_complete = is_complete and solutions[-1].is_over
@@ -72,7 +72,7 @@ def pareto(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET
 
 
 def _undominated(plans: Sequence[ParetoPlan]) -> tuple[ParetoPlan, ...]:
-    """Those of `plans`, which move fewer and fewer bytes, that no later one beats in time."""
+    """Return those of `plans`, each of which moves fewer bytes than the one before, that no later one beats in time."""
     kept: list[ParetoPlan] = []
     for plan in reversed(plans):
         if not kept or plan.measures.time < kept[-1].measures.time:

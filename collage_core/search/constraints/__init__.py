@@ -1,4 +1,4 @@
-"""Pins, vetoes and cuts as filters over candidates, toolchains that exclude each other, and minimal conflicts among constraints.
+"""Pins, vetoes and cuts, targets that exclude each other, and minimal conflicts among constraints.
 
-What enters are constraints as a user writes them; what leaves says of every candidate whether it may be in a plan.
+Constraints as a user writes them enter; for every candidate it leaves whether it may be in a plan.
 """

@@ -1,9 +1,9 @@
-"""Which constraints cannot hold together: a smallest set, and whether a set can be held at all, without asking for costs.
+"""Conflicts: minimal sets of constraints that cannot hold together, and whether any plan holds a set, whatever the costs.
 
-Design, "Constraints". Whether a plan exists is a question of reach, not of cost. A node that some candidate takes alone never
-stands in the way: whatever the others do, it is left to that one. So only candidates around the other nodes are looked at,
-along the nodes in their order, with what they cover ahead as the state. Targets that exclude each other are asked set by set.
-Only where the cover that comes out has a cycle between its partitions an exact search is asked, which knows of these.
+A node that some candidate holds alone never prevents a plan: whatever the others do, that candidate can take it. So only the
+candidates around the other nodes matter. They are placed along the nodes in their order; the state is the set of later nodes that
+they cover. Each largest set of targets that do not exclude each other is tried by itself. When the cover that is found has a
+cycle between its partitions, an exact search decides.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..plan_properties import cycle, may_loop
 from ..problem import SearchProblem
-from ..result import cycle, may_loop
 from ..searchers.exact import astar
 from .constraints import Constraint, violations
-from .exclusion import compatible_sets, rivals_of
+from .exclusion import compatible_sets, exclusions_of
 
 Layer = dict[int, tuple[int, int, int]]
-"""Nodes covered ahead → (node, nodes covered ahead there, candidate placed there or -1) from which that is reached."""
+"""Later nodes that are covered → (node, later nodes covered there, candidate placed there or -1) before the last step."""
 
 
 def find_conflict(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
-    """Indices of constraints that cannot hold together, while without any one of them the rest can.
+    """Return indices of constraints that cannot hold together, although the rest can whichever one of them is dropped.
 
-    Empty where all of them can be held, and where there is no plan even without any.
+    Empty when all can hold, and when there is no plan even without constraints.
     """
     feasibility = Feasibility(problem, violations(problem, constraints))
     kept = (1 << len(constraints)) - 1
     if not feasibility.holds(0) or feasibility.holds(kept):
         return []
-    for place in range(len(constraints)):
-        without = kept & ~(1 << place)
+    for index in range(len(constraints)):
+        without = kept & ~(1 << index)
         if not feasibility.holds(without):
             kept = without
-    return [place for place in range(len(constraints)) if kept >> place & 1]
+    return [index for index in range(len(constraints)) if kept >> index & 1]
 
 
 class Feasibility:
-    """Answers whether a plan exists, for one problem and any of its constraints.
+    """Tells whether a plan exists, for one problem and any subset of its constraints.
 
     Args:
-        refused: Candidate → the constraints that refuse it, as bits; candidates that none refuses may be absent.
+        refused: Candidate → the constraints that refuse it, as bits; a candidate that none refuses may be absent.
     """
 
     def __init__(self, problem: SearchProblem, refused: dict[int, int]):
@@ -54,17 +54,18 @@ class Feasibility:
         self._holding: dict[int, set[int]] = {}
 
     def holds(self, constraints: int) -> bool:
-        """Whether a plan exists that holds the constraints given as bits."""
+        """Return whether some plan holds the constraints given as bits."""
         targets = list(dict.fromkeys(candidate.target for candidate in self._problem.candidates))
-        excludes = any(rivals_of(self._problem, targets).values())
-        if excludes and not self._reaches(constraints, frozenset(targets)):
-            return False  # Not even if they did not exclude each other; of compatible sets there may be very many.
+        has_exclusions = any(exclusions_of(self._problem, targets).values())
+        if has_exclusions and not self._reaches(constraints, frozenset(targets)):
+            return False  # There is none even without exclusions, and there may be very many compatible sets.
         return any(self._reaches(constraints, together) for together in compatible_sets(self._problem, targets))
 
     def _allows(self, index: int, constraints: int, together: frozenset[str]) -> bool:
         return not self._refused.get(index, 0) & constraints and self._problem.candidates[index].target in together
 
     def _reaches(self, constraints: int, together: frozenset[str]) -> bool:
+        """Return whether a plan holds the constraints and uses only the targets `together`, which do not exclude each other."""
         free: dict[int, int] = {}
         for node, row in enumerate(self._alone):
             index = next((index for index in row if self._allows(index, constraints, together)), None)
@@ -80,14 +81,14 @@ class Feasibility:
             return False
         if cycle(self._problem, chosen) is None:
             return True
-        tame = self._cover(free, near - may_loop(self._problem, sorted(near)))
-        if tame is not None and cycle(self._problem, tame) is None:
+        without_loops = self._cover(free, near - may_loop(self._problem, sorted(near)))
+        if without_loops is not None and cycle(self._problem, without_loops) is None:
             return True
-        # One candidate for each free node is enough: a plan whose other partitions are split into these has no new cycle.
-        return astar(_unpriced(self._problem), sorted(near.union(free.values()))).is_feasible
+        # One candidate for each free node is enough: splitting other partitions of a plan into these makes no new cycle.
+        return astar(_without_costs(self._problem), sorted(near.union(free.values()))).is_feasible
 
     def _look_up(self, nodes: Sequence[int]) -> None:
-        """Know the candidates that hold `nodes`."""
+        """Add the candidates that hold `nodes` to `_holding`."""
         new = [node for node in nodes if node not in self._holding]
         self._holding.update((node, set()) for node in new)
         bits = sum(1 << node for node in new)
@@ -100,7 +101,7 @@ class Feasibility:
                 touched ^= low
 
     def _cover(self, free: dict[int, int], near: set[int]) -> list[int] | None:
-        """A cover of all nodes by the candidates `near`, and by those that take a node alone; None where there is none."""
+        """Return a cover of all nodes by the candidates `near`, and by `free` for single nodes; None when there is none."""
         beginning: dict[int, list[int]] = {}
         for index in sorted(near):
             beginning.setdefault(self._problem.candidates[index].inside.base, []).append(index)
@@ -118,10 +119,10 @@ class Feasibility:
                     if not ahead & rel:
                         after.setdefault((ahead | rel) >> 1, (node, ahead, index))
             layers.append(after)
-        return _way_back(layers) if 0 in layers[-1] else None
+        return _path_back(layers) if 0 in layers[-1] else None
 
 
-def _way_back(layers: Sequence[Layer]) -> list[int]:
+def _path_back(layers: Sequence[Layer]) -> list[int]:
     chosen: list[int] = []
     node, ahead = len(layers) - 1, 0
     while node > 0:
@@ -131,7 +132,7 @@ def _way_back(layers: Sequence[Layer]) -> list[int]:
     return chosen[::-1]
 
 
-def _unpriced(problem: SearchProblem) -> SearchProblem:
-    """The same problem with nothing to pay."""
+def _without_costs(problem: SearchProblem) -> SearchProblem:
+    """Return the same problem without costs and transitions."""
     free = tuple(replace(candidate, cost=0) for candidate in problem.candidates)
     return replace(problem, candidates=free, transitions={})

@@ -1,7 +1,7 @@
-"""Pins, vetoes and cuts, as filters: each says of every candidate whether it may be in a plan.
+"""Pins, vetoes and cuts: each says of every candidate whether it may be in a plan.
 
-Design, "Constraints" and "Constraints file". All of them can be told candidate by candidate, so that every searcher holds
-them alike; which of them collide is found in `conflict`.
+A constraint judges each candidate by itself, so constraints only remove candidates and every searcher holds them. docs/files.md
+describes the constraints file. `conflict` finds the constraints that cannot hold together.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 from ...graph.index_set import bits_of
 from ..problem import HOST_NAME, SearchCandidate, SearchProblem
-from ..problem_lines import ProblemMistake
+from ..source_lines import ProblemMistake
 
 KINDS = ("pin", "veto", "cut")
 _ABOUT = {"kind", "node", "nodes", "op", "name", "target"}
 _KEYS_OF = {"pin": _ABOUT | {"together", "exact"}, "veto": _ABOUT, "cut": {"kind", "between"}}
-"""What each kind may say, where it does not name a candidate."""
+"""Keys that each kind of constraint may have when it does not name a candidate."""
 _KEYS = {"candidate"}.union(*_KEYS_OF.values())
 _HINT = "docs/files.md shows the constraints file"
 
@@ -30,12 +30,12 @@ class Constraint:
 
     Attributes:
         kind: ``pin``, ``veto`` or ``cut``.
-        bits: The nodes that it speaks of.
+        bits: The nodes that it is about, as bits.
         target: The target that it names, or None.
         candidate: Id of the candidate that it names, or None.
-        together: A pin wants the nodes in one partition.
-        exact: A pin wants nothing else in their partitions.
-        switches_off: It is the veto of a target that is switched off (`switch_off`), not one that the user lists.
+        together: Whether a pin requires all its nodes in one partition.
+        exact: Whether a pin forbids other nodes in their partitions.
+        switches_off: Whether it is the veto of a target that is switched off (`switch_off`), and not one that the user lists.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Constraint:
     switches_off: bool = False
 
     def allows(self, candidate: SearchCandidate) -> bool:
-        """Whether a plan that holds `candidate` can hold this constraint: the definition (`violations` is the fast way)."""
+        """Return whether a plan that holds the constraint may hold `candidate`. This is the definition; `violations` is faster."""
         inside = candidate.inside
         touched = self.bits >> inside.base & inside.rel
         if self.kind == "cut":
@@ -66,7 +66,7 @@ class Constraint:
 
 
 def allowed_indices(problem: SearchProblem, constraints: Sequence[Constraint]) -> list[int]:
-    """Indices of the candidates that every constraint allows."""
+    """Return the indices of the candidates that every constraint allows."""
     if not constraints:
         return list(range(len(problem.candidates)))
     refused = violations(problem, constraints)
@@ -74,23 +74,23 @@ def allowed_indices(problem: SearchProblem, constraints: Sequence[Constraint]) -
 
 
 def violations(problem: SearchProblem, constraints: Sequence[Constraint]) -> dict[int, int]:
-    """For each candidate that some constraint refuses: which ones, as bits.
+    """Return candidate → the constraints that refuse it, as bits, for each candidate that some constraint refuses.
 
-    What refuses is gathered by target, so that most candidates are asked one question, however many constraints there are.
+    The constraints are grouped by target, so that most candidates take one check, however many constraints there are.
     """
-    asked = {target: _asked(constraints, target) for target in {candidate.target for candidate in problem.candidates}}
-    spoken_of = dict.fromkeys(asked, 0)
-    for target, rows in asked.items():
+    relevant = {target: _relevant(constraints, target) for target in {candidate.target for candidate in problem.candidates}}
+    concerned = dict.fromkeys(relevant, 0)
+    for target, rows in relevant.items():
         for _, bits, _ in rows:
-            spoken_of[target] |= bits
+            concerned[target] |= bits
     refused: dict[int, int] = {}
     for index, candidate in enumerate(problem.candidates):
         inside, target = candidate.inside, candidate.target
         base, rel = inside.base, inside.rel
-        if not spoken_of[target] >> base & rel:
+        if not concerned[target] >> base & rel:
             continue
         found = 0
-        for mark, bits, constraint in asked[target]:
+        for mark, bits, constraint in relevant[target]:
             if bits >> base & rel and (constraint is None or not constraint.allows(candidate)):
                 found |= mark
         if found:
@@ -98,17 +98,20 @@ def violations(problem: SearchProblem, constraints: Sequence[Constraint]) -> dic
     return refused
 
 
-def _asked(constraints: Sequence[Constraint], target: str) -> list[tuple[int, int, Constraint | None]]:
-    """(its bit, its nodes, itself) for the constraints that refuse some candidates of `target`; None for itself where all are."""
-    made: list[tuple[int, int, Constraint | None]] = []
-    for place, constraint in enumerate(constraints):
+def _relevant(constraints: Sequence[Constraint], target: str) -> list[tuple[int, int, Constraint | None]]:
+    """Return (its bit, its nodes, itself) for each constraint that refuses candidates of `target`.
+
+    The constraint itself is None when it refuses all candidates of `target` with one of its nodes.
+    """
+    relevant: list[tuple[int, int, Constraint | None]] = []
+    for index, constraint in enumerate(constraints):
         if _may_refuse(constraint, target):
-            made.append((1 << place, constraint.bits, None if _refuses_all(constraint, target) else constraint))
-    return made
+            relevant.append((1 << index, constraint.bits, None if _refuses_all(constraint, target) else constraint))
+    return relevant
 
 
 def _may_refuse(constraint: Constraint, target: str) -> bool:
-    """Whether `constraint` refuses any candidate of `target` at all."""
+    """Return whether `constraint` may refuse a candidate of `target`."""
     if constraint.kind == "cut" or constraint.together or constraint.exact:
         return True
     if constraint.kind == "veto":
@@ -117,7 +120,7 @@ def _may_refuse(constraint: Constraint, target: str) -> bool:
 
 
 def _refuses_all(constraint: Constraint, target: str) -> bool:
-    """Whether `constraint` refuses every candidate of `target` that holds one of its nodes."""
+    """Return whether `constraint` refuses every candidate of `target` that holds one of its nodes."""
     if constraint.kind == "cut" or constraint.candidate is not None:
         return False
     if constraint.kind == "veto":
@@ -126,10 +129,10 @@ def _refuses_all(constraint: Constraint, target: str) -> bool:
 
 
 def parse_constraints(items: Any, problem: SearchProblem) -> list[Constraint]:
-    """The constraints that `items` (the list of a constraints file) state for `problem`.
+    """Return the constraints that `items`, the list of a constraints file, state for `problem`.
 
     Raises:
-        ProblemMistake: one is malformed, or names a node, operator, candidate or target that there is not.
+        ProblemMistake: one is malformed, or names a node, operator, candidate or target that does not exist.
     """
     if not isinstance(items, list):
         raise _mistake("constraints", items, "a list")
@@ -149,16 +152,16 @@ def switch_off(problem: SearchProblem, targets: Sequence[str]) -> list[Constrain
 
 
 class _Reader:
-    """Reads constraints for one problem."""
+    """Reads the constraints of one problem."""
 
     def __init__(self, problem: SearchProblem):
         self._problem = problem
-        self._places = {name: place for place, name in reversed(list(enumerate(problem.names)))}
+        self._index = {name: index for index, name in reversed(list(enumerate(problem.names)))}
         pairs = (*problem.exclusive, *problem.transitions)
         self._targets = {*problem.priorities, *(end for pair in pairs for end in pair), *(c.target for c in problem.candidates)}
 
     def read(self, item: Any, where: str) -> Constraint:
-        """The constraint that `item` states."""
+        """Return the constraint that `item` states; `where` is its JSON path."""
         if not isinstance(item, dict):
             raise _mistake(where, item, "an object")
         unknown = set(item) - _KEYS
@@ -210,7 +213,7 @@ class _Reader:
         return bits
 
     def _nodes(self, item: dict[str, Any], where: str) -> int:
-        """The nodes that every one of the keys allows; all where there is none."""
+        """Return the nodes that match every key of `item`; all nodes when it has none of the keys."""
         problem = self._problem
         bits = (1 << problem.nodes) - 1
         if "node" in item:
@@ -231,9 +234,9 @@ class _Reader:
         return bits
 
     def _node(self, value: Any, where: str) -> int:
-        """A node by its name, or by its index as a number (or as a string of digits that is no node's name)."""
-        if isinstance(value, str) and value in self._places:
-            return self._places[value]
+        """Return a node given by its name, by its index, or by its index as a string of digits that is no node's name."""
+        if isinstance(value, str) and value in self._index:
+            return self._index[value]
         digits = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
         index = int(value) if digits or (isinstance(value, int) and not isinstance(value, bool)) else -1
         if not 0 <= index < self._problem.nodes:
@@ -257,7 +260,7 @@ def _mistake(where: str, found: Any, wanted: str) -> ProblemMistake:
 
 
 def uncovered(problem: SearchProblem, candidates: Sequence[SearchCandidate]) -> list[int]:
-    """Nodes of `problem` that none of `candidates` holds."""
+    """Return the nodes of `problem` that none of `candidates` holds."""
     is_covered = bytearray(problem.nodes)
     for inside in {candidate.inside for candidate in candidates}:
         for node in inside:

@@ -1,7 +1,7 @@
-"""Toolchains that exclude each other: the sets of targets that may meet in one plan.
+"""Targets that exclude each other, and the sets of targets that may be in one plan.
 
-Seeds: RFC 62 (0.81), "Drawbacks" (incompatible runtimes). Searchers that cannot carry "which targets were used" along ask
-for the sets, and search each by itself.
+RFC 62 (Collage), "Drawbacks", has the reason: runtimes that cannot be mixed. A searcher whose states do not hold the targets in
+use searches each largest compatible set by itself.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from collections.abc import Iterator, Sequence
 from ..problem import SearchProblem
 
 
-def rivals_of(problem: SearchProblem, targets: Sequence[str]) -> dict[str, frozenset[str]]:
-    """For each of `targets`: the others among them that must not be in one plan with it."""
+def exclusions_of(problem: SearchProblem, targets: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return for each of `targets` the others of them that must not be in one plan with it."""
     known = set(targets)
-    rivals: dict[str, set[str]] = {target: set() for target in targets}
+    excluded: dict[str, set[str]] = {target: set() for target in targets}
     for a, b in problem.exclusive:
         if a != b and a in known and b in known:
-            rivals[a].add(b)
-            rivals[b].add(a)
-    return {target: frozenset(others) for target, others in rivals.items()}
+            excluded[a].add(b)
+            excluded[b].add(a)
+    return {target: frozenset(others) for target, others in excluded.items()}
 
 
 def compatible_sets(problem: SearchProblem, targets: Sequence[str]) -> Iterator[frozenset[str]]:
-    """The largest sets of `targets` of which no two exclude each other, one after another: all of them where none do."""
-    rivals = rivals_of(problem, targets)
-    friends = {target: frozenset(targets) - others - {target} for target, others in rivals.items()}
-    yield from _cliques(frozenset(), frozenset(targets), frozenset(), friends)
+    """Yield the maximal sets of `targets` of which no two exclude each other; one set of all targets when none do."""
+    excluded = exclusions_of(problem, targets)
+    neighbours = {target: frozenset(targets) - others - {target} for target, others in excluded.items()}
+    yield from _cliques(frozenset(), frozenset(targets), frozenset(), neighbours)
 
 
 def _cliques(
-    held: frozenset[str], may_join: frozenset[str], done: frozenset[str], friends: dict[str, frozenset[str]]
+    clique: frozenset[str], may_join: frozenset[str], done: frozenset[str], neighbours: dict[str, frozenset[str]]
 ) -> Iterator[frozenset[str]]:
-    """Bron and Kerbosch's enumeration with a pivot; friends of a clique are tried in the order of their names."""
+    """Yield the maximal cliques with `clique` by the Bron–Kerbosch algorithm with a pivot, in the order of the names."""
     if not may_join and not done:
-        yield held
+        yield clique
         return
-    pivot = max(sorted(may_join | done), key=lambda target: len(friends[target] & may_join))
-    for target in sorted(may_join - friends[pivot]):
-        yield from _cliques(held | {target}, may_join & friends[target], done & friends[target], friends)
+    pivot = max(sorted(may_join | done), key=lambda target: len(neighbours[target] & may_join))
+    for target in sorted(may_join - neighbours[pivot]):
+        yield from _cliques(clique | {target}, may_join & neighbours[target], done & neighbours[target], neighbours)
         may_join, done = may_join - {target}, done | {target}

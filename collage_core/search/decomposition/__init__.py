@@ -1,4 +1,4 @@
-"""A problem taken apart at its separators, its subproblems solved one by one, and their plans put together.
+"""A problem decomposed at its separators: its subproblems are solved one by one, and their plans are put together.
 
-What leaves is exactly what searching the whole problem would give.
+The result is exactly what a search of the whole problem would give.
 """

@@ -1,7 +1,7 @@
-"""Where a problem falls apart: positions in the order of the nodes that every candidate respects.
+"""Separators: positions in the order of the nodes at which a problem can be decomposed.
 
-A cut lies before a node p when no candidate holds nodes on both sides, no tensor is read before the cut and made after it, and
-few tensors pass it. A large candidate that holds everything between two cuts respects those in between too: it is a way past them.
+There is a separator before a node when no candidate holds nodes on both sides, no tensor is read before it and made after it, and
+few tensors are live across it. A large candidate of consecutive nodes that begins and ends at separators may span others.
 """
 
 from __future__ import annotations
@@ -14,99 +14,100 @@ from ...graph.dataflow_graph import HOST
 from ..problem import SearchProblem
 
 LEAST_NODES = 16
-"""Cuts nearer to each other than this save nothing."""
-MOST_ALIVE = 3
-"""Where more tensors than this pass from before to behind, there is no cut: each may be of any maker, so ways to it multiply."""
+"""Least distance between separators; shorter subproblems save no time."""
+MOST_LIVE = 3
+"""Most tensors that are live across a separator; each may have any maker, so the states at a separator multiply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Separators:
-    """The cuts of a problem, and the candidates between them.
+    """The separators of a problem, and the candidates of the subproblems between them.
 
     Attributes:
         positions: Ascending; the first is 0, the last the number of nodes.
-        within: For each part, between one position and the next, the indices of its candidates.
-        past: For each part, the candidates that begin with it and hold it whole and at least the next one.
+        within: For each subproblem, between one position and the next, its candidates.
+        spanning: For each subproblem the candidates that begin with it and hold it whole and at least the next one.
     """
 
     positions: list[int]
     within: list[list[int]]
-    past: list[list[int]]
+    spanning: list[list[int]]
 
 
 def find_separators(problem: SearchProblem, usable: Sequence[int]) -> Separators:
-    """The cuts that all of `usable` respect."""
-    spanned, alive = _Spans(problem.nodes), _Spans(problem.nodes)
+    """Return the separators that all candidates of `usable` respect."""
+    crossed, live = _Spans(problem.nodes), _Spans(problem.nodes)
     for tensor in problem.tensors:
         if tensor.maker != HOST and tensor.readers:
-            alive.add(tensor.maker, tensor.readers[-1])
+            live.add(tensor.maker, tensor.readers[-1])
             if tensor.readers[0] < tensor.maker:
-                spanned.add(tensor.readers[0], tensor.maker)
-    narrow = [passing <= MOST_ALIVE for passing in alive.depths()]
-    whole: list[int] = []
+                crossed.add(tensor.readers[0], tensor.maker)
+    is_narrow = [count <= MOST_LIVE for count in live.counts()]
+    large: list[int] = []
     for index in usable:
         inside = problem.candidates[index].inside
         if inside.rel & (inside.rel + 1) or len(inside) <= LEAST_NODES:
-            spanned.add(inside.base, inside.last())
+            crossed.add(inside.base, inside.last())
         else:
-            whole.append(index)
+            large.append(index)
     while True:
-        free = [is_narrow and not depth for is_narrow, depth in zip(narrow, spanned.depths(), strict=True)]
-        crooked = [index for index in whole if not _ends_at(problem, index, free)]
-        if not crooked:
+        free = [narrow and not count for narrow, count in zip(is_narrow, crossed.counts(), strict=True)]
+        misfits = [index for index in large if not _fits_between(problem, index, free)]
+        if not misfits:
             break
-        for index in crooked:
-            spanned.add(problem.candidates[index].inside.base, problem.candidates[index].inside.last())
-        gone = set(crooked)
-        whole = [index for index in whole if index not in gone]
-    return _sorted(problem, usable, _apart(problem, free, whole))
+        for index in misfits:
+            crossed.add(problem.candidates[index].inside.base, problem.candidates[index].inside.last())
+        dropped = set(misfits)
+        large = [index for index in large if index not in dropped]
+    return _with_candidates(problem, usable, _chosen_positions(problem, free, large))
 
 
-def _apart(problem: SearchProblem, free: Sequence[bool], whole: Sequence[int]) -> list[int]:
-    """Where the candidates begin and end that hold everything between two cuts, and other free positions far enough apart."""
+def _chosen_positions(problem: SearchProblem, free: Sequence[bool], large: Sequence[int]) -> list[int]:
+    """Return the positions where large candidates begin and end, and other free positions that are far enough apart."""
     kept = {0, problem.nodes}
-    for index in whole:
+    for index in large:
         inside = problem.candidates[index].inside
         kept.update((inside.base, inside.last() + 1))
-    before = 0
-    for place in range(1, problem.nodes):
-        if place in kept:
-            before = place
-        elif free[place] and place - before >= LEAST_NODES:
-            before = place
-            kept.add(place)
+    previous = 0
+    for position in range(1, problem.nodes):
+        if position in kept:
+            previous = position
+        elif free[position] and position - previous >= LEAST_NODES:
+            previous = position
+            kept.add(position)
     return sorted(kept)
 
 
-def _ends_at(problem: SearchProblem, index: int, free: Sequence[bool]) -> bool:
+def _fits_between(problem: SearchProblem, index: int, free: Sequence[bool]) -> bool:
+    """Return whether the candidate begins and ends at free positions."""
     inside = problem.candidates[index].inside
     return free[inside.base] and free[inside.last() + 1]
 
 
-def _sorted(problem: SearchProblem, usable: Sequence[int], positions: list[int]) -> Separators:
-    part_of = [0] * problem.nodes
-    for part, (begin, end) in enumerate(pairwise(positions)):
-        part_of[begin:end] = [part] * (end - begin)
+def _with_candidates(problem: SearchProblem, usable: Sequence[int], positions: list[int]) -> Separators:
+    subproblem_of = [0] * problem.nodes
+    for number, (begin, end) in enumerate(pairwise(positions)):
+        subproblem_of[begin:end] = [number] * (end - begin)
     within: list[list[int]] = [[] for _ in positions[1:]]
-    past: list[list[int]] = [[] for _ in positions[1:]]
+    spanning: list[list[int]] = [[] for _ in positions[1:]]
     for index in usable:
         inside = problem.candidates[index].inside
-        part = part_of[inside.base]
-        (within if inside.last() < positions[part + 1] else past)[part].append(index)
-    return Separators(positions, within, past)
+        number = subproblem_of[inside.base]
+        (within if inside.last() < positions[number + 1] else spanning)[number].append(index)
+    return Separators(positions, within, spanning)
 
 
 class _Spans:
-    """Counts what spans each position."""
+    """Counts the spans that cross each position."""
 
     def __init__(self, nodes: int):
         self._change = [0] * (nodes + 2)
 
     def add(self, first: int, last: int) -> None:
-        """Something holds `first`, `last`, and belongs together: no cut after the one up to the other."""
+        """Add the span from node `first` to node `last`, which crosses the positions after the one up to the other."""
         self._change[first + 1] += 1
         self._change[last + 1] -= 1
 
-    def depths(self) -> list[int]:
-        """For each position from 0 to the number of nodes how many span it."""
+    def counts(self) -> list[int]:
+        """Return for each position, from 0 to the number of nodes, how many spans cross it."""
         return list(accumulate(self._change[:-1]))

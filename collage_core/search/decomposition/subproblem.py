@@ -1,7 +1,7 @@
-"""A part of a problem, told from where it begins, and the best ways through it.
+"""A subproblem: the nodes between two separators as a problem of its own, and its best plans.
 
-What enters a part was made by somebody before it, what leaves it is read behind it. Here a part becomes a problem of its
-own, with nodes that stand for those makers and for what is behind; equal parts are equal data, so they are solved once.
+The tensors that enter it are made before it, and those that leave it are read behind it. Extra nodes stand for these makers and
+readers. A subproblem is described relative to its first node, so equal subproblems are equal data and are solved once.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ from ...graph.dataflow_graph import HOST
 from ...graph.index_set import IndexSet
 from ..boundaries import boundaries_of
 from ..problem import FlowTensor, SearchCandidate, SearchProblem
-from ..searchers.best_first import Walk
+from ..searchers.best_first import BestFirstSearch
 from ..searchers.cover import Cover
 from ..searchers.transition_classes import TransitionClasses
 from ..weights import Weights
 
-LEAVE = "(leave)"
-"""The target of what stands for the rest of the model behind a part: it takes everything for nothing."""
+SINK = "(sink)"
+"""Target of the node that stands for the rest of the model behind a subproblem; it costs nothing and reads for nothing."""
 
-MOST_WAYS = 256
-"""Past this many ways to leave a part, the problem is searched as a whole."""
-
-
-class TooManyWays(Exception):
-    """A part can be left in more ways than are worth trying."""
+MOST_LEAVINGS = 256
+"""Combinations of makers of the leaving tensors past which the problem is searched as a whole."""
 
 
-Entry = tuple[int, ...]
-"""Who made each tensor that enters, as classes of makers."""
+class TooManyLeavings(Exception):
+    """Raised when the tensors that leave a subproblem can have more than `MOST_LEAVINGS` combinations of makers."""
+
+
+Makers = tuple[int, ...]
+"""For each of some tensors the class of its maker."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A best way through a part.
+class SubproblemPlan:
+    """A best plan of a subproblem, for given makers of the entering and the leaving tensors.
 
     Attributes:
-        leaving: Who made each tensor of the part that is read behind it.
-        weight: Of its candidates and the hand-overs inside and into it.
-        chosen: Places of its candidates in the part's list.
+        leaving: The makers of the tensors that are read behind the subproblem.
+        weight: Weight of its candidates, and of the transitions inside and into it.
+        chosen: Its candidates, as indices into the subproblem's list.
     """
 
-    leaving: Entry
+    leaving: Makers
     weight: int
     chosen: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Subproblem:
-    """A part, told from where it begins; equal ones are equal parts.
+    """A subproblem, relative to its first node; equal objects are equal subproblems.
 
     Attributes:
-        nodes: How many nodes it has.
-        entering: (bytes, which entering node made it, its readers in here) for each tensor from before that is read in here.
-        from_host: (bytes, its readers) for each tensor of the host.
-        inner: (maker, bytes, its readers in here, how many readers behind, whether the host reads it).
-        candidates: (first, nodes, target, cost).
+        nodes: Number of its nodes.
+        entering: (bytes, number of the entering maker, readers in it) for each tensor from before that it reads.
+        from_host: (bytes, readers) for each tensor of the host that it reads.
+        inner: (maker, bytes, readers in it, number of readers behind it, whether the host reads it) for each of its tensors.
+        candidates: (first node, nodes, target, cost).
     """
 
     nodes: int
@@ -69,201 +69,210 @@ class Subproblem:
     candidates: tuple[tuple[int, int, int, int | None], ...]
 
 
-WalkToEnd = Callable[[Cover], Walk | None]
+SearchToEnd = Callable[[Cover], BestFirstSearch | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """What parts share with the problem that they are of."""
+class Parent:
+    """The properties that subproblems share with the problem that they are part of."""
 
     problem: SearchProblem
     targets: list[str]
     weights: Weights
-    hand_over: TransitionClasses
+    transitions: TransitionClasses
 
 
-def spread(hand_over: TransitionClasses, tensor: int) -> int:
-    """The most that one reader pays more for a tensor of one maker than of another."""
-    readers = set(hand_over.reader_class)
-    paid = [[hand_over.between(tensor, maker, reader) for maker in range(hand_over.makers)] for reader in readers]
+def spread(transitions: TransitionClasses, tensor: int) -> int:
+    """Return the most that one reader pays more for a tensor of one maker than of another."""
+    readers = set(transitions.reader_class)
+    paid = [[transitions.between(tensor, maker, reader) for maker in range(transitions.makers)] for reader in readers]
     return max(max(row) - min(row) for row in paid)
 
 
 class TensorsBySubproblem:
-    """Which tensors enter, leave and pass each part, in an order that equal parts share."""
+    """The tensors that enter, leave and cross each subproblem, in an order that equal subproblems share.
+
+    Attributes:
+        live: For each separator the tensors that are live across it.
+        entering: For each subproblem the tensors of earlier ones that it reads.
+        leaving: For each subproblem its tensors that are read behind it.
+        distinct: Every subproblem that was asked for, equal ones once.
+    """
 
     def __init__(self, problem: SearchProblem, positions: Sequence[int]):
         self.problem = problem
         self.positions = positions
-        self.frame = boundaries_of(problem)
-        parts = len(positions) - 1
-        self.alive: list[list[int]] = [[] for _ in positions]
-        self.entering: list[list[int]] = [[] for _ in range(parts)]
-        self.leaving: list[list[int]] = [[] for _ in range(parts)]
-        self._from_host: list[list[int]] = [[] for _ in range(parts)]
-        self._inner: list[list[int]] = [[] for _ in range(parts)]
-        self._part_of = [0] * problem.nodes
-        for part in range(parts):
-            for node in range(positions[part], positions[part + 1]):
-                self._part_of[node] = part
-        for place, tensor in enumerate(problem.tensors):
-            self._sort_in(place, tensor)
+        self.boundaries = boundaries_of(problem)
+        count = len(positions) - 1
+        self.live: list[list[int]] = [[] for _ in positions]
+        self.entering: list[list[int]] = [[] for _ in range(count)]
+        self.leaving: list[list[int]] = [[] for _ in range(count)]
+        self._from_host: list[list[int]] = [[] for _ in range(count)]
+        self._inner: list[list[int]] = [[] for _ in range(count)]
+        self._subproblem_of = [0] * problem.nodes
+        for subproblem in range(count):
+            for node in range(positions[subproblem], positions[subproblem + 1]):
+                self._subproblem_of[node] = subproblem
+        for index, tensor in enumerate(problem.tensors):
+            self._add(index, tensor)
         self._number: dict[int, int] = {}
         self._numbers: dict[Subproblem, int] = {}
         self.distinct: list[Subproblem] = []
-        """Every part that was asked for, equal ones once."""
 
-    def _sort_in(self, place: int, tensor: FlowTensor) -> None:
-        read_in = sorted({self._part_of[reader] for reader in tensor.readers})
+    def _add(self, index: int, tensor: FlowTensor) -> None:
+        read_in = sorted({self._subproblem_of[reader] for reader in tensor.readers})
         if tensor.maker == HOST:
-            for part in read_in:
-                self._from_host[part].append(place)
+            for subproblem in read_in:
+                self._from_host[subproblem].append(index)
             return
-        home = self._part_of[tensor.maker]
-        self._inner[home].append(place)
+        home = self._subproblem_of[tensor.maker]
+        self._inner[home].append(index)
         if read_in and read_in[-1] > home:
-            self.leaving[home].append(place)
-            for part in range(home + 1, read_in[-1] + 1):
-                self.alive[part].append(place)
-        for part in read_in:
-            if part > home:
-                self.entering[part].append(place)
+            self.leaving[home].append(index)
+            for separator in range(home + 1, read_in[-1] + 1):
+                self.live[separator].append(index)
+        for subproblem in read_in:
+            if subproblem > home:
+                self.entering[subproblem].append(index)
 
-    def number(self, part: int, within: Sequence[int], targets: Sequence[str]) -> int:
-        """The place of a part in `distinct`."""
-        if part not in self._number:
-            described = self._describe(part, within, targets)
+    def number(self, subproblem: int, within: Sequence[int], targets: Sequence[str]) -> int:
+        """Return the index in `distinct` of a subproblem, whose candidates are `within`."""
+        if subproblem not in self._number:
+            described = self._describe(subproblem, within, targets)
             if described not in self._numbers:
                 self._numbers[described] = len(self.distinct)
                 self.distinct.append(described)
-            self._number[part] = self._numbers[described]
-        return self._number[part]
+            self._number[subproblem] = self._numbers[described]
+        return self._number[subproblem]
 
-    def _describe(self, part: int, within: Sequence[int], targets: Sequence[str]) -> Subproblem:
-        begin, end = self.positions[part], self.positions[part + 1]
-        tensors = self.problem.tensors
+    def _describe(self, subproblem: int, within: Sequence[int], targets: Sequence[str]) -> Subproblem:
+        begin, end = self.positions[subproblem], self.positions[subproblem + 1]
+        tensors, entering = self.problem.tensors, self.entering[subproblem]
 
         def inside(readers: Sequence[int]) -> tuple[int, ...]:
             return tuple(reader - begin for reader in readers if begin <= reader < end)
 
-        makers = {node: place for place, node in enumerate(dict.fromkeys(tensors[t].maker for t in self.entering[part]))}
-        ranks = {name: place for place, name in enumerate(targets)}
+        makers = {node: number for number, node in enumerate(dict.fromkeys(tensors[t].maker for t in entering))}
+        target_numbers = {name: number for number, name in enumerate(targets)}
         candidates = []
         for index in within:
             candidate = self.problem.candidates[index]
-            candidates.append((candidate.inside.base - begin, candidate.inside.rel, ranks[candidate.target], candidate.cost))
+            candidates.append((candidate.inside.base - begin, candidate.inside.rel, target_numbers[candidate.target], candidate.cost))
         return Subproblem(
             end - begin,
-            tuple((tensors[t].bytes, makers[tensors[t].maker], inside(tensors[t].readers)) for t in self.entering[part]),
-            tuple((tensors[t].bytes, inside(tensors[t].readers)) for t in self._from_host[part]),
-            tuple(self._inside_tensor(tensors[t], begin, end) for t in self._inner[part]),
+            tuple((tensors[t].bytes, makers[tensors[t].maker], inside(tensors[t].readers)) for t in entering),
+            tuple((tensors[t].bytes, inside(tensors[t].readers)) for t in self._from_host[subproblem]),
+            tuple(self._inner_tensor(tensors[t], begin, end) for t in self._inner[subproblem]),
             tuple(candidates),
         )
 
     @staticmethod
-    def _inside_tensor(tensor: FlowTensor, begin: int, end: int) -> tuple[int, int, tuple[int, ...], int, bool]:
-        near = tuple(reader - begin for reader in tensor.readers if reader < end)
-        return tensor.maker - begin, tensor.bytes, near, len(tensor.readers) - len(near), tensor.is_output
+    def _inner_tensor(tensor: FlowTensor, begin: int, end: int) -> tuple[int, int, tuple[int, ...], int, bool]:
+        inside = tuple(reader - begin for reader in tensor.readers if reader < end)
+        return tensor.maker - begin, tensor.bytes, inside, len(tensor.readers) - len(inside), tensor.is_output
 
 
-class ReadySubproblem:
-    """A part as a problem of its own: nodes for whoever made what enters, its own, and one for all that is behind it."""
+class SubproblemSolver:
+    """A subproblem as a problem of its own: nodes for the makers of what enters, its own nodes, and one node for all behind it."""
 
-    def __init__(self, part: Subproblem, whole: Whole):
-        self.part = part
-        self.whole = whole
-        self.before = 1 + max((maker for _, maker, _ in part.entering), default=-1)
-        self.leave = self.before + part.nodes
+    def __init__(self, subproblem: Subproblem, parent: Parent):
+        self.subproblem = subproblem
+        self.parent = parent
+        self.before = 1 + max((maker for _, maker, _ in subproblem.entering), default=-1)
+        self.sink = self.before + subproblem.nodes
         self.problem = self._as_problem()
-        self._covers: dict[Entry, list[tuple[dict[int, int], Cover]]] = {}
-        # The nodes that stand for others count as partitions: so much too many.
-        self._too_much = (self.before + 1) * whole.weights.of(self.problem.candidates[-1])
-        hand_over = TransitionClasses(self.problem, whole.targets, whole.weights.total_shift)
-        self._most_gained = sum(behind * spread(hand_over, place) for place, (_, _, _, behind, _) in self._leaving())
+        self._covers: dict[Makers, list[tuple[dict[int, int], Cover]]] = {}
+        # The extra nodes count as partitions; their weight is taken off again.
+        self._extra_weight = (self.before + 1) * parent.weights.of(self.problem.candidates[-1])
+        transitions = TransitionClasses(self.problem, parent.targets, parent.weights.total_shift)
+        self._most_gained = sum(behind * spread(transitions, tensor) for tensor, (_, _, _, behind, _) in self._leaving())
 
-    def ways(self, entry: Entry, walk_to_end: WalkToEnd, held: int | None = None) -> list[Way]:
-        """For each way of leaving that may be worth it, the best way from `entry`.
+    def plans(self, entering: Makers, search_to_end: SearchToEnd, forced: int | None = None) -> list[SubproblemPlan]:
+        """Return the best plan for each combination of makers of the leaving tensors that may be worth it.
 
         Args:
-            walk_to_end: Walks a cover; None where it finds no way.
-            held: Place of a candidate that the ways must hold; None for any.
+            entering: The makers of the entering tensors.
+            search_to_end: Searches a cover; returns None when it finds no plan.
+            forced: Index of a candidate that the plans must hold; None for any.
         """
-        found: list[Way] = []
-        for bound, makers, cover in self._covers_holding(entry, held):
-            if found and bound - self._too_much > min(way.weight for way in found) + self._most_gained:
+        found: list[SubproblemPlan] = []
+        for bound, makers, cover in self._covers_by_bound(entering, forced):
+            if found and bound - self._extra_weight > min(plan.weight for plan in found) + self._most_gained:
                 break
-            walk = walk_to_end(cover)
-            if walk is not None:
-                chosen = tuple(move.index for move in walk.path(cover.end) if move.index < len(self.part.candidates))
+            search = search_to_end(cover)
+            if search is not None:
+                chosen = tuple(move.index for move in search.path(cover.end) if move.index < len(self.subproblem.candidates))
                 leaving = tuple(makers[maker] for _, (maker, _, _, _, _) in self._leaving())
-                found.append(Way(leaving, bound + walk.reached - self._too_much, chosen))
+                found.append(SubproblemPlan(leaving, bound + search.popped_weight - self._extra_weight, chosen))
         return found
 
-    def _covers_holding(self, entry: Entry, held: int | None) -> list[tuple[int, dict[int, int], Cover]]:
-        """(bound, who makes what leaves, the part under that), the lowest bound first."""
-        if entry not in self._covers:
-            self._covers[entry] = [(makers, self._cover(entry, makers)) for makers in self._ways_to_leave()]
-        made = []
-        for makers, cover in self._covers[entry]:
-            if held is not None and cover.bound is not None:
-                number = cover.numbers().get(held)
+    def _covers_by_bound(self, entering: Makers, forced: int | None) -> list[tuple[int, dict[int, int], Cover]]:
+        """Return (bound, makers of what leaves, the subproblem with these makers), the lowest bound first."""
+        if entering not in self._covers:
+            self._covers[entering] = [(makers, self._cover(entering, makers)) for makers in self._combinations()]
+        covers = []
+        for makers, cover in self._covers[entering]:
+            if forced is not None and cover.bound is not None:
+                number = cover.move_numbers().get(forced)
                 if number is None:
                     continue
-                cover = cover.holding(number)
+                cover = cover.forcing(number)
             if cover.bound is not None:
-                made.append((cover.bound, makers, cover))
-        return sorted(made, key=lambda item: item[0])
+                covers.append((cover.bound, makers, cover))
+        return sorted(covers, key=lambda item: item[0])
 
     def _leaving(self) -> list[tuple[int, tuple[int, int, tuple[int, ...], int, bool]]]:
-        """(place in the problem, description) of each tensor that is read behind the part."""
-        listed = enumerate(self.part.inner, len(self.part.entering) + len(self.part.from_host))
-        return [(place, tensor) for place, tensor in listed if tensor[3]]
+        """Return (index in the problem, description) of each tensor that is read behind the subproblem."""
+        tensors = enumerate(self.subproblem.inner, len(self.subproblem.entering) + len(self.subproblem.from_host))
+        return [(index, tensor) for index, tensor in tensors if tensor[3]]
 
-    def _ways_to_leave(self) -> Iterator[dict[int, int]]:
-        """Every assignment of classes to the nodes whose tensors leave, as far as candidates can make them."""
+    def _combinations(self) -> Iterator[dict[int, int]]:
+        """Yield every assignment of maker classes to the nodes whose tensors leave, as far as candidates allow it."""
         makers = list(dict.fromkeys(tensor[0] for _, tensor in self._leaving()))
-        classes = self.whole.hand_over.maker_class
+        classes = self.parent.transitions.maker_class
         options = []
         for maker in makers:
-            holding = (target for first, rel, target, _ in self.part.candidates if first <= maker and rel >> maker - first & 1)
+            holding = (target for first, rel, target, _ in self.subproblem.candidates if first <= maker and rel >> maker - first & 1)
             options.append(sorted({classes[target] for target in holding}))
-        if prod(map(len, options)) > MOST_WAYS:
-            raise TooManyWays
+        if prod(map(len, options)) > MOST_LEAVINGS:
+            raise TooManyLeavings
         for chosen in product(*options):
             yield dict(zip(makers, chosen, strict=True))
 
-    def _cover(self, entry: Entry, makers: dict[int, int]) -> Cover:
-        """The part with what enters made by `entry`, and what leaves by `makers`."""
-        classes = self.whole.hand_over.maker_class
+    def _cover(self, entering: Makers, makers: dict[int, int]) -> Cover:
+        """Return the subproblem with the makers `entering` of what enters, and `makers` of what leaves."""
+        classes = self.parent.transitions.maker_class
         usable = []
-        for place, (first, rel, target, _) in enumerate(self.part.candidates):
-            if all(classes[target] == made_by or first > node or not rel >> node - first & 1 for node, made_by in makers.items()):
-                usable.append(place)
-        entered = {maker: made_by for (_, maker, _), made_by in zip(self.part.entering, entry, strict=True)}
-        usable += [len(self.part.candidates) + node * self.whole.hand_over.makers + entered[node] for node in range(self.before)]
+        for index, (first, rel, target, _) in enumerate(self.subproblem.candidates):
+            if all(classes[target] == wanted or first > node or not rel >> node - first & 1 for node, wanted in makers.items()):
+                usable.append(index)
+        entered = {maker: made_by for (_, maker, _), made_by in zip(self.subproblem.entering, entering, strict=True)}
+        own = len(self.subproblem.candidates)
+        usable += [own + node * self.parent.transitions.makers + entered[node] for node in range(self.before)]
         usable.append(len(self.problem.candidates) - 1)
-        return Cover(self.problem, usable, weights=self.whole.weights, targets=self.whole.targets)
+        return Cover(self.problem, usable, weights=self.parent.weights, targets=self.parent.targets)
 
     def _as_problem(self) -> SearchProblem:
-        part, targets, shift = self.part, self.whole.targets, self.before
-        tensors = [
-            FlowTensor("", maker, tuple(reader + shift for reader in readers), False, size) for size, maker, readers in part.entering
-        ]
-        tensors += [FlowTensor("", HOST, tuple(reader + shift for reader in readers), False, size) for size, readers in part.from_host]
-        for maker, size, readers, behind, is_output in part.inner:
-            read_by = (*(reader + shift for reader in readers), *((self.leave,) if behind else ()))
+        subproblem, targets, shift = self.subproblem, self.parent.targets, self.before
+
+        def shifted(readers: Sequence[int]) -> tuple[int, ...]:
+            return tuple(reader + shift for reader in readers)
+
+        tensors = [FlowTensor("", maker, shifted(readers), False, size) for size, maker, readers in subproblem.entering]
+        tensors += [FlowTensor("", HOST, shifted(readers), False, size) for size, readers in subproblem.from_host]
+        for maker, size, readers, behind, is_output in subproblem.inner:
+            read_by = (*shifted(readers), *((self.sink,) if behind else ()))
             tensors.append(FlowTensor("", maker + shift, read_by, is_output, size))
         candidates = [
-            SearchCandidate(IndexSet.window(first + shift, rel), targets[target], cost, "") for first, rel, target, cost in part.candidates
+            SearchCandidate(IndexSet.window(first + shift, rel), targets[target], cost, "")
+            for first, rel, target, cost in subproblem.candidates
         ]
         candidates += [SearchCandidate(IndexSet.window(node, 1), target, 0, "") for node in range(shift) for target in self._makers()]
-        candidates.append(SearchCandidate(IndexSet.window(self.leave, 1), LEAVE, 0, ""))
-        problem = self.whole.problem
-        return SearchProblem(
-            self.leave + 1, tuple(tensors), tuple(candidates), transitions=problem.transitions, priorities=problem.priorities
-        )
+        candidates.append(SearchCandidate(IndexSet.window(self.sink, 1), SINK, 0, ""))
+        parent = self.parent.problem
+        return SearchProblem(self.sink + 1, tuple(tensors), tuple(candidates), transitions=parent.transitions, priorities=parent.priorities)
 
     def _makers(self) -> list[str]:
-        """A target for each class of makers, in the order of the classes."""
-        classes = self.whole.hand_over.maker_class
-        return [self.whole.targets[classes.index(number)] for number in range(self.whole.hand_over.makers)]
+        """Return a target of each class of makers, in the order of the classes."""
+        classes = self.parent.transitions.maker_class
+        return [self.parent.targets[classes.index(number)] for number in range(self.parent.transitions.makers)]

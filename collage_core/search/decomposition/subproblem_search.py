@@ -1,9 +1,9 @@
-"""Searching part by part: what lies between two cuts is a problem of its own, and equal ones are solved once.
+"""`SubproblemSearch`: search from separator to separator; equal subproblems are solved once.
 
-A plan passes from cut to cut. What a part costs depends on who made the tensors that enter it, and what it leaves to the
-next on who made those that leave; so for each way of entering the best way to each way of leaving is found (by the walk of
-`best_first`, over the part alone), and the ways are put together from cut to cut. A way of leaving that is dearer than the
-best by more than all readers together could gain from it is not followed. Exact, like the walk over the whole.
+What a subproblem costs depends on the makers of the tensors that enter it, and what it leaves to the next on the makers of those
+that leave. So for each combination of makers that enter, the best plan for each combination that leaves is found by best-first
+search of the subproblem alone, and these plans are put together from separator to separator. A combination that is dearer than
+the best one by more than all its readers together could gain from it is not followed. Exact, like a search of the whole.
 """
 
 from __future__ import annotations
@@ -14,201 +14,216 @@ from dataclasses import dataclass
 
 from ..problem import SearchProblem
 from ..searcher import SearchRun
-from ..searchers.best_first import Walk
+from ..searchers.best_first import BestFirstSearch
 from ..searchers.cover import Cover
 from ..searchers.transition_classes import TransitionClasses
 from ..weights import Weights
 from .separators import Separators
-from .subproblem import LEAVE, Entry, ReadySubproblem, TensorsBySubproblem, Way, Whole, spread
+from .subproblem import SINK, Makers, Parent, SubproblemPlan, SubproblemSolver, TensorsBySubproblem, spread
 
 
 @dataclass(slots=True)
 class Tally:
-    """What the walks did together."""
+    """Sums over the searches of all subproblems."""
 
     states: int = 0
-    transitions: int = 0
-    parts: int = 0
+    moves: int = 0
+    subproblems: int = 0
     stopped: bool = False
 
 
 @dataclass(slots=True)
 class _Reached:
-    """The lightest way from the start to a cut, for one assignment of makers to what is alive there."""
+    """The lightest plan from the start to a separator, for one combination of makers of the tensors that are live there.
+
+    Attributes:
+        weight: Its weight.
+        before: The separator, and the makers there, from which its last step leads here.
+        chosen: Candidates of the last step.
+    """
 
     weight: int
-    before: tuple[int, Entry] | None = None
+    before: tuple[int, Makers] | None = None
     chosen: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From one cut to a later one.
+    """A step from one separator to a later one.
 
     Attributes:
-        cut: Number of the cut that it leads to.
-        alive: Who made each tensor that is alive there.
-        weight: Of its candidates and the hand-overs to them.
+        separator: Number of the separator that it leads to.
+        makers: Makers of the tensors that are live there.
+        weight: Weight of its candidates and of the transitions to them.
         chosen: Indices of its candidates.
     """
 
-    cut: int
-    alive: Entry
+    separator: int
+    makers: Makers
     weight: int
     chosen: tuple[int, ...]
 
 
 class SubproblemSearch:
-    """A problem solved from cut to cut.
+    """A search of a problem from separator to separator. Subproblem k lies between separators k and k + 1.
 
     Args:
-        cuts: At least one that lies inside.
+        separators: At least one of them lies inside the problem.
+
+    Attributes:
+        reached: For each separator the lightest plan to it for each combination of makers.
     """
 
-    def __init__(self, problem: SearchProblem, usable: Sequence[int], cuts: Separators, run: SearchRun):
+    def __init__(self, problem: SearchProblem, usable: Sequence[int], separators: Separators, run: SearchRun):
         self.problem = problem
-        self.cuts = cuts
+        self.separators = separators
         self.run = run
         self.tally = Tally()
-        self.targets = [*dict.fromkeys(problem.candidates[index].target for index in usable), LEAVE]
+        self.targets = [*dict.fromkeys(problem.candidates[index].target for index in usable), SINK]
         self.weights = Weights(problem, usable)
-        self.hand_over = TransitionClasses(problem, self.targets, self.weights.total_shift)
-        self.reached: list[dict[Entry, _Reached]] = [{} for _ in cuts.positions]
-        self._whole = Whole(problem, self.targets, self.weights, self.hand_over)
-        self._tensors = TensorsBySubproblem(problem, cuts.positions)
-        self._cut_at = {position: cut for cut, position in enumerate(cuts.positions)}
-        self._solved: dict[tuple[int, Entry, int | None], list[Way]] = {}
-        self._ready: dict[int, ReadySubproblem] = {}
+        self.transitions = TransitionClasses(problem, self.targets, self.weights.total_shift)
+        self.reached: list[dict[Makers, _Reached]] = [{} for _ in separators.positions]
+        self._parent = Parent(problem, self.targets, self.weights, self.transitions)
+        self._tensors = TensorsBySubproblem(problem, separators.positions)
+        self._separator_at = {position: number for number, position in enumerate(separators.positions)}
+        self._plans: dict[tuple[int, Makers, int | None], list[SubproblemPlan]] = {}
+        self._solvers: dict[int, SubproblemSolver] = {}
 
     def solve(self) -> tuple[int, ...] | None:
-        """Indices of the candidates of a best plan; None when there is none, or when it was stopped."""
+        """Return the candidates of a best plan; None when there is none, or when the run was stopped."""
         self.reached[0][()] = _Reached(0)
-        for part in range(len(self.cuts.positions) - 1):
-            for alive, reached in list(self.reached[part].items()):
-                for step in self.steps(part, alive):
-                    self._relax(step.cut, step.alive, _Reached(reached.weight + step.weight, (part, alive), step.chosen))
+        for subproblem in range(len(self.separators.positions) - 1):
+            for makers, reached in list(self.reached[subproblem].items()):
+                for step in self.steps(subproblem, makers):
+                    plan = _Reached(reached.weight + step.weight, (subproblem, makers), step.chosen)
+                    self._relax(step.separator, step.makers, plan)
                 if self.tally.stopped:
                     return None
-            self._drop_dear(part + 1)
-            self._tell(part + 1)
-        return self.chosen_to(len(self.cuts.positions) - 1, ()) if () in self.reached[-1] else None
+            self._drop_dear(subproblem + 1)
+            self._report(subproblem + 1)
+        return self.chosen_to(len(self.separators.positions) - 1, ()) if () in self.reached[-1] else None
 
-    def steps(self, part: int, alive: Entry) -> Iterator[Step]:
-        """Every way on from the cut before `part`: through the part, or with a candidate that holds it and more."""
-        yield from self._through(part, alive, None)
-        for index in self.cuts.past[part]:
-            yield self._past(part, alive, index)
+    def steps(self, subproblem: int, makers: Makers) -> Iterator[Step]:
+        """Yield every step from the separator before `subproblem`: through it, or with a candidate that spans it and more."""
+        yield from self._through(subproblem, makers, None)
+        for index in self.separators.spanning[subproblem]:
+            yield self._spanning(subproblem, makers, index)
 
-    def steps_with(self, part: int, alive: Entry, index: int) -> Iterator[Step]:
-        """As `steps`, those that hold candidate `index`, which begins in `part`."""
-        if index in self.cuts.past[part]:
-            yield self._past(part, alive, index)
+    def steps_with(self, subproblem: int, makers: Makers, index: int) -> Iterator[Step]:
+        """Yield those of `steps` that hold candidate `index`, which begins in `subproblem`."""
+        if index in self.separators.spanning[subproblem]:
+            yield self._spanning(subproblem, makers, index)
         else:
-            yield from self._through(part, alive, self.cuts.within[part].index(index))
+            yield from self._through(subproblem, makers, self.separators.within[subproblem].index(index))
 
-    def part_of(self, node: int) -> int:
-        """The part that `node` is in."""
-        return bisect.bisect_right(self.cuts.positions, node) - 1
+    def subproblem_of(self, node: int) -> int:
+        """Return the number of the subproblem that holds `node`."""
+        return bisect.bisect_right(self.separators.positions, node) - 1
 
-    def _tell(self, cut: int) -> None:
-        """How far it is. What is paid up to a cut is paid by every plan."""
-        reached = self.reached[cut]
-        lightest = min(reached, key=lambda alive: reached[alive].weight, default=None)
+    def chosen_to(self, separator: int, makers: Makers) -> tuple[int, ...]:
+        """Return the candidates of the lightest plan to a separator with these makers."""
+        pieces: list[tuple[int, ...]] = []
+        at: tuple[int, Makers] | None = (separator, makers)
+        while at is not None:
+            at = self._step_back(at, pieces)
+        return tuple(index for piece in reversed(pieces) for index in piece)
+
+    def _report(self, separator: int) -> None:
+        """Report progress; what is paid up to a separator is paid by every plan, so its least is a lower bound."""
+        reached = self.reached[separator]
+        lightest = min(reached, key=lambda makers: reached[makers].weight, default=None)
         if lightest is None:
             return
-        tally, covered, least = self.tally, self.cuts.positions[cut], self.weights.total(reached[lightest].weight)
-        newest = lambda: self.chosen_to(cut, lightest)  # noqa: E731
-        self.run.reporter.progress(tally.states, tally.transitions, len(reached), covered, least, None, newest)
+        tally, covered, least = self.tally, self.separators.positions[separator], self.weights.total(reached[lightest].weight)
+        newest = lambda: self.chosen_to(separator, lightest)  # noqa: E731
+        self.run.reporter.progress(tally.states, tally.moves, len(reached), covered, least, None, newest)
 
-    def _through(self, part: int, alive: Entry, held: int | None) -> Iterator[Step]:
+    def _through(self, subproblem: int, makers: Makers, forced: int | None) -> Iterator[Step]:
+        """Yield the steps through a subproblem; `forced` is the index in it of a candidate that they must hold."""
         tensors = self._tensors
-        made_by = dict(zip(tensors.alive[part], alive, strict=True))
-        entry = tuple(made_by[tensor] for tensor in tensors.entering[part])
-        within = self.cuts.within[part]
-        for way in self._ways(part, entry, held):
-            made_by.update(zip(tensors.leaving[part], way.leaving, strict=True))
-            after = tuple(made_by[tensor] for tensor in tensors.alive[part + 1])
-            yield Step(part + 1, after, way.weight, tuple(within[place] for place in way.chosen))
+        made_by = dict(zip(tensors.live[subproblem], makers, strict=True))
+        entering = tuple(made_by[tensor] for tensor in tensors.entering[subproblem])
+        within = self.separators.within[subproblem]
+        for plan in self._plans_of(subproblem, entering, forced):
+            made_by.update(zip(tensors.leaving[subproblem], plan.leaving, strict=True))
+            after = tuple(made_by[tensor] for tensor in tensors.live[subproblem + 1])
+            yield Step(subproblem + 1, after, plan.weight, tuple(within[index] for index in plan.chosen))
 
-    def _past(self, part: int, alive: Entry, index: int) -> Step:
-        made_by = dict(zip(self._tensors.alive[part], alive, strict=True))
+    def _spanning(self, subproblem: int, makers: Makers, index: int) -> Step:
+        """Return the step with candidate `index`, which holds `subproblem` and at least the next one whole."""
+        made_by = dict(zip(self._tensors.live[subproblem], makers, strict=True))
         candidate = self.problem.candidates[index]
         target = self.targets.index(candidate.target)
-        behind = self._cut_at[candidate.inside.last() + 1]
-        boundary = self._tensors.frame.boundary(candidate.inside)
+        end = self._separator_at[candidate.inside.last() + 1]
+        boundary = self._tensors.boundaries.boundary(candidate.inside)
         weight = self.weights.of(candidate)
-        weight += self.hand_over.with_host(target, boundary.host_reads, [tensor for tensor, _, to_host in boundary.makes if to_host])
-        reader = self.hand_over.reader_class[target]
-        weight += sum(self.hand_over.between(tensor, made_by[tensor], reader) for tensor, _ in boundary.reads)
-        mine = self.hand_over.maker_class[target]
-        after = tuple(made_by.get(tensor, mine) for tensor in self._tensors.alive[behind])
-        return Step(behind, after, weight, (index,))
+        weight += self.transitions.with_host(target, boundary.host_reads, [tensor for tensor, _, to_host in boundary.makes if to_host])
+        reader = self.transitions.reader_class[target]
+        weight += sum(self.transitions.between(tensor, made_by[tensor], reader) for tensor, _ in boundary.reads)
+        maker = self.transitions.maker_class[target]
+        after = tuple(made_by.get(tensor, maker) for tensor in self._tensors.live[end])
+        return Step(end, after, weight, (index,))
 
-    def _relax(self, cut: int, alive: Entry, way: _Reached) -> None:
-        known = self.reached[cut].get(alive)
-        if known is None or way.weight < known.weight or (way.weight == known.weight and self._is_earlier(way, known)):
-            self.reached[cut][alive] = way
+    def _relax(self, separator: int, makers: Makers, plan: _Reached) -> None:
+        known = self.reached[separator].get(makers)
+        if known is None or plan.weight < known.weight or (plan.weight == known.weight and self._is_earlier(plan, known)):
+            self.reached[separator][makers] = plan
 
-    def _is_earlier(self, way: _Reached, known: _Reached) -> bool:
-        """Whether a way comes before another of equal weight in the order of plans: what they do first where they part decides."""
-        mine, its = [way.chosen], [known.chosen]
-        left, right = way.before, known.before
+    def _is_earlier(self, plan: _Reached, known: _Reached) -> bool:
+        """Return whether `plan` precedes `known`, of equal weight, in the order of plans; their first steps apart decide."""
+        left_pieces, right_pieces = [plan.chosen], [known.chosen]
+        left, right = plan.before, known.before
         while left != right:
             if right is None or (left is not None and left[0] >= right[0]):
                 assert left is not None
-                left = self._step_back(left, mine)
+                left = self._step_back(left, left_pieces)
             else:
-                right = self._step_back(right, its)
-        return self._order(mine) < self._order(its)
+                right = self._step_back(right, right_pieces)
+        return self._order(left_pieces) < self._order(right_pieces)
 
-    def _step_back(self, at: tuple[int, Entry], pieces: list[tuple[int, ...]]) -> tuple[int, Entry] | None:
+    def _step_back(self, at: tuple[int, Makers], pieces: list[tuple[int, ...]]) -> tuple[int, Makers] | None:
+        """Append the candidates of the last step to `at` to `pieces`, and return where that step begins."""
         reached = self.reached[at[0]][at[1]]
         pieces.append(reached.chosen)
         return reached.before
 
     def _order(self, pieces: list[tuple[int, ...]]) -> list[tuple[int, int, int, tuple[int, ...]]]:
-        made = []
+        """Return the key that decides between plans of equal weight; `pieces` are their steps, the last one first."""
+        order = []
         for index in (index for piece in reversed(pieces) for index in piece):
             candidate = self.problem.candidates[index]
             rank = self.problem.priority(candidate.target), self.targets.index(candidate.target)
-            made.append((candidate.inside.base, *rank, tuple(candidate.inside)))
-        return made
+            order.append((candidate.inside.base, *rank, tuple(candidate.inside)))
+        return order
 
-    def chosen_to(self, cut: int, alive: Entry) -> tuple[int, ...]:
-        pieces: list[tuple[int, ...]] = []
-        at: tuple[int, Entry] | None = (cut, alive)
-        while at is not None:
-            at = self._step_back(at, pieces)
-        return tuple(index for piece in reversed(pieces) for index in piece)
-
-    def _drop_dear(self, cut: int) -> None:
-        """Forget the ways to a cut that another one beats, whoever reads what is alive there."""
-        reached = self.reached[cut]
+    def _drop_dear(self, separator: int) -> None:
+        """Drop the plans to a separator that another one beats, whoever reads what is live there."""
+        reached = self.reached[separator]
         if len(reached) < 2:
             return
-        least = min(way.weight for way in reached.values())
-        most = least + sum(self._most_gained(tensor, cut) for tensor in self._tensors.alive[cut])
-        self.reached[cut] = {alive: way for alive, way in reached.items() if way.weight <= most}
+        least = min(plan.weight for plan in reached.values())
+        most = least + sum(self._most_gained(tensor, separator) for tensor in self._tensors.live[separator])
+        self.reached[separator] = {makers: plan for makers, plan in reached.items() if plan.weight <= most}
 
-    def _most_gained(self, tensor: int, cut: int) -> int:
-        """What all readers behind a cut may gain together by having a tensor from another maker."""
-        behind = sum(reader >= self.cuts.positions[cut] for reader in self.problem.tensors[tensor].readers)
-        return behind * spread(self.hand_over, tensor)
+    def _most_gained(self, tensor: int, separator: int) -> int:
+        """Return the most that all readers behind a separator gain together when the tensor has another maker."""
+        behind = sum(reader >= self.separators.positions[separator] for reader in self.problem.tensors[tensor].readers)
+        return behind * spread(self.transitions, tensor)
 
-    def _ways(self, part: int, entry: Entry, held: int | None) -> list[Way]:
-        number = self._tensors.number(part, self.cuts.within[part], self.targets)
-        key = (number, entry, held)
-        if key not in self._solved:
-            if number not in self._ready:
-                self._ready[number] = ReadySubproblem(self._tensors.distinct[number], self._whole)
-                self.tally.parts += 1
-            self._solved[key] = self._ready[number].ways(entry, self._walk_to_end, held)
-        return self._solved[key]
+    def _plans_of(self, subproblem: int, entering: Makers, forced: int | None) -> list[SubproblemPlan]:
+        number = self._tensors.number(subproblem, self.separators.within[subproblem], self.targets)
+        key = (number, entering, forced)
+        if key not in self._plans:
+            if number not in self._solvers:
+                self._solvers[number] = SubproblemSolver(self._tensors.distinct[number], self._parent)
+                self.tally.subproblems += 1
+            self._plans[key] = self._solvers[number].plans(entering, self._search_to_end, forced)
+        return self._plans[key]
 
-    def _walk_to_end(self, cover: Cover) -> Walk | None:
-        walk = Walk(cover, SearchRun(should_stop=self.run.should_stop))
-        found = walk.to_end()
-        self.tally.states += len(walk.settled)
-        self.tally.transitions += walk.transitions
-        self.tally.stopped = self.tally.stopped or walk.stopped
-        return walk if found else None
+    def _search_to_end(self, cover: Cover) -> BestFirstSearch | None:
+        search = BestFirstSearch(cover, SearchRun(should_stop=self.run.should_stop))
+        found = search.to_end()
+        self.tally.states += len(search.settled)
+        self.tally.moves += search.moves
+        self.tally.stopped = self.tally.stopped or search.stopped
+        return search if found else None

@@ -1,4 +1,4 @@
-"""Every searcher, and what they share: each takes a `SearchProblem` and gives a plan, proven best or not.
+"""The searchers, one a file, and what they share: each takes a `SearchProblem` and returns a plan, proven to be best or not.
 
-None of them knows how constraints are written or what a plan is for.
+No searcher knows how constraints are written or what a plan is used for.
 """

@@ -1,11 +1,11 @@
-"""The walk of `astar` and `dijkstra`: exact best-first search over the states of a `Cover`.
+"""Exact best-first search over the states of a `Cover`, which `astar` and `dijkstra` share.
 
-Seeds: RFC 62 (0.81), "Phase 3" (Dijkstra with relaxation, ending at the first full state). A* is the same walk with the
-costs reduced by `Prices`: then the steps of a best plan weigh next to nothing, and what cannot be in a nearly best plan is
-never looked at. The moves of a state are tried one after another, the lightest first, only when their turn has come.
+Dijkstra's algorithm with relaxation ends when the full state is taken first (RFC 62 (Collage), "Phase 3"). A* is the same search
+over weights reduced by `DualPrices`: the moves of a best plan weigh next to nothing, and what cannot be in a nearly best plan is
+never tried. The moves of a state are tried one after another, the lightest first, each only when its weight is reached.
 
-Of equal plans the walk finds the one that the design wants: states of equal weight are taken in the order of the model, so
-all ways of equal weight to a state are known before it is taken.
+Of equal plans the search finds the first in the order of plans: states of equal weight are taken in the order of the model, so
+all paths of equal weight to a state are known before it is taken.
 """
 
 from __future__ import annotations
@@ -15,34 +15,37 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
-from ..result import cycle, plan_total
 from ..searcher import SearchResult, SearchRun
 from .cover import Cover, Move, State
 
 REPORT_EVERY = 256
-"""States between two looks at the clock and at the reporter."""
+"""States between two looks at the clock and two reports."""
 DIVE_EVERY = 64
 """Looks at the clock between two attempts to complete the newest state to a plan."""
 NEW = -1
-"""In place of the position of the next move: the state was not taken yet."""
+"""Position in its row of a state that was not expanded yet."""
 
 
 @dataclass
-class Walk:
-    """A search over one cover: the lightest way to every state met so far, and how far the search is.
+class BestFirstSearch:
+    """A search over one cover: the lightest path to every state met so far, and the progress of the search.
 
     Attributes:
-        weight: Of the lightest way to a state, without the cover's bound.
-        came: The step by which it ends.
-        settled: States that no lighter way leads to.
-        reached: No plan that was not found yet weighs less.
+        weight: Weight of the lightest path to each state, without the cover's bound.
+        predecessor: The last step of that path.
+        settled: States to which no lighter path exists.
+        heap: (weight, first uncovered node, number, state, position in its row) of what is tried next.
+        numbers: Numbers of the states, for a reporter that traces.
+        best: The best plan that was completed by diving.
+        popped_weight: Weight taken from the heap last; no plan that was not found yet weighs less.
     """
 
     cover: Cover
     run: SearchRun
     weight: dict[State, int] = field(default_factory=dict)
-    came: dict[State, tuple[State, Move]] = field(default_factory=dict)
+    predecessor: dict[State, tuple[State, Move]] = field(default_factory=dict)
     settled: set[State] = field(default_factory=set)
     heap: list[tuple[int, int, int, State, int]] = field(default_factory=list)
     numbers: dict[State, int] = field(default_factory=dict)
@@ -50,24 +53,24 @@ class Walk:
     best: tuple[int, ...] = ()
     best_weight: int | None = None
     pushed: int = 0
-    transitions: int = 0
-    reached: int = 0
+    moves: int = 0
+    popped_weight: int = 0
     stopped: bool = False
 
     def to_end(self) -> bool:
-        """Search until the full state is settled; False when there is no way there, or when it was stopped."""
+        """Search until the full state is settled; return False when no path leads there, or when the run was stopped."""
         start, end = self.cover.start, self.cover.end
         self._meet(start, 0)
         if self.run.reporter.traces:
             self.run.reporter.pushed(self.numbers[start], -1, -1, 0)
         while self.heap:
-            self.reached, _, _, state, position = heapq.heappop(self.heap)
+            self.popped_weight, _, _, state, position = heapq.heappop(self.heap)
             if position == NEW:
                 if state in self.settled:
                     continue
                 self.settled.add(state)
                 if self.run.reporter.traces:
-                    self.run.reporter.popped(self.numbers[state], state[0] + state[1].bit_count(), self.reached)
+                    self.run.reporter.popped(self.numbers[state], state[0] + state[1].bit_count(), self.popped_weight)
                 if state == end:
                     return True
                 if self._must_stop(state):
@@ -76,14 +79,14 @@ class Walk:
         return False
 
     def dive(self, state: State) -> None:
-        """Complete `state` by the lightest moves that fit: a plan early, for whoever waits or must stop."""
+        """Complete `state` by the lightest moves that fit, so that there is a plan early, for users and for a stopped search."""
         weight, moves = self.weight.get(state, 0), self.path(state)
         while state != self.cover.end:
             for _, number in self.cover.row(state[0]):
                 move = self.cover.move(number)
-                placed = self.cover.place(state, move)
-                if not isinstance(placed, str):
-                    weight, state = weight + placed[0], placed[1]
+                stepped = self.cover.step(state, move)
+                if not isinstance(stepped, str):
+                    weight, state = weight + stepped[0], stepped[1]
                     moves.append(move)
                     break
             else:
@@ -94,44 +97,44 @@ class Walk:
             self.run.reporter.better_plan(chosen, plan_total(self.cover.problem, chosen))
 
     def path(self, state: State) -> list[Move]:
-        """The moves that lead to `state`, in order."""
+        """Return the moves of the lightest path to `state`, in order."""
         moves = []
-        while state in self.came:
-            state, move = self.came[state]
+        while state in self.predecessor:
+            state, move = self.predecessor[state]
             moves.append(move)
         return moves[::-1]
 
     def _expand(self, state: State, position: int) -> None:
-        """Try the moves of `state` from `position` on whose turn it is, and come back to the others later."""
+        """Try the moves of `state`, from `position` in its row on, whose weight is reached; put it back for the others."""
         cover, reporter = self.cover, self.run.reporter
         weight, row = self.weight[state], cover.row(state[0])
         while position < len(row):
             least, number = row[position]
-            if weight + least > self.reached:
+            if weight + least > self.popped_weight:
                 self._push(weight + least, state, position)
                 return
             position += 1
             move = cover.move(number)
-            self.transitions += 1
-            placed = cover.place(state, move)
-            if not isinstance(placed, str):
-                self._relax(state, move, weight + placed[0], placed[1])
+            self.moves += 1
+            stepped = cover.step(state, move)
+            if not isinstance(stepped, str):
+                self._relax(state, move, weight + stepped[0], stepped[1])
             elif reporter.traces:
-                reporter.considered(self.numbers[state], move.index, placed)
+                reporter.considered(self.numbers[state], move.index, stepped)
 
     def _relax(self, state: State, move: Move, weight: int, after: State) -> None:
-        """Take the way over `state` to `after` if it is better than the known one."""
+        """Take the path over `state` to `after` if it is better than the known one."""
         known, reporter = self.weight.get(after), self.run.reporter
         if known is not None and (weight > known or (weight == known and not self._is_earlier(state, move, after))):
             if reporter.traces:
                 reporter.considered(self.numbers[state], move.index, "no better")
             return
-        self.came[after] = (state, move)
+        self.predecessor[after] = (state, move)
         if known is None or weight < known:
             self._meet(after, weight)
         if reporter.traces:
-            tell = reporter.pushed if known is None else reporter.improved
-            tell(self.numbers[after], self.numbers[state], move.index, weight)
+            report = reporter.pushed if known is None else reporter.improved
+            report(self.numbers[after], self.numbers[state], move.index, weight)
 
     def _meet(self, state: State, weight: int) -> None:
         self.weight[state] = weight
@@ -144,57 +147,56 @@ class Walk:
         heapq.heappush(self.heap, (weight, state[0], self.pushed, state, position))
 
     def _is_earlier(self, state: State, move: Move, after: State) -> bool:
-        """Whether the way over `state` comes before the known way to `after`, of equal weight, in the order of plans.
+        """Return whether the path over `state` precedes the known path to `after`, of equal weight, in the order of plans.
 
-        Both ways are followed back to where they part; what they do first from there decides.
+        Both paths are followed back to where they part; their first moves from there decide.
         """
-        known_state, known_move = self.came[after]
+        known_state, known_move = self.predecessor[after]
         while state != known_state:
             if state[0] >= known_state[0]:
-                state, move = self.came[state]
+                state, move = self.predecessor[state]
             else:
-                known_state, known_move = self.came[known_state]
+                known_state, known_move = self.predecessor[known_state]
         return move is not known_move and self.cover.order_of(move.index) < self.cover.order_of(known_move.index)
 
     def _must_stop(self, state: State) -> bool:
-        """Look at the clock and tell how it goes, now and then."""
+        """Look at the clock and report progress, once every `REPORT_EVERY` states."""
         if len(self.settled) % REPORT_EVERY:
             return False
         self.stopped = self.run.should_stop()
         if len(self.settled) % (REPORT_EVERY * DIVE_EVERY) == 0:
             self.dive(state)
-        bound = self.cover.weights.total((self.cover.bound or 0) + self.reached)
+        bound = self.cover.weights.total((self.cover.bound or 0) + self.popped_weight)
         best = None if not self.best else plan_total(self.cover.problem, self.best)
         newest = lambda: [move.index for move in self.path(state)]  # noqa: E731
-        self.run.reporter.progress(len(self.settled), self.transitions, len(self.heap), state[0], bound, best, newest)
+        self.run.reporter.progress(len(self.settled), self.moves, len(self.heap), state[0], bound, best, newest)
         return self.stopped
 
 
-def walk_whole(name: str, problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, is_guided: bool) -> SearchResult:
-    """A best plan over the candidates `usable`, proven; ``chosen`` is empty when there is none.
+def search_whole(name: str, problem: SearchProblem, usable: Sequence[int], run: SearchRun, *, is_guided: bool) -> SearchResult:
+    """Return a best plan over the candidates `usable`, proven; ``chosen`` is empty when there is none.
 
-    A plan whose partitions make a cycle is no plan: the combination is forbidden and the search goes on, until the best
-    plan has none.
+    A plan whose partitions make a cycle is no plan: then the combination on the cycle is forbidden and the search begins again.
     """
     began = time.perf_counter()
     forbidden: list[frozenset[int]] = []
-    states = transitions = met = 0
+    states = moves = met = 0
     while True:
         cover = Cover(problem, usable, forbidden, is_guided=is_guided)
-        walk = Walk(cover, run, first_number=met)
+        search = BestFirstSearch(cover, run, first_number=met)
         if cover.bound is not None:
-            walk.dive(cover.start)
-        found = cover.bound is not None and walk.to_end()
-        states += len(walk.settled)
-        transitions += walk.transitions
-        met += len(walk.numbers)
-        chosen = tuple(move.index for move in walk.path(cover.end)) if found else walk.best
+            search.dive(cover.start)
+        found = cover.bound is not None and search.to_end()
+        states += len(search.settled)
+        moves += search.moves
+        met += len(search.numbers)
+        chosen = tuple(move.index for move in search.path(cover.end)) if found else search.best
         looped = cycle(problem, chosen) if found else None
         if looped is None:
             total = plan_total(problem, chosen) if chosen else 0
-            if found and chosen != walk.best:
+            if found and chosen != search.best:
                 run.reporter.better_plan(chosen, total)
-            bound = cover.weights.total((cover.bound or 0) + walk.reached)
+            bound = cover.weights.total((cover.bound or 0) + search.popped_weight)
             seconds = time.perf_counter() - began
-            return SearchResult(name, chosen, total, found, total if found else bound, states, transitions, seconds, walk.stopped)
+            return SearchResult(name, chosen, total, found, total if found else bound, states, moves, seconds, search.stopped)
         forbidden.append(looped)

@@ -1,7 +1,7 @@
-"""`Contraction`: a plan in the making, whose partitions can at every moment be run one after another.
+"""`Contraction`: a partial plan whose partitions can at every moment run one after another.
 
-What is not placed yet counts as partitions of one node. Only a partition of several exits can be part of a cycle
-(`result.may_loop`), so nothing is looked at before there is one.
+Nodes without a partition count as partitions of one node. Only a partition with several exits can be on a cycle
+(`plan_properties.may_loop`), so nothing is checked before there is one.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from ..problem import SearchProblem
 
 
 class Contraction:
-    """The nodes of a problem, some of them joined to partitions, without a cycle between these."""
+    """The nodes of a problem, some of them joined to partitions, without a cycle between the partitions."""
 
     def __init__(self, problem: SearchProblem):
-        self._frame = boundaries_of(problem)
-        self._unit: dict[int, IndexSet] = {}
-        self._loose: list[tuple[int, int]] = []
+        self._boundaries = boundaries_of(problem)
+        self._partition: dict[int, IndexSet] = {}
+        self._several_exits: list[tuple[int, int]] = []
+        """(least rank, greatest rank) of the nodes of each partition with several exits."""
         self._ranks: list[int] = []
 
     def admits(self, inside: IndexSet) -> bool:
-        """Whether joining the unplaced nodes `inside` leaves no way out of them and back in."""
-        if inside.rel == 1 or (not self._loose and not self._is_loose(inside)):
+        """Return whether the free nodes `inside` can be joined without a path that leaves them and comes back."""
+        if inside.rel == 1 or (not self._several_exits and not self._boundaries.has_several_exits(inside)):
             return True
         return not self._returns(inside)
 
@@ -30,47 +31,45 @@ class Contraction:
         """Join the nodes `inside`, which `admits` allowed."""
         if inside.rel == 1:
             return
-        self._unit.update(dict.fromkeys(inside, inside))
-        if self._is_loose(inside):
+        self._partition.update(dict.fromkeys(inside, inside))
+        if self._boundaries.has_several_exits(inside):
             ranks = [self._rank(node) for node in inside]
-            self._loose.append((min(ranks), max(ranks)))
-
-    def _is_loose(self, inside: IndexSet) -> bool:
-        return self._frame.boundary(inside).exits > 1
+            self._several_exits.append((min(ranks), max(ranks)))
 
     def _rank(self, node: int) -> int:
-        """The place of `node` in an order in which each node comes after all that it reads from."""
+        """Return the position of `node` in a topological order."""
         if not self._ranks:
-            self._ranks = [0] * self._frame.nodes
-            for rank, ordered in enumerate(self._frame.order):
+            self._ranks = [0] * self._boundaries.nodes
+            for rank, ordered in enumerate(self._boundaries.order):
                 self._ranks[ordered] = rank
         return self._ranks[node]
 
     def _limit(self, inside: IndexSet) -> int:
-        """From past this rank no way leads back: only partitions of several exits lead to an earlier node."""
+        """Return the rank past which no path leads back: only partitions with several exits lead to a node of lower rank."""
         limit = max(self._rank(node) for node in inside)
         grew = True
         while grew:
             grew = False
-            for low, high in self._loose:
+            for low, high in self._several_exits:
                 if low < limit < high:
                     limit, grew = high, True
         return limit
 
     def _returns(self, inside: IndexSet) -> bool:
-        frame, limit = self._frame, self._limit(inside)
+        """Return whether a path leaves the nodes `inside` and comes back to them."""
+        boundaries, limit = self._boundaries, self._limit(inside)
         seen = set(inside)
         waiting = list(inside)
         while waiting:
             node = waiting.pop()
             is_outside = node not in inside
-            for tensor in frame.makes[node]:
-                for reader in frame.readers[tensor]:
+            for tensor in boundaries.makes[node]:
+                for reader in boundaries.readers[tensor]:
                     if is_outside and reader in inside:
                         return True
                     if reader in seen or self._rank(reader) > limit:
                         continue
-                    unit = self._unit.get(reader, (reader,))
-                    seen.update(unit)
-                    waiting.extend(unit)
+                    partition = self._partition.get(reader, (reader,))
+                    seen.update(partition)
+                    waiting.extend(partition)
         return False

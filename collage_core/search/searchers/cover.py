@@ -1,14 +1,14 @@
-"""`Cover`: the implicit search graph over partial plans, made ready for fast expansion.
+"""`Cover`: the implicit search graph over partial plans (RFC 62 (Collage), "Phase 3"), prepared for fast expansion.
 
-Seeds: RFC 62 (0.81), "Phase 3". A state is what is covered so far, and whatever else later costs and checks depend on:
+A state is the set of covered nodes and all else on which later costs and checks depend:
 
-* who made each tensor that is still to be read, and who has read a tensor that is still to be made (transition costs are
-  pairwise, so the covered nodes alone are not enough);
-* which targets were used, where some exclude each other;
-* how much of each forbidden combination was taken (combinations of candidates that make a cycle between partitions).
+* the maker of each tensor that is still to be read, and the readers so far of each tensor that is still to be made, because
+  transition costs depend on both ends;
+* the targets in use, when some exclude each other;
+* the part that is taken of each forbidden combination (candidates that together make a cycle between partitions).
 
-Every step covers the first node that is not covered yet, so each plan is met once and states form no cycle. Steps weigh
-what `DualPrices` leaves of a candidate's cost; a plan's weight is the sum of its steps and `bound`.
+Every move covers the first uncovered node, so each plan is met once and states form no cycle. A move weighs what `DualPrices`
+leaves of the candidate's cost; the weight of a plan is the sum of its moves and `bound`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from operator import itemgetter
 from ..boundaries import boundaries_of
 from ..problem import SearchProblem
 from ..weights import Weights
-from .dual_prices import DualPrices, Placing
+from .dual_prices import DualPrices, WeighedCandidate
 from .transition_classes import TransitionClasses
 
 Live = tuple[tuple[int, int | tuple[tuple[int, int], ...]], ...]
-"""(tensor, its maker's class) where it is made, (tensor, ((reader's class, how many of its nodes), …)) where it is not yet."""
+"""(tensor, class of its maker) when made, (tensor, ((class of a reader, number of its reading nodes), …)) when not yet made."""
 
 State = tuple[int, int, Live, int, tuple[int, ...]]
-"""(first uncovered node, covered nodes from there on as bits, live tensors, targets used, forbidden combinations begun)."""
+"""(first uncovered node, covered nodes from there on as bits, live tensors, targets in use, taken of forbidden combinations)."""
 
 
 _tensor = itemgetter(0)
@@ -35,17 +35,17 @@ _tensor = itemgetter(0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """A candidate, made ready to be placed.
+    """A candidate, prepared to be placed in a state: an edge of the search graph.
 
     Attributes:
-        index: Its place in the problem.
-        rel: Its nodes, counted from its first.
-        weight: What it weighs at least, wherever it is placed.
-        reads: (tensor, its maker, class of readers, how many of its nodes read it) where the weight depends on who made it.
+        index: Index of the candidate in the problem.
+        rel: Its nodes as bits, counted from its first.
+        weight: Its least weight in any state.
+        reads: (tensor, its maker, class of readers, number of reading nodes) where the weight depends on who made the tensor.
         makes: Tensors whose later readings depend on who made them.
-        maker: Its target's class as a maker.
-        uses, excludes: Bits of its own target, and of those that must not be used with it, where targets exclude each other.
-        combinations: (forbidden combination, its bit in there).
+        maker: Class of its target as a maker.
+        uses, excludes: Bits of its target, and of the targets that it excludes, when targets exclude each other.
+        combinations: (forbidden combination, bit of the candidate in it).
     """
 
     index: int
@@ -60,18 +60,18 @@ class Move:
 
 
 class Cover:
-    """The search graph of a problem, over the candidates given.
+    """The search graph of a problem over the given candidates. Moves are numbered as in `usable`.
 
     Args:
         problem: Nodes, tensors, transitions, exclusions.
         usable: Indices of the candidates that may be used.
         forbidden: Sets of candidate indices that must not all be in one plan.
-        is_guided: Whether steps are weighed with prices, so that those of a best plan weigh next to nothing.
-        weights: The weights to count in, where it is part of a larger problem.
+        is_guided: Whether moves are weighed with dual prices, so that those of a best plan weigh next to nothing.
+        weights: The weights to use, when this is part of a larger problem.
         targets: All targets of the larger problem.
 
     Attributes:
-        bound: Weight that no plan is below; None where there is no plan.
+        bound: Weight that no plan is below; None when there is no plan.
     """
 
     def __init__(
@@ -85,178 +85,179 @@ class Cover:
         targets: Sequence[str] | None = None,
     ):
         self.problem = problem
-        self.frame = boundaries_of(problem)
+        self.boundaries = boundaries_of(problem)
         self.weights = weights or Weights(problem, usable)
         self._forbidden = [sorted(members) for members in forbidden]
         self._usable = usable
         self._targets = list(targets or dict.fromkeys(problem.candidates[index].target for index in usable))
-        self._hand_over = TransitionClasses(problem, self._targets, self.weights.total_shift)
-        self._placings = self._place_all()
-        self._prices = DualPrices(self.frame, self._hand_over, self._placings, is_guided=is_guided)
+        self._transitions = TransitionClasses(problem, self._targets, self.weights.total_shift)
+        self._weighed = self._weigh_all()
+        self._prices = DualPrices(self.boundaries, self._transitions, self._weighed, is_guided=is_guided)
         self.bound = self._prices.bound
-        self._tells_makers = self._hand_over.makers > 1
-        self._dearer: dict[tuple[int, int, int, int], int] = {}
-        self._excludes = self._exclusions()
-        self._combinations = self._combined()
+        self._depends_on_makers = self._transitions.makers > 1
+        self._extra: dict[tuple[int, int, int, int], int] = {}
+        self._exclusions = self._exclusion_bits()
+        self._combinations = self._combination_bits()
         self._moves: dict[int, Move] = {}
-        self._rows = self._begun_at()
+        self._rows = self._rows_by_first_node()
 
     @property
     def start(self) -> State:
-        """Nothing covered."""
+        """The state in which nothing is covered."""
         return (0, 0, (), 0, (0,) * len(self._forbidden))
 
     @property
     def end(self) -> State:
-        """Everything covered: one state only, whatever was used on the way, so that equal plans meet there and are compared."""
+        """The state in which everything is covered; it is one for all plans, so that equal plans meet there and are compared."""
         return (self.problem.nodes, 0, (), 0, ())
 
-    def place(self, state: State, move: Move) -> tuple[int, State] | str:
-        """What `move` weighs in `state` and the state after it, or why it cannot be placed."""
-        first, rel, live, used, begun = state
+    def step(self, state: State, move: Move) -> tuple[int, State] | str:
+        """Return the weight of `move` in `state` and the state after it, or the reason why it cannot be placed."""
+        first, rel, live, used, taken = state
         if rel & move.rel:
             return "overlaps"
         if used & move.excludes:
             return "excluded"
         if move.combinations:
-            advanced = self._advance(begun, move)
+            advanced = self._advance(taken, move)
             if advanced is None:
                 return "cycle"
-            begun = advanced
+            taken = advanced
         covered = rel | move.rel
         run = ((covered + 1) & ~covered).bit_length() - 1
         weight = move.weight
         if live or move.reads or move.makes:
-            more, live = self._handed_over(move, live, first, covered)
+            more, live = self._with_transitions(move, live, first, covered)
             weight += more
-        reached = first + run
-        if reached >= self.problem.nodes:
+        next_first = first + run
+        if next_first >= self.problem.nodes:
             return weight, self.end
-        if any(begun):
-            begun = self._retired(begun, reached)
-        return weight, (reached, covered >> run, live, used | move.uses, begun)
+        if any(taken):
+            taken = self._retired(taken, next_first)
+        return weight, (next_first, covered >> run, live, used | move.uses, taken)
 
-    def holding(self, number: int) -> Cover:
-        """The same search graph, of the plans that hold the candidate of a move: what that weighs is paid in the bound."""
-        return _Holding(self, number)
+    def forcing(self, number: int) -> Cover:
+        """Return the search graph of the plans that hold the candidate of move `number`; the bound includes its weight."""
+        return _ForcedCover(self, number)
 
     def order_of(self, index: int) -> tuple[int, int, tuple[int, ...]]:
-        """What decides between equal plans that differ in this candidate first (design, "Well-formed plan")."""
+        """Return the key that decides between plans of equal weight which differ first in candidate `index`."""
         candidate = self.problem.candidates[index]
         return self.problem.priority(candidate.target), self._targets.index(candidate.target), tuple(candidate.inside)
 
     def order_of_plan(self, chosen: Sequence[int]) -> list[tuple[int, tuple[int, int, tuple[int, ...]]]]:
-        """What decides between equal plans, given in the order of their first nodes."""
+        """Return the key that decides between plans of equal weight; `chosen` is in the order of first nodes."""
         return [(self.problem.candidates[index].inside.base, self.order_of(index)) for index in chosen]
 
-    def _handed_over(self, move: Move, live: Live, first: int, covered: int) -> tuple[int, Live]:
-        """What the move weighs more for who its neighbours are, and the tensors live after it."""
+    def _with_transitions(self, move: Move, live: Live, first: int, covered: int) -> tuple[int, Live]:
+        """Return the extra weight of the transitions between `move` and its neighbours, and the tensors live after it."""
         weight = 0
-        held = dict(live)
+        after = dict(live)
         for tensor, maker, reader, count in move.reads:
             if maker < first or covered >> maker - first & 1:
-                made_by = held[tensor]
+                made_by = after[tensor]
                 assert isinstance(made_by, int)
-                weight += self._more(tensor, made_by, reader, count)
-                if not self._is_awaited(tensor, first, covered):
-                    del held[tensor]
+                weight += self._extra_weight(tensor, made_by, reader, count)
+                if not self._has_later_reader(tensor, first, covered):
+                    del after[tensor]
             else:
-                waiting = held.get(tensor, ())
+                waiting = after.get(tensor, ())
                 assert isinstance(waiting, tuple)
-                held[tensor] = tuple(sorted((*waiting, (reader, count))))
+                after[tensor] = tuple(sorted((*waiting, (reader, count))))
         for tensor in move.makes:
-            waiting = held.pop(tensor, ())
+            waiting = after.pop(tensor, ())
             assert isinstance(waiting, tuple)
             for reader, count in waiting:
-                weight += self._more(tensor, move.maker, reader, count)
-            if self._is_awaited(tensor, first, covered):
-                held[tensor] = move.maker
-        return weight, tuple(sorted(held.items(), key=_tensor))
+                weight += self._extra_weight(tensor, move.maker, reader, count)
+            if self._has_later_reader(tensor, first, covered):
+                after[tensor] = move.maker
+        return weight, tuple(sorted(after.items(), key=_tensor))
 
-    def _more(self, tensor: int, maker: int, reader: int, count: int) -> int:
+    def _extra_weight(self, tensor: int, maker: int, reader: int, count: int) -> int:
         key = (tensor, maker, reader, count)
-        known = self._dearer.get(key)
+        known = self._extra.get(key)
         if known is None:
-            known = self._dearer[key] = self._prices.dearer(tensor, maker, reader, count)
+            known = self._extra[key] = self._prices.extra(tensor, maker, reader, count)
         return known
 
-    def _is_awaited(self, tensor: int, first: int, covered: int) -> bool:
-        readers = self.frame.readers[tensor]
+    def _has_later_reader(self, tensor: int, first: int, covered: int) -> bool:
+        readers = self.boundaries.readers[tensor]
         return readers[-1] >= first + covered.bit_length() or any(
             reader >= first and not covered >> reader - first & 1 for reader in readers
         )
 
-    def _advance(self, begun: tuple[int, ...], move: Move) -> tuple[int, ...] | None:
-        after = list(begun)
+    def _advance(self, taken: tuple[int, ...], move: Move) -> tuple[int, ...] | None:
+        """Return `taken` with the candidate of `move`; None when that completes a forbidden combination."""
+        after = list(taken)
         for combination, bit in move.combinations:
             after[combination] |= bit
             if after[combination].bit_count() == len(self._forbidden[combination]):
                 return None
         return tuple(after)
 
-    def _retired(self, begun: tuple[int, ...], first: int) -> tuple[int, ...]:
-        """`begun` without the combinations that can no longer be completed, so that states merge again."""
-        made = list(begun)
-        for index, taken in enumerate(begun):
-            members = self._forbidden[index]
-            if taken and any(
-                not taken >> place & 1 and self.problem.candidates[member].inside.base < first for place, member in enumerate(members)
+    def _retired(self, taken: tuple[int, ...], first: int) -> tuple[int, ...]:
+        """Return `taken` without the combinations that can no longer be completed, so that states merge again."""
+        after = list(taken)
+        for combination, bits in enumerate(taken):
+            members = self._forbidden[combination]
+            if bits and any(
+                not bits >> position & 1 and self.problem.candidates[member].inside.base < first for position, member in enumerate(members)
             ):
-                made[index] = 0
-        return tuple(made)
+                after[combination] = 0
+        return tuple(after)
 
     def row(self, first: int) -> list[tuple[int, int]]:
-        """(least weight, number) of each move that begins at node `first`, the lightest first."""
+        """Return (least weight, number) of each move that begins at node `first`, the lightest first."""
         return self._rows[first]
 
     def least_weights(self) -> Iterator[tuple[int, int]]:
-        """(index of a candidate, what a plan that holds it weighs at least) for each that may be in one."""
+        """Yield (candidate, least weight of a plan that holds it) for each candidate that may be in a plan."""
         for row in self._rows:
             for weight, number in row:
                 yield self._usable[number], weight
 
     def move(self, number: int) -> Move:
-        """The move of that number; made when its turn comes, since most never get one."""
+        """Return the move of that number, which is created at the first request, since most are never tried."""
         known = self._moves.get(number)
         if known is None:
-            known = self._moves[number] = self._made(number)
+            known = self._moves[number] = self._create_move(number)
         return known
 
-    def numbers(self) -> dict[int, int]:
-        """Index of a candidate → number of its move, for those that may be in a plan."""
+    def move_numbers(self) -> dict[int, int]:
+        """Return candidate → number of its move, for the candidates that may be in a plan."""
         return {self._usable[number]: number for row in self._rows for _, number in row}
 
-    def _made(self, number: int) -> Move:
-        index, placing = self._usable[number], self._placings[number]
+    def _create_move(self, number: int) -> Move:
+        index, weighed = self._usable[number], self._weighed[number]
         weight = self._prices.reduced[number]
         assert weight is not None
         candidate = self.problem.candidates[index]
         reads: tuple[tuple[int, int, int, int], ...] = ()
         makes: tuple[int, ...] = ()
-        if self._tells_makers:
-            reads = tuple((tensor, self.frame.maker[tensor], placing.reader, count) for tensor, count in placing.boundary.reads)
-            makes = tuple(tensor for tensor, count, _ in placing.boundary.makes if count)
-        uses, excluded = self._excludes.get(candidate.target, (0, 0))
+        if self._depends_on_makers:
+            maker = self.boundaries.maker
+            reads = tuple((tensor, maker[tensor], weighed.reader, count) for tensor, count in weighed.boundary.reads)
+            makes = tuple(tensor for tensor, count, _ in weighed.boundary.makes if count)
+        uses, excludes = self._exclusions.get(candidate.target, (0, 0))
         combinations = self._combinations.get(index, ())
-        return Move(index, candidate.inside.rel, weight, reads, makes, placing.maker, uses, excluded, combinations)
+        return Move(index, candidate.inside.rel, weight, reads, makes, weighed.maker, uses, excludes, combinations)
 
-    def _place_all(self) -> list[Placing]:
-        hand_over, boundary_of, weigh = self._hand_over, self.frame.boundary, self.weights.of
-        targets = {name: place for place, name in enumerate(self._targets)}
-        made = []
+    def _weigh_all(self) -> list[WeighedCandidate]:
+        transitions, boundary_of, weigh = self._transitions, self.boundaries.boundary, self.weights.of
+        targets = {name: number for number, name in enumerate(self._targets)}
+        weighed = []
         for index in self._usable:
             candidate = self.problem.candidates[index]
             target = targets[candidate.target]
             boundary = boundary_of(candidate.inside)
             own = weigh(candidate)
-            if not hand_over.is_free_with_host:
+            if not transitions.is_free_with_host:
                 outputs = [tensor for tensor, _, to_host in boundary.makes if to_host]
-                own += hand_over.with_host(target, boundary.host_reads, outputs)
-            made.append(Placing(own, hand_over.maker_class[target], hand_over.reader_class[target], boundary))
-        return made
+                own += transitions.with_host(target, boundary.host_reads, outputs)
+            weighed.append(WeighedCandidate(own, transitions.maker_class[target], transitions.reader_class[target], boundary))
+        return weighed
 
-    def _begun_at(self) -> list[list[tuple[int, int]]]:
-        """The moves' numbers by the node that they begin at, with the least that they weigh."""
+    def _rows_by_first_node(self) -> list[list[tuple[int, int]]]:
         rows: list[list[tuple[int, int]]] = [[] for _ in range(self.problem.nodes)]
         candidates, usable = self.problem.candidates, self._usable
         for number, weight in enumerate(self._prices.reduced):
@@ -266,43 +267,44 @@ class Cover:
             row.sort()
         return rows
 
-    def _exclusions(self) -> dict[str, tuple[int, int]]:
-        """For each target that excludes another: its bit, and the bits of those that it excludes."""
-        made = {}
-        for place, target in enumerate(self._targets):
-            rivals = {other for pair in self.problem.exclusive if target in pair for other in pair if other != target}
-            if rivals:
-                made[target] = (1 << place, sum(1 << self._targets.index(other) for other in rivals if other in self._targets))
-        return made
+    def _exclusion_bits(self) -> dict[str, tuple[int, int]]:
+        """Return for each target that excludes another: its bit, and the bits of those that it excludes."""
+        bits = {}
+        for number, target in enumerate(self._targets):
+            excluded = {other for pair in self.problem.exclusive if target in pair for other in pair if other != target}
+            if excluded:
+                bits[target] = (1 << number, sum(1 << self._targets.index(other) for other in excluded if other in self._targets))
+        return bits
 
-    def _combined(self) -> dict[int, tuple[tuple[int, int], ...]]:
-        made: dict[int, list[tuple[int, int]]] = {}
-        for number, members in enumerate(self._forbidden):
-            for place, member in enumerate(members):
-                made.setdefault(member, []).append((number, 1 << place))
-        return {index: tuple(taken) for index, taken in made.items()}
+    def _combination_bits(self) -> dict[int, tuple[tuple[int, int], ...]]:
+        """Return for each candidate in a forbidden combination the `combinations` of its move."""
+        bits: dict[int, list[tuple[int, int]]] = {}
+        for combination, members in enumerate(self._forbidden):
+            for position, member in enumerate(members):
+                bits.setdefault(member, []).append((combination, 1 << position))
+        return {index: tuple(listed) for index, listed in bits.items()}
 
 
-class _Holding(Cover):
-    """A cover of the plans that hold one candidate; everything else is shared with the cover that it was made from."""
+class _ForcedCover(Cover):
+    """The search graph of the plans that hold one candidate; it shares everything else with the cover that it is made from."""
 
     def __init__(self, cover: Cover, number: int):
         self.__dict__.update(cover.__dict__)
-        held = cover.move(number)
+        forced = cover.move(number)
         assert cover.bound is not None
-        self.bound = cover.bound + held.weight
+        self.bound = cover.bound + forced.weight
         self._number = number
-        self._inside = cover.problem.candidates[held.index].inside
-        self._moves = {number: replace(held, weight=0)}
+        self._inside = cover.problem.candidates[forced.index].inside
+        self._moves = {number: replace(forced, weight=0)}
         self._all_moves = cover._moves
-        self._kept: dict[int, list[tuple[int, int]]] = {}
+        self._fitting_rows: dict[int, list[tuple[int, int]]] = {}
 
     def row(self, first: int) -> list[tuple[int, int]]:
         if first > self._inside.last():
             return self._rows[first]
-        known = self._kept.get(first)
+        known = self._fitting_rows.get(first)
         if known is None:
-            known = self._kept[first] = self._fitting(first)
+            known = self._fitting_rows[first] = self._fitting(first)
         return known
 
     def move(self, number: int) -> Move:
@@ -310,21 +312,21 @@ class _Holding(Cover):
             return self._moves[number]
         known = self._all_moves.get(number)
         if known is None:
-            known = self._all_moves[number] = self._made(number)
+            known = self._all_moves[number] = self._create_move(number)
         return known
 
     def _fitting(self, first: int) -> list[tuple[int, int]]:
-        """The moves at a node that do not overlap the candidate, and its own."""
+        """Return the moves at node `first` that do not overlap the forced candidate, and its own."""
         if first == self._inside.base:
             return [(0, self._number)]
         candidates, usable = self.problem.candidates, self._usable
         return [item for item in self._rows[first] if candidates[usable[item[1]]].inside.isdisjoint(self._inside)]
 
 
-def steps(cover: Cover, state: State) -> Iterator[tuple[Move, int, State]]:
-    """Every way to cover the first uncovered node: the move, its weight here, and the state after it."""
+def moves_from(cover: Cover, state: State) -> Iterator[tuple[Move, int, State]]:
+    """Yield every move that can be placed in `state`, its weight there, and the state after it."""
     for _, number in cover.row(state[0]):
         move = cover.move(number)
-        placed = cover.place(state, move)
-        if not isinstance(placed, str):
-            yield move, *placed
+        stepped = cover.step(state, move)
+        if not isinstance(stepped, str):
+            yield move, *stepped

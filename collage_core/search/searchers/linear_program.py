@@ -1,12 +1,12 @@
-"""`CoverProgram`: a problem as rows and columns of whole numbers, for a solver of mixed-integer programs.
+"""`CoverProgram`: a problem as the rows and columns of a mixed-integer program, and the measures that it can minimise.
 
-One column of 0 or 1 for each candidate, and each node held once. A hand-over is paid for where a partition reads a tensor
-that another makes. For a tensor and each node that reads it, "the partition whose first reader this is, and which does not
-hold the maker" is one partition at most, on one target; columns of flow from the maker's target to its target carry the
-cost. With whole candidates the flows are whole by themselves, and the relaxation is as tight as that of an assignment.
+There is one binary column for each candidate, and each node is held once. A transition is paid where a partition reads a tensor
+of another. For a tensor and each node that reads it, "the partition whose first reader this node is, and which does not hold the
+maker" is one partition at most, on one target; columns of flow from the maker's target to its target carry the cost. When the
+candidates' columns are whole the flows are whole too, and the relaxation is as tight as that of an assignment problem.
 
-What is minimised is a list of measures, each a `Measure`: additive over candidates and hand-overs, in whole numbers. Cycles
-between partitions are left to rows that are added when a solution has one.
+A `Measure` is a sum over candidates and transitions, in whole numbers. Cycles between partitions are not excluded here: a row is
+added for each solution that has one (`CoverProgram.forbid`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,57 @@ import numpy as np
 
 from ...graph.dataflow_graph import HOST
 from ..boundaries import boundaries_of
-from ..constraints.exclusion import rivals_of
+from ..constraints.exclusion import exclusions_of
+from ..objectives import is_moved
 from ..problem import HOST_NAME, SearchProblem
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that a plan has less or more of, as a sum.
+    """A quantity of a plan that is a sum over its candidates and transitions.
 
     Attributes:
-        own: Of a candidate, by its index.
-        handed: Of a hand-over of some bytes from one target to another, ``host`` included.
+        own: Value of a candidate, given by its index.
+        transition: Value of handing some bytes from one target to another; ``host`` is a target here.
     """
 
     own: Callable[[int], int]
-    handed: Callable[[str, str, int], int] = field(default=lambda maker, reader, size: 0)
+    transition: Callable[[str, str, int], int] = field(default=lambda maker, reader, size: 0)
+
+
+def unknown_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Measure]:
+    """Return the measure of the nodes of unknown cost; none when every cost is known."""
+    candidates = problem.candidates
+
+    def unknown(index: int) -> int:
+        return len(candidates[index].inside) if candidates[index].is_unknown else 0
+
+    return [Measure(unknown)] if any(candidates[index].is_unknown for index in usable) else []
+
+
+def time_measure(problem: SearchProblem) -> Measure:
+    """Return the measure of femtoseconds: the known costs and the transitions."""
+    return Measure(lambda index: problem.candidates[index].cost or 0, problem.transition)
+
+
+def bytes_measure() -> Measure:
+    """Return the measure of bytes moved between targets."""
+    return Measure(lambda index: 0, lambda maker, reader, size: size if is_moved(maker, reader) else 0)
+
+
+def priority_measure(problem: SearchProblem) -> Measure:
+    """Return the measure of the priorities of the targets of unknown cost, counted for each node."""
+
+    def priority(index: int) -> int:
+        candidate = problem.candidates[index]
+        return len(candidate.inside) * problem.priority(candidate.target) if candidate.is_unknown else 0
+
+    return Measure(priority)
+
+
+def partitions_measure() -> Measure:
+    """Return the measure of the number of partitions."""
+    return Measure(lambda index: 1)
 
 
 Row = tuple[Sequence[int], Sequence[float], float, float]
@@ -43,9 +79,8 @@ class CoverProgram:
     """The rows of a problem over the candidates `usable`, and the factors of each measure.
 
     Attributes:
-        usable: The candidate of each of the first columns.
-        columns: How many columns there are; those after the candidates are flows and the targets that exclude others.
-        whole: For each column whether it must be whole.
+        usable: The candidate of each of the first columns; flows and targets that exclude others have the later columns.
+        whole: For each column 1 when it must be whole, else 0.
         factors: For each measure the factor of every column.
     """
 
@@ -61,23 +96,24 @@ class CoverProgram:
         for column, index in enumerate(self.usable):
             for node in problem.candidates[index].inside:
                 self._holding[node].append(column)
-        self.rows += [(held, [1] * len(held), 1.0, 1.0) for held in self._holding]
+        self.rows += [(holding, [1] * len(holding), 1.0, 1.0) for holding in self._holding]
         self._add_host()
-        self._add_hand_overs()
+        self._add_transitions()
         self._add_exclusions()
 
     @property
     def columns(self) -> int:
+        """Number of columns."""
         return len(self.whole)
 
     def chosen(self, x: np.ndarray) -> tuple[int, ...]:
-        """The candidates that a solution takes, by their first nodes."""
+        """Return the candidates that the solution `x` takes, by their first nodes."""
         candidates = self.problem.candidates
         taken = (index for index, value in zip(self.usable, x, strict=False) if value > 0.5)
         return tuple(sorted(taken, key=lambda index: candidates[index].inside.base))
 
     def forbid(self, together: frozenset[int]) -> None:
-        """No plan may hold all of these candidates."""
+        """Add a row by which no plan holds all candidates of `together`."""
         columns = [column for column, index in enumerate(self.usable) if index in together]
         self.rows.append((columns, [1] * len(columns), 0.0, len(columns) - 1.0))
 
@@ -85,29 +121,29 @@ class CoverProgram:
         return self.problem.candidates[self.usable[column]].target
 
     def _add_host(self) -> None:
-        """What is taken from the host and given to it depends on the candidate alone."""
-        frame, tensors = boundaries_of(self.problem), self.problem.tensors
+        """Add the transitions from and to the host to the candidates' factors, since they depend on one candidate alone."""
+        boundaries, tensors = boundaries_of(self.problem), self.problem.tensors
         for column, index in enumerate(self.usable):
-            boundary = frame.boundary(self.problem.candidates[index].inside)
+            boundary = boundaries.boundary(self.problem.candidates[index].inside)
             target = self._target(column)
             outputs = [tensor for tensor, _, to_host in boundary.makes if to_host and tensor < len(tensors)]
             for factors, measure in zip(self.factors, self._measures, strict=True):
-                factors[column] += sum(measure.handed(HOST_NAME, target, tensors[tensor].bytes) for tensor in boundary.host_reads)
-                factors[column] += sum(measure.handed(target, HOST_NAME, tensors[tensor].bytes) for tensor in outputs)
+                factors[column] += sum(measure.transition(HOST_NAME, target, tensors[tensor].bytes) for tensor in boundary.host_reads)
+                factors[column] += sum(measure.transition(target, HOST_NAME, tensors[tensor].bytes) for tensor in outputs)
 
-    def _add_hand_overs(self) -> None:
+    def _add_transitions(self) -> None:
         for tensor in self.problem.tensors:
             if tensor.maker == HOST or not tensor.readers:
                 continue
-            prices = {
-                (a, b): tuple(measure.handed(a, b, tensor.bytes) for measure in self._measures)
+            costs = {
+                (a, b): tuple(measure.transition(a, b, tensor.bytes) for measure in self._measures)
                 for a in self._targets
                 for b in self._targets
             }
-            if any(any(price) for price in prices.values()):
-                self._add_flows(tensor.maker, tensor.readers, prices)
+            if any(any(cost) for cost in costs.values()):
+                self._add_flows(tensor.maker, tensor.readers, costs)
 
-    def _add_flows(self, maker: int, readers: Sequence[int], prices: dict[tuple[str, str], tuple[int, ...]]) -> None:
+    def _add_flows(self, maker: int, readers: Sequence[int], costs: dict[tuple[str, str], tuple[int, ...]]) -> None:
         candidates, seen = self.problem.candidates, set[int]()
         makers = self._by_target(self._holding[maker])
         for reader in readers:
@@ -115,24 +151,22 @@ class CoverProgram:
                 column for column in self._holding[reader] if column not in seen and maker not in candidates[self.usable[column]].inside
             ]
             seen.update(columns)
-            self._add_flow(makers, self._by_target(columns), prices)
+            self._add_flow(makers, self._by_target(columns), costs)
 
     def _by_target(self, columns: Sequence[int]) -> dict[str, list[int]]:
-        made: dict[str, list[int]] = {}
+        by_target: dict[str, list[int]] = {}
         for column in columns:
-            made.setdefault(self._target(column), []).append(column)
-        return made
+            by_target.setdefault(self._target(column), []).append(column)
+        return by_target
 
-    def _add_flow(
-        self, makers: dict[str, list[int]], readers: dict[str, list[int]], prices: dict[tuple[str, str], tuple[int, ...]]
-    ) -> None:
-        """Columns of flow between every pair of targets; what enters a reader's target came from the maker's."""
+    def _add_flow(self, makers: dict[str, list[int]], readers: dict[str, list[int]], costs: dict[tuple[str, str], tuple[int, ...]]) -> None:
+        """Add columns of flow between every pair of targets; what enters a reader's target came from the maker's."""
         flows: dict[tuple[str, str], int] = {}
         for b, columns in readers.items():
-            if not any(any(prices[a, b]) for a in makers):
+            if not any(any(costs[a, b]) for a in makers):
                 continue
             for a in makers:
-                flows[a, b] = self._add_column(prices[a, b])
+                flows[a, b] = self._add_column(costs[a, b])
             entering = [flows[a, b] for a in makers]
             self.rows.append(([*entering, *columns], [*[1] * len(entering), *[-1] * len(columns)], 0.0, 0.0))
         for a, columns in makers.items():
@@ -140,19 +174,20 @@ class CoverProgram:
             if leaving:
                 self.rows.append(([*leaving, *columns], [*[1] * len(leaving), *[-1] * len(columns)], -np.inf, 0.0))
 
-    def _add_column(self, price: Sequence[int], whole: int = 0) -> int:
-        for factors, factor in zip(self.factors, price, strict=True):
+    def _add_column(self, values: Sequence[int], whole: int = 0) -> int:
+        """Add a column with a factor for each measure, and return its number."""
+        for factors, factor in zip(self.factors, values, strict=True):
             factors.append(factor)
         self.whole.append(whole)
         return self.columns - 1
 
     def _add_exclusions(self) -> None:
-        rivals = rivals_of(self.problem, self._targets)
+        excluded_by = exclusions_of(self.problem, self._targets)
         nothing = [0] * len(self._measures)
-        used = {target: self._add_column(nothing, whole=1) for target, others in rivals.items() if others}
-        for held in self._holding:
-            for target, columns in self._by_target(held).items():
+        used = {target: self._add_column(nothing, whole=1) for target, others in excluded_by.items() if others}
+        for holding in self._holding:
+            for target, columns in self._by_target(holding).items():
                 if target in used:
                     self.rows.append(([*columns, used[target]], [*[1] * len(columns), -1], -np.inf, 0.0))
-        for target, others in rivals.items():
+        for target, others in excluded_by.items():
             self.rows += [([used[target], used[other]], [1, 1], 0.0, 1.0) for other in others if target < other]

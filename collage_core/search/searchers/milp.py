@@ -1,18 +1,18 @@
-"""`milp`: phase 3 as a mixed-integer program, solved by HiGHS through SciPy: a way to the best plan that shares nothing with A*.
+"""`milp`: the problem as a mixed-integer program, solved by HiGHS through SciPy: a proof that shares nothing with A*.
 
-Design, "Cost of a plan". The measures of the design's order are minimised one after another, each with those before it held
-at their least: nodes of unknown cost, total, priorities of the unknown, number of partitions. Which of the plans that are
-equal in all four comes first is not asked. A solution with a cycle between partitions is forbidden, and the search goes on.
+The measures by which plans are compared are minimised one after another, each with those before it held at their least: nodes of
+unknown cost, total, priorities of the unknown, number of partitions. Which of the plans that are equal in all four comes first
+is left open. When a solution has a cycle between partitions, that combination is forbidden and the program is solved again.
 
-HiGHS computes with floating-point numbers and absolute tolerances. So the factors of a measure are divided by the largest
-whole number that divides them all, and scaled down where they are still too large; a plan's measure is added up anew in
-whole numbers; and HiGHS's bound is lowered by what its tolerances may amount to (`_tolerance`) and rounded up to the next
-sum that there can be. Where the steps between sums are coarser than that, the proof is exact. With costs in femtoseconds as
-they were measured it is not quite: then ``optimal`` is False, and the gap (some billionths) is what was not proven. Nor is
-it where a measure that had to be scaled down is held while the next is minimised: HiGHS may lose plans at such a limit.
+HiGHS computes with floating-point numbers and absolute tolerances. So the factors of a measure are divided by their greatest
+common divisor, and scaled down when they are still too large; the value of a plan is added up anew in whole numbers; and HiGHS's
+bound is lowered by what its tolerances may amount to (`_tolerance`), and rounded up to the next possible sum. Where the steps
+between sums are coarser than that, the proof is exact. With measured costs in femtoseconds it is not quite: then ``optimal`` is
+False, and the gap (some billionths) is what was not proven. Nor is it exact when a measure that had to be scaled down is held
+while the next is minimised, because HiGHS may lose plans at such a limit.
 
-SciPy offers no way to interrupt HiGHS. Where the run may be stopped, it is solved in slices of growing time, each from the
-start, and the question is asked in between: it ends after at most about twice the time that was allowed.
+SciPy offers no way to interrupt HiGHS. For a run that may be stopped it is solved in slices of growing time, each from the start,
+and `should_stop` is asked in between: the search ends after at most about twice the time allowed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from ..plan_properties import cycle, plan_total, plan_transitions
 from ..problem import SearchProblem
-from ..result import cycle, plan_total, plan_transitions
 from ..searcher import QUIET, SearchResult, SearchRun, never
-from .linear_program import CoverProgram, Measure
+from .linear_program import CoverProgram, Measure, partitions_measure, priority_measure, time_measure, unknown_measures
 
 LARGEST = 1e6
-"""The largest factor that is handed to HiGHS; its tolerances are absolute."""
+"""Largest factor that is handed to HiGHS, whose tolerances are absolute."""
 FIRST_SLICE_S = 1.0
 _INFEASIBLE = 2
 """Status by which SciPy says that there is no solution."""
@@ -39,13 +39,13 @@ _INFEASIBLE = 2
 
 @dataclass(frozen=True)
 class Solution:
-    """What HiGHS found.
+    """The answer of HiGHS for one measure.
 
     Attributes:
-        chosen: Empty where there is no plan, or none was found in time.
-        value: The measure that was minimised, added up in whole numbers.
-        bound: No plan within the limits has less of it, in whole numbers.
-        is_over: HiGHS came to its end and was not stopped.
+        chosen: The plan; empty when there is none, or none was found in time.
+        value: Its value of the measure, added up in whole numbers.
+        bound: No plan within the limits has a lower value.
+        is_over: Whether HiGHS came to its end and was not stopped.
     """
 
     chosen: tuple[int, ...]
@@ -55,19 +55,19 @@ class Solution:
 
     @property
     def is_proven(self) -> bool:
-        """Whether no plan has less of the measure."""
+        """Whether no plan has a lower value."""
         return bool(self.chosen) and self.value <= self.bound
 
 
 def milp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """A best plan over the candidates `usable`; ``chosen`` is empty when there is none, or none was found in time."""
+    """Return a best plan over the candidates `usable`; ``chosen`` is empty when there is none, or none was found in time."""
     began = time.perf_counter()
-    measures = design_measures(problem, usable)
+    unknown = unknown_measures(problem, usable)
+    measures = [*unknown, time_measure(problem), priority_measure(problem), partitions_measure()]
     program = Program(problem, usable, measures, run)
     solutions = program.in_order()
     last = solutions[-1]
-    place = len(measures) - 3
-    bound = max(0, solutions[place].bound) if len(solutions) > place else 0
+    bound = max(0, solutions[len(unknown)].bound) if len(solutions) > len(unknown) else 0
     total = plan_total(problem, last.chosen) if last.chosen else 0
     if last.chosen:
         run.reporter.bound(bound)
@@ -80,43 +80,8 @@ def milp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) 
     return result
 
 
-def design_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Measure]:
-    """What the design orders plans by. The last three are the total, the priorities, and the number of partitions."""
-    return [*unknown_measures(problem, usable), time_measure(problem), priority_measure(problem), partitions_measure()]
-
-
-def unknown_measures(problem: SearchProblem, usable: Sequence[int]) -> list[Measure]:
-    """The nodes of unknown cost; nothing where every cost is known."""
-    candidates = problem.candidates
-
-    def unknown(index: int) -> int:
-        return len(candidates[index].inside) if candidates[index].is_unknown else 0
-
-    return [Measure(unknown)] if any(candidates[index].is_unknown for index in usable) else []
-
-
-def time_measure(problem: SearchProblem) -> Measure:
-    """Femtoseconds: the known costs, and the transitions."""
-    return Measure(lambda index: problem.candidates[index].cost or 0, problem.transition)
-
-
-def priority_measure(problem: SearchProblem) -> Measure:
-    """The ranks of the targets of unknown cost, once for each node."""
-
-    def priority(index: int) -> int:
-        candidate = problem.candidates[index]
-        return len(candidate.inside) * problem.priority(candidate.target) if candidate.is_unknown else 0
-
-    return Measure(priority)
-
-
-def partitions_measure() -> Measure:
-    """How many partitions there are."""
-    return Measure(lambda index: 1)
-
-
 class Program:
-    """A problem handed to HiGHS: one measure minimised at a time, within limits on the others.
+    """A problem handed to HiGHS: one measure is minimised at a time, within limits of the others. Measures are given by index.
 
     Attributes:
         relaxations: Linear relaxations that HiGHS solved so far.
@@ -133,51 +98,51 @@ class Program:
         self.columns = self._cover.columns
         self.relaxations = 0
 
-    def value(self, place: int, chosen: Sequence[int]) -> int:
-        """How much a plan has of a measure, added up from the plan itself."""
-        measure = self._measures[place]
-        own = sum(measure.own(index) for index in chosen)
-        moved = plan_transitions(self._problem, chosen)
-        return own + sum(measure.handed(a, b, self._problem.tensors[tensor].bytes) for a, b, tensor, _ in moved)
+    def value(self, measure: int, chosen: Sequence[int]) -> int:
+        """Return a plan's value of a measure, added up from the plan itself."""
+        wanted = self._measures[measure]
+        own = sum(wanted.own(index) for index in chosen)
+        transitions = plan_transitions(self._problem, chosen)
+        return own + sum(wanted.transition(a, b, self._problem.tensors[tensor].bytes) for a, b, tensor, _ in transitions)
 
-    def tells_apart(self, place: int) -> bool:
-        """Whether a limit on a measure is told from the next sum by far more than HiGHS's tolerances: it was not scaled down."""
-        return self._scale(place) == 1.0
+    def resolves(self, measure: int) -> bool:
+        """Return whether HiGHS can hold a limit of the measure exactly: it was not scaled down, so steps exceed the tolerances."""
+        return self._scale(measure) == 1.0
 
     def proves(self, solutions: Sequence[Solution]) -> bool:
-        """Whether `solutions` are of all measures, each proven, under limits on those before it that HiGHS tells apart."""
+        """Return whether `solutions` are of all measures, each proven, with exact limits of those before it."""
         held = range(len(self._measures) - 1)
         return (
             len(solutions) == len(self._measures)
             and all(solution.is_proven for solution in solutions)
-            and all(self.tells_apart(place) for place in held)
+            and all(self.resolves(measure) for measure in held)
         )
 
-    def in_order(self, limits: Mapping[int, int] | None = None, *, insist: bool = False) -> list[Solution]:
-        """Every measure minimised in its turn, with those before it held at their least; ends early where that fails.
+    def in_order(self, limits: Mapping[int, int] | None = None, *, accept_unproven: bool = False) -> list[Solution]:
+        """Minimise every measure in turn, with those before it held at their least; end early when one fails.
+
+        The plan of the last solution is the result. A later plan whose held measures grew within HiGHS's tolerances is not taken.
 
         Args:
             limits: Measure → the most that a plan may have of it.
-            insist: Go on to the next measure although the least of one was found but not quite proven.
-
-        The last solution's plan is the one that counts: a later one whose held measures grew within HiGHS's tolerances is
-        not taken.
+            accept_unproven: Go on to the next measure when the least of one was found but not quite proven.
         """
         held = dict(limits or {})
         solutions: list[Solution] = []
-        for place in range(len(self._measures)):
-            found = self.least(place, held, solutions[-1].chosen if solutions else ())
+        for measure in range(len(self._measures)):
+            found = self.least(measure, held, solutions[-1].chosen if solutions else ())
             if solutions and (not found.chosen or any(self.value(k, found.chosen) > most for k, most in held.items())):
-                solutions.append(Solution(solutions[-1].chosen, self.value(place, solutions[-1].chosen), found.bound, found.is_over))
+                previous = solutions[-1].chosen
+                solutions.append(Solution(previous, self.value(measure, previous), found.bound, found.is_over))
                 break
             solutions.append(found)
-            if not (found.chosen and found.is_over) or not (found.is_proven or insist):
+            if not (found.chosen and found.is_over) or not (found.is_proven or accept_unproven):
                 break
-            held[place] = found.value
+            held[measure] = found.value
         return solutions
 
-    def least(self, place: int, limits: Mapping[int, int], known: tuple[int, ...] = ()) -> Solution:
-        """A plan with the least of one measure.
+    def least(self, measure: int, limits: Mapping[int, int], known: tuple[int, ...] = ()) -> Solution:
+        """Return a plan with the least value of one measure.
 
         Args:
             limits: Measure → the most that a plan may have of it.
@@ -185,29 +150,29 @@ class Program:
         """
         if not all(columns for columns, _, least, _ in self._cover.rows if least == 1.0):
             return Solution((), 0, 0, True)
-        if known and not any(self._cover.factors[place]):
+        if known and not any(self._cover.factors[measure]):
             return Solution(known, 0, 0, True)
         while True:
-            answer, is_over = self._solve(place, limits)
+            answer, is_over = self._solve(measure, limits)
             if answer.x is None:
                 return Solution((), 0, 0, is_over or answer.status == _INFEASIBLE)
             chosen = self._cover.chosen(answer.x)
             looped = cycle(self._problem, chosen)
             if looped is None:
-                return Solution(chosen, self.value(place, chosen), self._bound(place, answer.mip_dual_bound), is_over)
+                return Solution(chosen, self.value(measure, chosen), self._bound(measure, answer.mip_dual_bound), is_over)
             if not is_over:
-                return Solution((), 0, self._bound(place, answer.mip_dual_bound), False)
+                return Solution((), 0, self._bound(measure, answer.mip_dual_bound), False)
             self._cover.forbid(looped)
 
-    def _solve(self, place: int, limits: Mapping[int, int]) -> tuple[Any, bool]:
-        """HiGHS's answer, and whether it came to its end."""
+    def _solve(self, measure: int, limits: Mapping[int, int]) -> tuple[Any, bool]:
+        """Return HiGHS's answer, and whether it came to its end."""
         # SciPy takes most of a second to import, and only this searcher needs it.
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         rows = LinearConstraint(*self._matrix(limits))
-        scale = self._scale(place) / self._units[place]
+        scale = self._scale(measure) / self._units[measure]
         given: dict[str, Any] = {
-            "c": np.array([float(factor * scale) for factor in self._cover.factors[place]]),
+            "c": np.array([float(factor * scale) for factor in self._cover.factors[measure]]),
             "integrality": np.array(self._cover.whole),
             "bounds": Bounds(0, 1),
             "constraints": rows,
@@ -225,7 +190,7 @@ class Program:
     def _matrix(self, limits: Mapping[int, int]) -> tuple[Any, np.ndarray, np.ndarray]:
         from scipy.sparse import csr_array
 
-        rows = [*self._cover.rows, *(self._limit(place, most) for place, most in limits.items())]
+        rows = [*self._cover.rows, *(self._limit(measure, most) for measure, most in limits.items())]
         sizes = [len(columns) for columns, _, _, _ in rows]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         columns = np.fromiter((column for row in rows for column in row[0]), dtype=np.int64, count=sum(sizes))
@@ -233,24 +198,24 @@ class Program:
         matrix = csr_array((factors, columns, starts), shape=(len(rows), self.columns))
         return matrix, np.array([row[2] for row in rows]), np.array([row[3] for row in rows])
 
-    def _limit(self, place: int, most: int) -> tuple[list[int], list[float], float, float]:
-        """A row: no more than `most` of a measure, and half a step, so that the limit itself is safely inside."""
-        unit, scale = self._units[place], self._scale(place)
-        used = [(column, factor // unit * scale) for column, factor in enumerate(self._cover.factors[place]) if factor]
+    def _limit(self, measure: int, most: int) -> tuple[list[int], list[float], float, float]:
+        """Return a row: no more than `most` of a measure, and half a step more, so that the limit itself is safely inside."""
+        unit, scale = self._units[measure], self._scale(measure)
+        used = [(column, factor // unit * scale) for column, factor in enumerate(self._cover.factors[measure]) if factor]
         room = max(0.5 * scale, 1e-6)
         return [column for column, _ in used], [factor for _, factor in used], -np.inf, most // unit * scale + room
 
-    def _scale(self, place: int) -> float:
-        """What a measure is multiplied by after its unit was taken out, so that no factor is larger than `LARGEST`."""
-        largest = max(self._cover.factors[place], default=0) // self._units[place]
+    def _scale(self, measure: int) -> float:
+        """Return the factor of a measure, after division by its unit, at which no factor exceeds `LARGEST`; at most 1."""
+        largest = max(self._cover.factors[measure], default=0) // self._units[measure]
         return min(1.0, LARGEST / largest) if largest else 1.0
 
-    def _bound(self, place: int, dual: float | None) -> int:
-        """HiGHS's bound as a whole number of the measure that no plan is below."""
+    def _bound(self, measure: int, dual: float | None) -> int:
+        """Return HiGHS's bound as a whole number that no plan's value is below."""
         if dual is None or not math.isfinite(dual):
             return 0
-        return max(0, math.ceil((dual - self._tolerance(dual)) / self._scale(place))) * self._units[place]
+        return max(0, math.ceil((dual - self._tolerance(dual)) / self._scale(measure))) * self._units[measure]
 
     def _tolerance(self, dual: float) -> float:
-        """How far HiGHS's bound may be off: 1e-6 between bound and plan, 1e-7 for each column that a plan takes, rounding."""
+        """Return the possible error of HiGHS's bound: 1e-6 between bound and plan, 1e-7 a column in a plan, and rounding."""
         return 1e-6 + 1e-7 * self._crossings + 1e-12 * abs(dual)

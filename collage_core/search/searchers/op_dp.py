@@ -1,11 +1,11 @@
-"""`op_dp`: the first level of the paper: dynamic programming over the operators in order, each sub-graph by its cost alone.
+"""`op_dp`: dynamic programming over the operators in order, which counts the cost of each sub-graph but no transitions.
 
-Seeds: RFC 62 (0.81), Appendix A, parts 3 to 6. Along the nodes in their order it keeps the cheapest way to have covered all
-before a node, for each set of later nodes that is covered already. What a hand-over between two targets costs is not looked
-at while it decides (the plan's total holds it), and no more than `WIDTH` sets are kept for a node, those that look cheapest
-with a price for each node. So it loses where a hand-over eats what a change of target saves, and on wide graphs.
+RFC 62 (Collage), Appendix A, parts 3 to 6 (the first level of the paper). For each node it keeps the cheapest covers of all nodes
+before it, one for each set of later nodes that is covered already. Transitions count only in the total of the plan that it ends
+with, and it keeps at most `WIDTH` sets for a node: those that look cheapest after a credit for each later node. So it loses where
+a transition costs more than a change of target saves, and on wide graphs.
 
-Its sum is a bound all the same: where nothing was cut off, no plan costs less, since hand-overs cost at least nothing.
+Where no set was dropped its sum is a lower bound, since transitions cost nothing or more.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from ...graph.index_set import indices_of
 from ..constraints.exclusion import compatible_sets
+from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
-from ..result import cycle, plan_total
 from ..searcher import QUIET, SearchResult, SearchRun
 from ..weights import Weights
 from .candidate_pool import CandidatePool, Value
@@ -25,8 +25,8 @@ from .candidate_pool import CandidatePool, Value
 WIDTH = 8
 """Sets of covered later nodes that are kept for one node."""
 
-Way = tuple[int, int, int, int]
-"""(weight, candidate placed last, node and covered later nodes from which it was placed)."""
+Step = tuple[int, int, int, int]
+"""(weight, last candidate, node and covered later nodes before that candidate was placed)."""
 
 
 @dataclass
@@ -34,9 +34,9 @@ class _Pass:
     """The outcome for one set of targets.
 
     Attributes:
-        bound: Femtoseconds of the cheapest cover; None where there is none.
-        is_whole: Nothing was cut off.
-        is_first: The plan is the cheapest cover itself; no other was taken because of a cycle.
+        bound: Femtoseconds of the cheapest cover; None when there is no cover.
+        is_whole: Whether no set was dropped.
+        is_first: Whether the plan is the cheapest cover itself, not one repaired because of a cycle.
     """
 
     chosen: tuple[int, ...]
@@ -48,9 +48,9 @@ class _Pass:
 
 
 def op_dp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """The cheapest plan over the candidates `usable` where hand-overs are free; ``chosen`` is empty when it finds none.
+    """Return the plan over `usable` that is cheapest without transitions; ``chosen`` is empty when none is found.
 
-    Targets that exclude each other are tried set by set.
+    Each largest set of targets that do not exclude each other is searched by itself.
     """
     began = time.perf_counter()
     pool, weights = CandidatePool(problem, usable), Weights(problem, usable)
@@ -77,17 +77,17 @@ def op_dp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET)
 
 
 def _bound(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_Pass]) -> int:
-    """No plan is below; 0 where something was cut off, or where unknown costs decide before the total does."""
+    """Return a lower bound of all plans; 0 when a set was dropped, or when unknown costs decide before the total does."""
     if _has_unknown(problem, usable) or not all(passed.is_whole for passed in passes):
         return 0
     return min((passed.bound for passed in passes if passed.bound is not None), default=0)
 
 
 def _is_proof(problem: SearchProblem, usable: Sequence[int], passes: Sequence[_Pass], bound: int) -> bool:
-    """Whether a plan at the bound is a best one: then its hand-overs are free, and of such plans it was the first choice.
+    """Return whether a plan at the bound is proven best: its transitions are free, and it was the first choice of such plans.
 
-    A set of targets whose cheapest cover is at the bound and pays for hand-overs may have another cover there that pays
-    nothing, with fewer partitions than the plan that was found: then nothing is proven.
+    A set of targets whose cheapest cover is at the bound, and pays for transitions, may have another cover there that pays
+    nothing and has fewer partitions than the plan that was found: then nothing is proven.
     """
     if _has_unknown(problem, usable):
         return False
@@ -101,12 +101,12 @@ def _has_unknown(problem: SearchProblem, usable: Sequence[int]) -> bool:
 
 
 def _without_cycle(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _Pass:
-    """One pass; where its plan has a cycle, what is part of it is left out, and the gaps are filled with what is cheapest."""
+    """Run one pass; when its plan has a cycle, leave the partitions on it out and fill the gaps with the cheapest candidates."""
     passed = _pass(problem, usable, weights)
     if not passed.chosen or cycle(problem, passed.chosen) is None:
         return passed
-    mended = CandidatePool(problem, usable).complete(passed.chosen, lambda fitting: fitting[0])
-    return replace(passed, chosen=mended or (), is_first=False)
+    repaired = CandidatePool(problem, usable).complete(passed.chosen, lambda fitting: fitting[0])
+    return replace(passed, chosen=repaired or (), is_first=False)
 
 
 def _pass(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _Pass:
@@ -114,8 +114,8 @@ def _pass(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _P
     for index in usable:
         candidate = problem.candidates[index]
         beginning[candidate.inside.base].append((index, candidate.inside.rel, weights.of(candidate)))
-    prices = _prices(problem, usable, weights)
-    layers: list[dict[int, Way]] = [{} for _ in range(problem.nodes + 1)]
+    shares = _least_shares(problem, usable, weights)
+    layers: list[dict[int, Step]] = [{} for _ in range(problem.nodes + 1)]
     layers[0][0] = (0, -1, -1, 0)
     states = moves = 0
     is_whole = True
@@ -123,7 +123,7 @@ def _pass(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _P
         layer = layers[first]
         if len(layer) > WIDTH:
             is_whole = False
-            layer = layers[first] = dict(_cheapest(layer, first, prices))
+            layer = layers[first] = dict(_cheapest(layer, first, shares))
         states += len(layer)
         for covered, (weight, *_) in layer.items():
             for index, rel, more in row:
@@ -132,10 +132,10 @@ def _pass(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> _P
                     _relax(layers, first, covered, index, covered | rel, weight + more)
     end = layers[-1].get(0)
     bound = None if end is None else weights.total(end[0])
-    return _Pass(_way_back(layers) if end else (), bound, is_whole, True, states, moves)
+    return _Pass(_path_back(layers) if end else (), bound, is_whole, True, states, moves)
 
 
-def _relax(layers: list[dict[int, Way]], first: int, before: int, index: int, covered: int, weight: int) -> None:
+def _relax(layers: list[dict[int, Step]], first: int, before: int, index: int, covered: int, weight: int) -> None:
     run = ((covered + 1) & ~covered).bit_length() - 1
     layer, ahead = layers[first + run], covered >> run
     known = layer.get(ahead)
@@ -143,28 +143,28 @@ def _relax(layers: list[dict[int, Way]], first: int, before: int, index: int, co
         layer[ahead] = (weight, index, first, before)
 
 
-def _cheapest(layer: dict[int, Way], first: int, prices: Sequence[int]) -> Iterable[tuple[int, Way]]:
-    """The `WIDTH` ways that look cheapest, once each is paid for the later nodes that it covers already."""
+def _cheapest(layer: dict[int, Step], first: int, shares: Sequence[int]) -> Iterable[tuple[int, Step]]:
+    """Return the `WIDTH` covers that are cheapest after a credit for the later nodes that they cover already."""
 
-    def looks(item: tuple[int, Way]) -> tuple[int, int]:
-        return item[1][0] - sum(prices[first + node] for node in indices_of(item[0])), item[0]
+    def credited(item: tuple[int, Step]) -> tuple[int, int]:
+        return item[1][0] - sum(shares[first + node] for node in indices_of(item[0])), item[0]
 
-    return sorted(layer.items(), key=looks)[:WIDTH]
+    return sorted(layer.items(), key=credited)[:WIDTH]
 
 
-def _prices(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> list[int]:
-    """For each node the least share of a candidate that holds it."""
-    prices: list[int | None] = [None] * problem.nodes
+def _least_shares(problem: SearchProblem, usable: Sequence[int], weights: Weights) -> list[int]:
+    """Return for each node the least weight for each node of a candidate that holds it."""
+    shares: list[int | None] = [None] * problem.nodes
     for index in usable:
         inside = problem.candidates[index].inside
         share = weights.of(problem.candidates[index]) // len(inside)
         for node in inside:
-            known = prices[node]
-            prices[node] = share if known is None else min(known, share)
-    return [price or 0 for price in prices]
+            known = shares[node]
+            shares[node] = share if known is None else min(known, share)
+    return [share or 0 for share in shares]
 
 
-def _way_back(layers: Sequence[dict[int, Way]]) -> tuple[int, ...]:
+def _path_back(layers: Sequence[dict[int, Step]]) -> tuple[int, ...]:
     chosen: list[int] = []
     first, covered = len(layers) - 1, 0
     while first > 0:

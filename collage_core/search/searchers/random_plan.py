@@ -1,7 +1,6 @@
-"""`random`: the best of many plans drawn by lot: a yardstick for the searchers that think.
+"""`random`: the best of many random plans, against which the other heuristics are measured.
 
-Requirement 143. Every choice is equally likely among what fits at the first node that is not covered. The same seed gives
-the same plan.
+At the first uncovered node each candidate that fits is equally likely. The same seed gives the same plan.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from ..searcher import QUIET, SearchResult, SearchRun
 from .candidate_pool import CandidatePool, Value
 
 PLANS = 1000
-"""Plans that are drawn."""
+"""Number of random plans."""
 
 
 def random_plans(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) -> SearchResult:
-    """The best of `PLANS` random plans over the candidates `usable`; ``chosen`` is empty when none of them is a plan."""
+    """Return the best of `PLANS` random plans over the candidates `usable`; ``chosen`` is empty when no attempt gave a plan."""
     began = time.perf_counter()
     pool, draw = CandidatePool(problem, usable), random.Random(run.seed)
     best: tuple[int, ...] = ()

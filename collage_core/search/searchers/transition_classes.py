@@ -1,7 +1,7 @@
-"""`TransitionClasses`: what it weighs to hand a tensor over, with targets told apart only as far as that differs.
+"""`TransitionClasses`: the weights of transitions, with targets distinguished only as far as their transition costs differ.
 
-Two targets are one class of makers when every reader pays the same for what they make, and one class of readers when they
-pay every maker the same. With free transitions there is one class, and states need not know who made what.
+Two targets are in one class of makers when every reader pays the same for their tensors, and in one class of readers when they
+pay every maker the same. With free transitions there is one class, and states need not know who made a tensor.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ class TransitionClasses:
     """Transition weights between the targets of a problem.
 
     Args:
-        targets: The targets that are used, host's own included where nodes are left to it.
-        shift: Where the total stands in a weight.
+        targets: The targets in use; the host is among them when nodes are left to it.
+        shift: Position of the total's field in a weight.
+
+    Attributes:
+        maker_class: The class of each target as a maker.
+        reader_class: The class of each target as a reader.
+        makers: Number of classes of makers.
+        is_free_with_host: Whether nothing is paid for the tensors that the host makes or reads.
     """
 
     def __init__(self, problem: SearchProblem, targets: Sequence[str], shift: int):
@@ -25,9 +31,7 @@ class TransitionClasses:
         columns = [tuple(get((maker, reader), FREE) for maker in targets) for reader in targets]
         distinct_rows, distinct_columns = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
         self.maker_class = [distinct_rows.index(row) for row in rows]
-        """The class of each target as a maker."""
         self.reader_class = [distinct_columns.index(column) for column in columns]
-        """The class of each target as a reader."""
         self.makers = len(distinct_rows)
         self._between = [[row[self.reader_class.index(b)] for b in range(len(distinct_columns))] for row in distinct_rows]
         self._from_host = [get((HOST_NAME, target), FREE) for target in targets]
@@ -35,14 +39,13 @@ class TransitionClasses:
         self._bytes = [tensor.bytes for tensor in problem.tensors]
         self._shift = shift
         self.is_free_with_host = all(transition == FREE for transition in (*self._from_host, *self._to_host))
-        """Nothing is paid for what the host makes and reads."""
 
     def between(self, tensor: int, maker: int, reader: int) -> int:
-        """The weight of handing `tensor` from a class of makers to a class of readers."""
+        """Return the weight of handing `tensor` from a class of makers to a class of readers."""
         return self._between[maker][reader].cost(self._bytes[tensor]) << self._shift
 
     def with_host(self, target: int, host_reads: Sequence[int], outputs: Sequence[int]) -> int:
-        """The weight of what `target` takes from the host and gives to it; tensors past the problem's own weigh nothing."""
+        """Return the weight of what `target` reads from the host and makes for it; tensors past the problem's own weigh nothing."""
         taken, given = self._from_host[target], self._to_host[target]
         weight = sum(taken.cost(self._bytes[tensor]) for tensor in host_reads)
         weight += sum(given.cost(self._bytes[tensor]) for tensor in outputs if tensor < len(self._bytes))

@@ -3,22 +3,24 @@
 // `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
-import { config } from "../config";
-import { formatNodes, parseNodes } from "../spans";
-import { begin } from "../idle";
-import { api, asApiError } from "../api";
-import { isPlaying, lookAt, step } from "../replay_player";
-import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/groups";
-import { compare, givenAgainst, planRef } from "./compare";
-import { adoptRun, isDeciding } from "./decisions";
-import { fold, groupBy } from "./folding";
-import { closeModel, model, modelState, openSource } from "./model";
-import { clearRun, partitions, run, showRun } from "./run";
-import { coverageOf, OVERLAYS, overlay, select, selection, selectionOf, type Overlay, type Selection } from "./selection";
-import { loadModels, loadToolchains } from "./catalogue";
-import { openView } from "./view";
+import { begin } from "../base/idle";
+import { api, asApiError } from "../data/api";
+import { config } from "../data/config";
+import { formatNodes, parseNodes } from "../data/spans";
+import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/boxes/groups";
+import { coverageTarget, overlay, type Overlay, OVERLAYS } from "./display";
+import { openView } from "./graph/view";
+import { loadModels, loadToolchains } from "./model/catalogue";
+import { fold, groupBy } from "./model/folding";
+import { model, modelState } from "./model/model";
+import { closeModel, openSource } from "./model/open";
+import { compare, givenAgainst, planRef } from "./plan/compare";
+import { adoptRun, isDeciding } from "./plan/decisions";
+import { isPlaying, showStep, replayStep } from "./replay/player";
+import { clearRun, partitions, run, showRun } from "./run/run";
+import { select, selection, selectionOf, type Selection } from "./selection/selection";
 
-export interface Place {
+export interface Address {
   sample: string | null;
   model: string | null;
   run: string | null;
@@ -38,7 +40,7 @@ export interface Place {
 }
 
 /** What an address names. */
-export function parsePlace(search: string): Place {
+export function parseAddress(search: string): Address {
   const query = new URLSearchParams(search);
   const at = Number(query.get("step") ?? 0);
   const wanted = OVERLAYS.find((one) => one === query.get("overlay")) ?? "target";
@@ -64,21 +66,21 @@ function parseSelection(query: URLSearchParams): Selection {
   return Number.isInteger(node) && node >= 0 ? { kind: "box", box: node } : selectionOf(parseNodes(query.get("nodes") ?? ""));
 }
 
-/** The address of a place; the default overlay is left out. */
-export function formatPlace(place: Omit<Place, "sample">): string {
+/** The address of a address; the default overlay is left out. */
+export function formatAddress(address: Omit<Address, "sample">): string {
   const query = new URLSearchParams();
-  if (place.model) query.set("model", place.model);
-  if (place.run) query.set("run", place.run);
-  if (place.selection.kind === "box") query.set("node", String(place.selection.box));
-  if (place.selection.kind === "boxes") query.set("nodes", formatNodes(place.selection.boxes));
-  if (place.selection.kind === "partition") query.set("part", place.selection.id);
-  if (place.overlay !== "target") query.set("overlay", place.overlay);
-  if (place.overlay === "coverage" && place.of) query.set("of", place.of);
-  if (place.plan !== "") query.set("plan", place.plan);
-  if (place.against !== null) query.set("against", place.against);
-  if (place.overlay === "search" && place.step > 0) query.set("step", String(place.step));
-  if (place.group) query.set("group", place.group);
-  if (place.open.length > 0) query.set("open", place.open.join(" "));
+  if (address.model) query.set("model", address.model);
+  if (address.run) query.set("run", address.run);
+  if (address.selection.kind === "box") query.set("node", String(address.selection.box));
+  if (address.selection.kind === "boxes") query.set("nodes", formatNodes(address.selection.boxes));
+  if (address.selection.kind === "partition") query.set("part", address.selection.id);
+  if (address.overlay !== "target") query.set("overlay", address.overlay);
+  if (address.overlay === "coverage" && address.of) query.set("of", address.of);
+  if (address.plan !== "") query.set("plan", address.plan);
+  if (address.against !== null) query.set("against", address.against);
+  if (address.overlay === "search" && address.step > 0) query.set("step", String(address.step));
+  if (address.group) query.set("group", address.group);
+  if (address.open.length > 0) query.set("open", address.open.join(" "));
   const text = query.toString();
   return text === "" ? "" : `?${text}`;
 }
@@ -97,54 +99,54 @@ export function withoutStep(change: () => void): void {
 /** Open what the address names, then keep both in step. */
 export async function startAddress(): Promise<void> {
   const end = begin("opening");
-  window.addEventListener("popstate", () => void applyPlace(parsePlace(location.search)));
-  const place = parsePlace(location.search);
-  if (place.model ?? place.run ?? place.sample ?? config.model) modelState.value = { kind: "loading", what: place.sample ?? "the model" };
-  await Promise.all([loadModels(), applyPlace(place, true)]);
+  window.addEventListener("popstate", () => void applyAddress(parseAddress(location.search)));
+  const address = parseAddress(location.search);
+  if (address.model ?? address.run ?? address.sample ?? config.model) modelState.value = { kind: "loading", what: address.sample ?? "the model" };
+  await Promise.all([loadModels(), applyAddress(address, true)]);
   void loadToolchains();
   effect(write);
   end();
 }
 
-async function applyPlace(place: Place, isFirst = false): Promise<void> {
+async function applyAddress(address: Address, isFirst = false): Promise<void> {
   isApplying = true;
   try {
-    await openPlace(place, isFirst);
-    await foldAs(place);
-    overlay.value = place.overlay;
-    coverageOf.value = place.of;
-    compare(place.plan, place.against);
-    lookAt(place.step);
-    if (place.selection.kind !== "none" || !isFirst) select(place.selection);
-    if (isFirst && place.selection.kind === "box") openView();
+    await openFrom(address, isFirst);
+    await foldAs(address);
+    overlay.value = address.overlay;
+    coverageTarget.value = address.of;
+    compare(address.plan, address.against);
+    showStep(address.step);
+    if (address.selection.kind !== "none" || !isFirst) select(address.selection);
+    if (isFirst && address.selection.kind === "box") openView();
   } finally {
     isApplying = false;
   }
 }
 
 /** Fold the open model as the address says; where it already is so, nothing is laid out. */
-async function foldAs(place: Place): Promise<void> {
+async function foldAs(address: Address): Promise<void> {
   const opened = model.peek();
   const now = fold.peek();
   if (!opened || !now) return;
-  const { by, open } = foldOf(opened.groups, opened.graph.nodes.length, partitions.peek(), wantedFold(place));
+  const { by, open } = foldOf(opened.groups, opened.graph.nodes.length, partitions.peek(), wantedFold(address));
   const isSame = by === now.by && open.size === now.open.size && [...open].every((id) => now.open.has(id));
   if (!isSame) await groupBy(by, open);
 }
 
-function wantedFold({ group, open, selection }: Place): WantedFold {
+function wantedFold({ group, open, selection }: Address): WantedFold {
   return { by: group, open, node: selection.kind === "box" ? selection.box : null };
 }
 
-async function openPlace(place: Place, isFirst: boolean): Promise<void> {
-  const fold = wantedFold(place);
-  const wanted = place.model ?? (place.run ? await modelOfRun(place.run) : null);
+async function openFrom(address: Address, isFirst: boolean): Promise<void> {
+  const fold = wantedFold(address);
+  const wanted = address.model ?? (address.run ? await modelOfRun(address.run) : null);
   if (wanted === undefined) return;
   if (wanted) {
-    if (model.peek()?.info.id !== wanted) await openSource({ kind: "id", id: wanted }, {}, place.run ?? undefined, fold);
-    else await openRun(place.run);
-  } else if (place.sample) {
-    await openSource({ kind: "sample", name: place.sample }, {}, undefined, fold);
+    if (model.peek()?.info.id !== wanted) await openSource({ kind: "id", id: wanted }, {}, address.run ?? undefined, fold);
+    else await showRunOf(address.run);
+  } else if (address.sample) {
+    await openSource({ kind: "sample", name: address.sample }, {}, undefined, fold);
   } else if (isFirst && config.model) {
     await openSource({ kind: "id", id: config.model }, {}, undefined, fold);
   } else if (!isFirst) {
@@ -162,7 +164,7 @@ async function modelOfRun(id: string): Promise<string | undefined> {
   }
 }
 
-async function openRun(id: string | null): Promise<void> {
+async function showRunOf(id: string | null): Promise<void> {
   if (id === (run.peek()?.id ?? null)) return;
   const snapshot = id === null ? null : await api.run(id).catch(() => null);
   if (snapshot) showRun(snapshot);
@@ -172,30 +174,30 @@ async function openRun(id: string | null): Promise<void> {
 
 /** Write the address as the state is; a change of model, run or selection is a step for the back button. */
 function write(): void {
-  const place = {
+  const address = {
     model: model.value?.info.id ?? null,
     run: run.value?.id ?? null,
     selection: selection.value,
     overlay: overlay.value,
-    of: coverageOf.value,
+    of: coverageTarget.value,
     plan: planRef.value,
     against: givenAgainst.value,
-    step: isPlaying.value ? 0 : step.value,
+    step: isPlaying.value ? 0 : replayStep.value,
     ...folded(),
   };
   const { kind } = modelState.value;
   if (kind === "loading" || kind === "failed" || isDeciding.value) return;
-  const next = formatPlace(place);
+  const next = formatAddress(address);
   const isQuiet = isApplying || isStep || !hasWritten || withoutReplay(next) === withoutReplay(location.search);
   hasWritten = true;
   if (next === location.search) return;
-  const address = `${location.pathname}${next}`;
-  if (isQuiet) window.history.replaceState(null, "", address);
-  else window.history.pushState(null, "", address);
+  const url = `${location.pathname}${next}`;
+  if (isQuiet) window.history.replaceState(null, "", url);
+  else window.history.pushState(null, "", url);
 }
 
 /** How the model is folded, as far as that is not how it opens. */
-function folded(): Pick<Place, "group" | "open"> {
+function folded(): Pick<Address, "group" | "open"> {
   const [opened, now] = [model.value, fold.value];
   if (!opened || !now) return { group: null, open: [] };
   const isUsual = now.by === openingGrouping(opened.graph.nodes.length, opened.groups);

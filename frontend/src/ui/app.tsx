@@ -1,15 +1,15 @@
 // The page: the bar, then the samples or the open model with its strip, graph, panel and drawer.
 
 import type { JSX } from "preact";
-import { model, modelState } from "../state/model";
-import { Drawer } from "./drawer";
-import { DropZone } from "./drop_zone";
-import { GraphView } from "./graph_view";
+import { model, modelState } from "../state/model/model";
+import { Drawer } from "./drawer/drawer";
+import { GraphView } from "./graph/graph_view";
+import { Strip } from "./graph/strip";
 import { Help } from "./help";
-import { Panel } from "./panel";
-import { Strip } from "./strip";
-import { TopBar } from "./top_bar";
-import { Welcome } from "./welcome";
+import { Panel } from "./panel/panel";
+import { TopBar } from "./top/top_bar";
+import { DropZone } from "./welcome/drop_zone";
+import { Welcome } from "./welcome/welcome";
 
 export function App(): JSX.Element {
   const isOpen = model.value !== null;

@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { SHORTCUTS } from "../keys";
-import { isHelpOpen } from "../state/selection";
+import { config } from "../data/config";
+import { isHelpOpen } from "../state/display";
 import { areKeysOn } from "../state/settings";
-import { config } from "../config";
-import { Key } from "./parts";
+import { SHORTCUTS } from "./keys";
+import { Key } from "./widgets/key";
 
 export function Help(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -53,14 +53,14 @@ def test_equal_numbers_are_equal_digests(on: DataflowGraph) -> None:
 def chain(repeats: int, **changes: Any) -> DataflowGraph:
     """Pairs of a convolution with its weights and a Relu, one after the other; `changes` are to the second convolution."""
     nodes, source = [], "x"
-    for place in range(repeats):
+    for layer in range(repeats):
         conv = Node(
-            2 * place, f"c{place}", "Conv", OpPatternKind.OUT_EWISE_FUSABLE, (source, f"w{place}"), (Tensor(f"c{place}", TYPES[0]),)
+            2 * layer, f"c{layer}", "Conv", OpPatternKind.OUT_EWISE_FUSABLE, (source, f"w{layer}"), (Tensor(f"c{layer}", TYPES[0]),)
         )
-        nodes.append(replace(conv, **changes) if place == 1 else conv)
-        nodes.append(Node(2 * place + 1, f"r{place}", "Relu", OpPatternKind.ELEMWISE, (f"c{place}",), (Tensor(f"r{place}", TYPES[0]),)))
-        source = f"r{place}"
-    constants = {f"w{place}": Constant(TYPES[1]) for place in range(repeats)}
+        nodes.append(replace(conv, **changes) if layer == 1 else conv)
+        nodes.append(Node(2 * layer + 1, f"r{layer}", "Relu", OpPatternKind.ELEMWISE, (f"c{layer}",), (Tensor(f"r{layer}", TYPES[0]),)))
+        source = f"r{layer}"
+    constants = {f"w{layer}": Constant(TYPES[1]) for layer in range(repeats)}
     constants["other"] = Constant(TYPES[0])
     return DataflowGraph(tuple(nodes), (Tensor("x", TYPES[0]),), (source,), constants)
 
@@ -68,7 +68,7 @@ def chain(repeats: int, **changes: Any) -> DataflowGraph:
 def test_repeated_layers_are_one_computation() -> None:
     on = chain(50)
     numbers = on.derive(Computations)
-    assert {numbers.of(IndexSet((2 * place, 2 * place + 1))) for place in range(50)} == {0}
+    assert {numbers.of(IndexSet((2 * layer, 2 * layer + 1))) for layer in range(50)} == {0}
     assert numbers.key(IndexSet((40, 41))) == numbers.key(IndexSet((0, 1))) == computation_key(on, IndexSet((2, 3)))
     assert numbers.of(IndexSet((1, 2))) == 1
     assert len(numbers) == 2

@@ -40,6 +40,12 @@ def test_flavours_of_node() -> None:
     assert inside.output_tensors() == ("a", "b")
 
 
+def test_several_entries_are_valid() -> None:
+    ends = SubGraph(RESIDUAL, IndexSet([2, 3]))
+    assert list(ends.entries) == [2, 3]
+    assert ends.violation(SubGraphConfig()) is None
+
+
 def test_a_model_output_is_an_exit() -> None:
     on = graph(["a: Conv <- x", "b: Relu <- a"], outputs=["a"])
     assert list(SubGraph(on, IndexSet([0, 1])).exits) == [0, 1]

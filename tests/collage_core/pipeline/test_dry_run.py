@@ -72,7 +72,7 @@ def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
     model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
     estimator = make_estimator("measure", model=model, inputs={}, threads=1, accuracy=1e-3, toolchains={}, emit=lambda event: None)
     assert isinstance(estimator, LazyEstimator)
-    key = estimator.sort_of(make_candidate(model.graph, target, IndexSet(nodes), "test"))
+    key = estimator.computation_key(make_candidate(model.graph, target, IndexSet(nodes), "test"))
     estimator.close()
     assert isinstance(key, CostKey)
     return key

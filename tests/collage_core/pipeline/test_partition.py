@@ -21,6 +21,9 @@ from onnx import TensorProto, helper
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.pipeline.cost_table import NOT_MEASURED
+from collage_core.pipeline.record import read_record
+from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get
 from tests.helpers.command import COLLAGE, collage, document, environment
 
@@ -57,6 +60,23 @@ def test_it_computes_what_the_model_computes(made: tuple[Path, Path, dict[str, A
     assert document(done)["bench"]["median_s"] > 0
     with np.load(tmp_path / "outputs.npz") as got:
         assert largest_error(dict(got), model.reference(inputs)) < 1e-5
+
+
+def test_the_additive_error_is_what_the_whole_takes_beyond_the_sum_of_its_parts(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    verify, total_s = made[2]["verify"], made[2]["plan"]["total_s"]
+    assert verify["additive_error_s"] == pytest.approx(verify["measured_s"] - total_s)
+
+
+def test_what_cannot_be_in_a_better_plan_is_neither_built_nor_timed(made: tuple[Path, Path, dict[str, Any]]) -> None:
+    _, out, found = made
+    for target in found["targets"]:
+        assert target["measured"] > 0
+        assert target["measured"] + target["spared"] <= target["unique"]
+    assert sum(target["spared"] for target in found["targets"]) > 0
+    costs = [item.cost for item in read_record(out / "run.json.gz").candidates if item.target != HOST_TARGET]
+    unmeasured = [cost for cost in costs if cost.source != "measured"]
+    assert unmeasured
+    assert {(cost.source, cost.reason, cost.samples) for cost in unmeasured} == {("estimate", NOT_MEASURED, 0)}
 
 
 def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:

@@ -1,9 +1,8 @@
-"""Neighbours on one target as one: what is suggested can be part of the plan, no pair is forgotten, and the total never rises."""
+"""Merging neighbours: each suggested set can be a partition of the plan, no pair is missed, and the total never rises."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -13,11 +12,10 @@ from hypothesis import strategies as st
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
 from collage_core.search.constraints.constraints import Constraint, allowed_indices
-from collage_core.search.merge import neighbours_as_one
+from collage_core.search.merge import mergeable_neighbours
 from collage_core.search.problem import HOST_NAME, SearchCandidate, SearchProblem
 from collage_core.search.solve import solve
 from tests.helpers.tiny_problems import (
-    CROSSED,
     allowed_plans,
     assert_well_formed,
     can_run,
@@ -38,10 +36,10 @@ def are_neighbours(problem: SearchProblem, one: IndexSet, other: IndexSet) -> bo
     )
 
 
-def hang_together(problem: SearchProblem, parts: Sequence[IndexSet]) -> bool:
-    reached, left = [parts[0]], list(parts[1:])
-    for part in reached:
-        near = [other for other in left if are_neighbours(problem, part, other)]
+def hang_together(problem: SearchProblem, members: Sequence[IndexSet]) -> bool:
+    reached, left = [members[0]], list(members[1:])
+    for member in reached:
+        near = [other for other in left if are_neighbours(problem, member, other)]
         left = [other for other in left if other not in near]
         reached += near
     return not left
@@ -68,22 +66,22 @@ def test_what_is_suggested_is_valid_and_no_pair_is_forgotten(problem: SearchProb
         return
     plan = data.draw(st.sampled_from(plans))
     chosen = [problem.candidates[index] for index in plan]
-    found = neighbours_as_one(problem, plan)
+    found = mergeable_neighbours(problem, plan)
     assert len(set(found)) == len(found)
     pairs = set()
     for target, bits in found:
-        parts = [c.inside for c in chosen if c.bits & bits]
-        assert sum(part.bits for part in parts) == bits, "whole partitions"
+        members = [c.inside for c in chosen if c.bits & bits]
+        assert sum(member.bits for member in members) == bits, "whole partitions"
         assert {c.target for c in chosen if c.bits & bits} == {target} != {HOST_NAME}
-        assert len(parts) > 1
-        assert hang_together(problem, parts)
+        assert len(members) > 1
+        assert hang_together(problem, members)
         rest = [c.inside for c in chosen if not c.bits & bits]
         assert can_run(problem, [*rest, IndexSet.from_bits(bits)])
         assert not any((c.target, c.bits) == (target, bits) for c in problem.candidates)
-        if len(parts) == 2:
+        if len(members) == 2:
             pairs.add((target, bits))
     assert pairs == pairs_by_definition(problem, plan)
-    assert set(found) == set(neighbours_as_one(problem, plan[::-1])), "whatever the order in which the plan is given"
+    assert set(found) == set(mergeable_neighbours(problem, plan[::-1])), "whatever the order in which the plan is given"
 
 
 @settings(max_examples=40)
@@ -98,7 +96,7 @@ def test_searching_again_with_neighbours_as_one_never_raises_the_total(
         before = solve(problem, constraints)
         merged = [
             SearchCandidate(IndexSet.from_bits(bits), target, data.draw(st.none() | st.integers(0, 8)), f"merged {target} {bits}")
-            for target, bits in neighbours_as_one(problem, before.chosen)
+            for target, bits in mergeable_neighbours(problem, before.chosen)
         ]
         larger = problem.with_candidates([*problem.candidates, *merged])
         after = solve(larger, constraints)
@@ -115,7 +113,7 @@ def suggested(edges: list[tuple[int, tuple[int, ...], int]], targets: str) -> li
     """What is suggested for a plan of single nodes, each on the target of its letter."""
     sets: Sets = [((node,), HOST_NAME if letter == "h" else letter, 1) for node, letter in enumerate(targets)]
     problem = small(edges, sets)
-    return sorted((target, list(IndexSet.from_bits(bits))) for target, bits in neighbours_as_one(problem, range(len(targets))))
+    return sorted((target, list(IndexSet.from_bits(bits))) for target, bits in mergeable_neighbours(problem, range(len(targets))))
 
 
 CHAIN = [(0, (1,), 1), (1, (2,), 1), (2, (3,), 1), (3, (), 1)]
@@ -143,26 +141,18 @@ def test_suggestions_by_hand(edges: list[tuple[int, tuple[int, ...], int]], targ
     assert suggested(edges, targets) == expected
 
 
-def test_a_way_over_partitions_of_several_exits_is_a_way_too() -> None:
+def test_a_path_over_partitions_of_several_exits_is_a_path_too() -> None:
     """0 → 1 and 2 → 3 with {1, 2} on ``b`` as one: 0 and 3 on ``a`` are joined by an edge 0 → 3, and {1, 2} is between them."""
     edges = [(0, (1, 3), 1), (1, (), 1), (2, (3,), 1), (3, (), 1)]
     sets: Sets = [((0,), "a", 1), ((1, 2), "b", 1), ((3,), "a", 1), ((1,), "b", 1), ((2,), "b", 1)]
     problem = small(edges, sets)
-    assert neighbours_as_one(problem, (0, 1, 2)) == []
-    assert neighbours_as_one(problem, (0, 3, 4, 2)) == [("a", 0b1001)], "with 1 and 2 apart there is no such way"
+    assert mergeable_neighbours(problem, (0, 1, 2)) == []
+    assert mergeable_neighbours(problem, (0, 3, 4, 2)) == [("a", 0b1001)], "with 1 and 2 apart there is no such path"
 
 
 def test_what_is_a_candidate_already_is_not_suggested_again() -> None:
     edges = [(0, (1,), 1), (1, (), 1)]
     sets: Sets = [((0,), "a", 1), ((1,), "a", 1)]
-    assert neighbours_as_one(small(edges, sets), (0, 1)) == [("a", 0b11)]
-    assert neighbours_as_one(small(edges, [*sets, ((0, 1), "b", 9)]), (0, 1)) == [("a", 0b11)], "another target's is another"
-    assert neighbours_as_one(small(edges, [*sets, ((0, 1), "a", 9)]), (0, 1)) == []
-
-
-def test_two_suggestions_that_together_would_make_a_cycle_are_left_to_the_search() -> None:
-    """Each pair of CROSSED is fine by itself; costed at nothing, the search takes one of them, and not both."""
-    apart = replace(CROSSED, candidates=CROSSED.candidates[:4])
-    free = [SearchCandidate(IndexSet(nodes), "a", 0, str(nodes)) for nodes in ((0, 3), (1, 2))]
-    found = solve(apart.with_candidates([*apart.candidates, *free]))
-    assert (found.total, len(found.chosen)) == (20, 3)
+    assert mergeable_neighbours(small(edges, sets), (0, 1)) == [("a", 0b11)]
+    assert mergeable_neighbours(small(edges, [*sets, ((0, 1), "b", 9)]), (0, 1)) == [("a", 0b11)], "another target's is another"
+    assert mergeable_neighbours(small(edges, [*sets, ((0, 1), "a", 9)]), (0, 1)) == []

@@ -1,4 +1,4 @@
-"""Problems as JSON: they survive the round trip, what is wrong is told with its place, and whatever comes gets one line at most."""
+"""Problems as JSON: they survive the round trip, a mistake is reported with its JSON path, and any input gets at most one line."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.errors import CollageError
 from collage_core.search.constraints.constraints import parse_constraints
+from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import MOST_NODES, MOST_SPAN, SearchProblem, problem_from_json
-from collage_core.search.problem_lines import ProblemMistake, line_of
-from collage_core.search.result import plan_total
 from collage_core.search.solve import solve
+from collage_core.search.source_lines import ProblemMistake, line_of
 from tests.collage_core.search.constraints.test_constraints import forms
 from tests.helpers.problems import every_plan, problems
 
@@ -31,7 +31,7 @@ def test_a_problem_survives_its_json(problem: SearchProblem) -> None:
     assert again.candidates == problem.candidates
     assert (again.nodes, again.names, again.ops) == (problem.nodes, problem.names, problem.ops)
     assert (again.exclusive, again.priorities) == (problem.exclusive, problem.priorities)
-    assert all(again.transitions[pair].cost(3) == price.cost(3) for pair, price in problem.transitions.items())
+    assert all(again.transitions[pair].cost(3) == transition.cost(3) for pair, transition in problem.transitions.items())
     read = [tensor for tensor in problem.tensors if tensor.readers or tensor.is_output]
     assert list(again.tensors) == read
 
@@ -119,12 +119,12 @@ BROKEN: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "place", "message"), BROKEN)
-def test_what_is_wrong_is_told_with_place_and_value(change: dict[str, Any], place: str, message: str) -> None:
+@pytest.mark.parametrize(("change", "json_path", "message"), BROKEN)
+def test_a_mistake_is_reported_with_path_and_value(change: dict[str, Any], json_path: str, message: str) -> None:
     with pytest.raises(ProblemMistake) as caught:
         problem_from_json({**TWO, **change})
     assert caught.value.message.startswith(message)
-    assert caught.value.place == place
+    assert caught.value.json_path == json_path
     assert caught.value.code == "bad_problem"
     assert caught.value.hint
 
@@ -150,23 +150,18 @@ def test_only_the_nodes_of_one_cycle_are_named_in_the_order_of_the_flow(edges: l
     assert caught.value.message == f"the edges make a cycle through the nodes {shown}"
 
 
-def test_nodes_need_not_be_numbered_along_the_flow() -> None:
-    problem = problem_from_json({**TWO, "edges": [[1, 0, 4]]})
-    assert solve(problem).chosen == (0, 1)
-
-
 def test_candidates_that_reach_over_more_than_fits_are_refused() -> None:
     """From the first node to the last each: a small file that would fill the memory."""
     wide = {"nodes": [0, MOST_NODES - 1], "target": "a", "cost_s": 1}
     fits = MOST_SPAN // MOST_NODES
     with pytest.raises(ProblemMistake) as caught:
         problem_from_json({"nodes": MOST_NODES, "candidates": [wide] * (fits + 1)})
-    assert caught.value.place == f"candidates[{fits}]"
+    assert caught.value.json_path == f"candidates[{fits}]"
     assert f"at most {MOST_SPAN} can be held" in caught.value.message
 
 
 def test_names_given_twice_are_found_among_very_many() -> None:
-    names = [str(place) for place in range(MOST_NODES - 1)]
+    names = [str(index) for index in range(MOST_NODES - 1)]
     with pytest.raises(ProblemMistake, match=rf"^names\[{MOST_NODES - 1}\] is '7', it must be another than names\[7\]"):
         problem_from_json({"nodes": MOST_NODES, "names": [*names, "7"]})
 
@@ -188,7 +183,7 @@ TEXT = """\
 
 
 @pytest.mark.parametrize(
-    ("place", "line"),
+    ("json_path", "line"),
     [
         ("", 1),
         ("nodes", 1),
@@ -205,8 +200,8 @@ TEXT = """\
         ("priorities[0]", 1),
     ],
 )
-def test_the_line_of_a_place(place: str, line: int) -> None:
-    assert line_of(TEXT, place) == line
+def test_the_line_of_a_json_path(json_path: str, line: int) -> None:
+    assert line_of(TEXT, json_path) == line
 
 
 def test_of_a_key_given_twice_the_one_that_counts_is_meant() -> None:
@@ -221,15 +216,15 @@ JSON = st.recursive(
 
 
 @given(data=JSON, indent=st.sampled_from([None, 1]))
-def test_every_place_of_any_json_has_its_line(data: Any, indent: int | None) -> None:
-    """Written with one value a line, the lines of the places come in the order of the places."""
+def test_every_path_of_any_json_has_its_line(data: Any, indent: int | None) -> None:
+    """Written with one value a line, the lines of the paths ascend in the order of the paths."""
     text = "\n" + json.dumps(data, indent=indent)
     last = 0
     for path, _ in _spots(data):
         if any(isinstance(step, str) and not (step.isalnum() and step.isascii()) for step in path):
             continue
-        place = "".join(f"[{step}]" if isinstance(step, int) else f"['{step}']" for step in path)
-        line = line_of(text, place)
+        json_path = "".join(f"[{step}]" if isinstance(step, int) else f"['{step}']" for step in path)
+        line = line_of(text, json_path)
         assert line >= last
         last = line
     assert last <= text.count("\n") + 1
@@ -238,13 +233,13 @@ def test_every_place_of_any_json_has_its_line(data: Any, indent: int | None) -> 
 def test_a_mistake_in_a_file_names_file_line_and_value() -> None:
     with pytest.raises(ProblemMistake) as caught:
         problem_from_json(json.loads(TEXT))
-    told = caught.value.in_file(Path("some/problem.json"), TEXT)
-    assert told.message == f"some/problem.json, line 7: candidates[1].cost_s is -2, {SECONDS}"
-    assert (told.hint, told.code) == ("docs/files.md shows a problem", "bad_problem")
+    reported = caught.value.in_file(Path("some/problem.json"), TEXT)
+    assert reported.message == f"some/problem.json, line 7: candidates[1].cost_s is -2, {SECONDS}"
+    assert (reported.hint, reported.code) == ("docs/files.md shows a problem", "bad_problem")
 
 
 def _spots(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every place in `data`, and what stands there."""
+    """Every path in `data`, and the value there."""
     yield path, data
     for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         yield from _spots(value, (*path, key))
@@ -267,12 +262,12 @@ def spoilt(draw: st.DrawFn) -> Any:
     data: dict[str, Any] = {**problem.to_json(), "constraints": draw(st.lists(forms(problem), max_size=3))}
     data = copy.deepcopy(data)
     for _ in range(draw(st.integers(1, 3))):
-        places = [path for path, _ in _spots(data) if path]
-        if not places:
+        paths = [path for path, _ in _spots(data) if path]
+        if not paths:
             break
-        *way, last = draw(st.sampled_from(places))
+        *parents, last = draw(st.sampled_from(paths))
         holder: Any = data
-        for step in way:
+        for step in parents:
             holder = holder[step]
         what = draw(st.sampled_from(["replace", "leave out", "double"]))
         if what == "leave out":

@@ -108,14 +108,14 @@ def test_where_it_leaves_no_plan_the_whole_has_one(tmp_path: Path, objective: st
     singles = [a(0, cost=5), a(3, cost=5), a(1, cost=5, target="b"), a(2, cost=5, target="b")]
     pairs = [a(0, 3, cost=1), a(1, 2, cost=1, target="b")]
     found = searched(tmp_path, [*singles, *pairs], [[0, 1, 1], [2, 3, 1]], 4, objective=objective)
-    told = found["prune"]
-    assert (told["candidates"], told["kept"], told["total_s"], told["loss_s"]) == (6, 2, None, None)
-    assert told["unpruned_total_s"] == found["plan"]["total_s"] == total_s
+    report = found["prune"]
+    assert (report["candidates"], report["kept"], report["total_s"], report["loss_s"]) == (6, 2, None, None)
+    assert report["unpruned_total_s"] == found["plan"]["total_s"] == total_s
     assert found["conflict"] == found["uncovered"] == []
 
 
 def test_only_what_the_constraints_allow_is_pruned(tmp_path: Path) -> None:
-    """The whole is vetoed, so that the parts are the largest."""
+    """The whole is vetoed, so that its halves are the largest."""
     candidates = [a(0, cost=1), a(1, cost=2), a(0, 1, cost=10)]
     more = {"constraints": [{"kind": "veto", "candidate": 2}]}
     found = searched(tmp_path, candidates, [[0, 1, 1]], 2, more=more)

@@ -1,4 +1,4 @@
-"""What a reporter hears of a search: every state and move when it asks for them, what counts when it does not."""
+"""What a reporter is told of a search: every state and move when it traces, plans and progress when it does not."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Trace(SearchReporter):
     def end(self, result: SearchResult) -> None:
         self.ended.append(result)
 
-    def way(self) -> tuple[int, ...]:
-        """The candidates on the way to the state that was taken last."""
+    def path(self) -> tuple[int, ...]:
+        """Return the candidates on the path to the state that was taken last."""
         state, made = self.order[-1], []
         while self.came[state][0] != -1:
             state, candidate = self.came[state]
@@ -75,8 +75,8 @@ def test_a_trace_is_the_search(problem: SearchProblem) -> None:
         result = search(problem, usable, SearchRun(trace))
         assert trace.ended == [result]
         assert trace.reasons <= set(REASONS) - {"excluded"}
-        assert trace.tried == result.transitions, "every move is told"
-        assert not result.is_feasible or trace.way() == result.chosen, "the ways that it tells are the ways of the search"
+        assert trace.tried == result.moves, "every move is reported"
+        assert not result.is_feasible or trace.path() == result.chosen, "the paths that it reports are the paths of the search"
         quiet = search(problem, usable)
         assert (quiet.chosen, quiet.total, quiet.optimal) == (result.chosen, result.total, result.optimal)
         totals = [total for _, total in trace.plans]

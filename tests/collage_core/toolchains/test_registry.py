@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -30,6 +31,13 @@ def test_the_bundled_ones_are_found_by_name():
 def test_each_has_a_letter_of_its_own():
     letters = [get(name).letter for name in ("onnxruntime", "openvino", "tvm")]
     assert len(set(letters)) == 3
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "openvino", "tvm"])
+def test_no_bundled_rule_is_written_for_one_model(name: str):
+    """A rule tree is made before any model is read; a pattern or a list of nodes in it would have one model in mind."""
+    words = set(re.findall(r"^ *(\w+)", str(get(name).rule(RuleOptions())), re.MULTILINE))
+    assert words <= {"primitive", "union", "only_valid", "combine", "segments", "op_call_by_kind", "op_predicate"}
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones():

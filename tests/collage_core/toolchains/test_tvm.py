@@ -248,6 +248,18 @@ def test_its_rule_leaves_out_what_the_importer_lacks():
     assert "tvm does not take operator LSTM" in {rejection.reason for rejection in log.sample}
 
 
+def test_without_a_pattern_table_it_is_offered_what_fuse_ops_would_fuse():
+    from collage_core.rules.base import RuleContext, RuleOptions
+    from collage_core.rules.candidate import RejectionLog
+    from tests.helpers.graphs import MINI_MNIST
+
+    rule = get("tvm").rule(RuleOptions())
+    assert not re.search(r"df_pattern|explicit", str(rule))
+    found = list(rule.find(RuleContext(MINI_MNIST, "tvm", RejectionLog())))
+    combined = {tuple(item.inside) for item in found if ".combine." in item.path}
+    assert combined == {(index,) for index in range(8)} | {(1, 2), (2, 3), (1, 2, 3), (6, 7)}
+
+
 @pytest.mark.parametrize(
     ("patch", "reason", "hint"),
     [

@@ -138,7 +138,7 @@ def test_every_chunk_stands_alone_and_the_counts_are_those_of_the_result(problem
             return
         made = replayed(file)
     assert made.kinds.count("t") == sum(result.states for result in found)
-    assert sum(made.kinds.count(kind) for kind in "nix") == sum(result.transitions for result in found)
+    assert sum(made.kinds.count(kind) for kind in "nix") == sum(result.moves for result in found)
     assert made.kinds.count("e") == len(found)
     last = [walk for walk in made.info["searches"] if walk["result"]]
     assert [walk["result"]["total_s"] for walk in last] == [result.total / FEMTOSECONDS for result in found]
@@ -181,7 +181,7 @@ def test_past_its_bound_a_trace_holds_decisions_alone(tmp_path: Path, monkeypatc
     assert set(chunks[1]["kinds"]) <= set("spe")
     place = chunks[1]["kinds"].index("s")
     assert chunks[1]["states"][place] == result.states, "how many states were taken by then"
-    assert sum(chunks[1][column][place] for column in ("parents", "candidates", "values")) == result.transitions
+    assert sum(chunks[1][column][place] for column in ("parents", "candidates", "values")) == result.moves
 
 
 def test_equal_searches_give_equal_files(tmp_path: Path) -> None:

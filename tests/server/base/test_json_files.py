@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from collage_server.base.json_files import is_id, plain, read_json, write_json
+from collage_server.base.json_files import is_id, json_data, read_json, write_json
 
 
 def test_plain() -> None:
     value = {"a": (1, float("nan"), float("inf")), 3: {4}, "n": np.float32(0.5), "b": True, "none": None}
-    assert plain(value) == {"a": [1, None, None], "3": [4], "n": 0.5, "b": True, "none": None}
+    assert json_data(value) == {"a": [1, None, None], "3": [4], "n": 0.5, "b": True, "none": None}
     with pytest.raises(TypeError, match="is no plain data"):
-        plain({"a": object()})
+        json_data({"a": object()})
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])

@@ -14,6 +14,7 @@ from collage_server import app as app_module
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.http.page import ENTRY, read_manifest
+from fake_engine import FakeEngine
 from flask import Flask
 
 from collage_core import __version__
@@ -38,7 +39,7 @@ def paged(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     """An app behind a proxy whose static folder is the test's."""
     folders = {"static": tmp_path / "static", "templates": app_module.asset_folder("templates")}
     monkeypatch.setattr(app_module, "asset_folder", folders.__getitem__)
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline", behind_proxy=True, model="m" * 64, upload_bytes=99))
+    made, _ = create_app(ServerConfig(engine=FakeEngine(), behind_proxy=True, model="m" * 64, upload_bytes=99))
     yield made, tmp_path / "static"
     made.extensions["collage"].close()
 

@@ -10,6 +10,7 @@ import socketio
 from collage_server.app import create_app
 from collage_server.config import ServerConfig, is_loopback
 from collage_server.http.security import host_name
+from fake_engine import FakeEngine
 from flask import Flask
 
 from tests.helpers.live import Live
@@ -89,7 +90,7 @@ def test_sockets_of_the_own_origin(live: Live) -> None:
 
 @pytest.fixture
 def open_app(home: object) -> Iterator[Flask]:
-    made, _ = create_app(ServerConfig(host="0.0.0.0", hosts=("tools.example",), behind_proxy=True, pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(host="0.0.0.0", hosts=("tools.example",), behind_proxy=True, engine=FakeEngine()))
     yield made
     made.extensions["collage"].close()
 

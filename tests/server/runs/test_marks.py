@@ -15,6 +15,7 @@ from collage_server.messages.requests import RunOptions
 from collage_server.runs import marks as run_marks
 from collage_server.runs import store as run_store
 from collage_server.runs.state import finish
+from fake_engine import FakeEngine
 from flask import Flask
 
 from tests.helpers.live import Live
@@ -67,7 +68,7 @@ def test_mistakes(live: Live, done: str, change: dict[str, Any], says: str) -> N
 
 def test_marks_outlive_the_server_and_damage(live: Live, done: str) -> None:
     mark(live, done, name="kept")
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
     rows = made.test_client().get("/api/v1/runs").json["runs"]
     assert next(one for one in rows if one["id"] == done)["name"] == "kept"
     made.extensions["collage"].close()

@@ -12,9 +12,10 @@ import pytest
 from collage_server.app import create_app
 from collage_server.base.json_files import read_json, write_json
 from collage_server.config import ServerConfig
+from collage_server.process_pool import ProcessPool
 from collage_server.runs import recorded
 from collage_server.runs import store as run_store
-from fake_pipeline import _document_plan
+from fake_engine import FakeEngine, document_plan
 from flask.testing import FlaskClient
 
 from tests.helpers.live import until
@@ -24,20 +25,20 @@ MODEL = "a" * 64
 
 
 def write_record(file: Path, total_s: float) -> None:
-    document = {"targets": [], "search": {"optimal": True, "lower_bound_s": total_s}, "plan": _document_plan(total_s), "baselines": []}
+    document = {"targets": [], "search": {"optimal": True, "lower_bound_s": total_s}, "plan": document_plan(total_s), "baselines": []}
     counts = {"candidates": 4, "invalid": 2, "unique": 3, "measured": 3, "cache_hits": 0}
     document["targets"] = [{"name": "fast", **counts}]
     with gzip.open(file, "wt") as stream:
         candidates = [{"target": "fast", "cost": {"stage": stage}} for stage in ("", "", "numerics", "build")]
         rejected = [{"target": "fast", "nodes": [0]}] * 2
         found = {"document": document, "candidates": candidates, "rejected": rejected}
-        json.dump({**found, "targets": ["fast"], "constraints": [], "hash": MODEL}, stream)
+        json.dump({**found, "targets": ["fast"], "constraints": [], "model": MODEL}, stream)
 
 
 @pytest.fixture
 def client(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlaskClient]:
     """A server whose samples' recorded runs are in `tmp_path`."""
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
     monkeypatch.setattr(made.extensions["collage"].recorded, "_folder", tmp_path)
     yield made.test_client()
     made.extensions["collage"].close()
@@ -96,6 +97,6 @@ def test_a_damaged_record_is_no_hindrance(client: FlaskClient, tmp_path: Path) -
 
 
 def test_the_bundled_records_are_found() -> None:
-    found = recorded.Recorded(lambda *_: None)
+    found = recorded.Recorded(ServerConfig(), ProcessPool(FakeEngine()))
     assert found.ids() == sorted(f"recorded-{file.name.removesuffix('.json.gz')}" for file in found._folder.glob("*"))
     assert all(run.startswith(run_store.RECORDED) for run in found.ids())

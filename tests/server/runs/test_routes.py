@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from collage_server.base.run_files import ARTIFACT
 from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
-from collage_server.worker import run_job
 
 from tests.helpers.live import Live, put_model, until
 
@@ -191,7 +191,7 @@ def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str,
 
 
 def test_too_many_wait(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live.services.line, "_config", ServerConfig(waiting_runs=1))
+    monkeypatch.setattr(live.services.queue, "_config", ServerConfig(waiting_runs=1))
     runs = [live.start(model, "wait")["id"]]
     until(lambda: live.get(f"runs/{runs[0]}")["state"] == "running")
     runs.append(live.start(model, "wait")["id"])
@@ -265,7 +265,7 @@ def test_artifact_on_demand(live: Live, model: str, done: dict[str, Any]) -> Non
     assert (answer.status_code, answer.json()["id"]) == (202, run)
     end = live.ended(run)
     assert (end["state"], end["artifact"], end["verify"]["measured_s"]) == ("done", True, 0.008)
-    assert (run_store.run_folder(run) / run_job.ARTIFACT / "model.so").read_bytes() == b"built of tiny.onnx"
+    assert (run_store.run_folder(run) / ARTIFACT / "model.so").read_bytes() == b"built of tiny.onnx"
     assert requests.post(f"{live.address}api/v1/runs/{run}/artifact", timeout=30).status_code == 200
 
 
@@ -294,7 +294,7 @@ def test_delete(live: Live, model: str) -> None:
     assert error_of(live, "GET", f"runs/{run}")[0] == 404
 
 
-def test_sessions_in_memory_are_bounded(live: Live, model: str, done: dict[str, Any]) -> None:
+def test_ended_runs_in_memory_are_bounded(live: Live, model: str, done: dict[str, Any]) -> None:
     runs = [live.ended(live.start(model, "fast", base=done["id"])["id"]) for _ in range(10)]
-    assert len(live.services.runs._sessions) <= 10
+    assert len(live.services.runs._live) <= 10
     assert [live.get(f"runs/{run['id']}") for run in runs] == runs, "those that are only on disk read the same"

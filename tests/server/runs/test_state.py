@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
-from collage_server.base.json_files import plain
+from collage_server.base.json_files import json_data
 from collage_server.messages.live import ApiError, Numbered, RunStateChanged
 from collage_server.messages.runs import (
     Baseline,
@@ -271,6 +271,6 @@ def test_the_page_does_with_events_what_the_server_does() -> None:
     snapshot = START
     for item in known["items"]:
         snapshot = apply(snapshot, Numbered(**item), NODES)
-    assert plain(asdict(snapshot)) == known["end"]
-    assert plain(asdict(START)) == known["start"]
+    assert json_data(asdict(snapshot)) == known["end"]
+    assert json_data(asdict(START)) == known["start"]
     assert {item["event"]["type"] for item in known["items"]} == {kind.__name__ for kind in (*EVENTS, RunStateChanged)}

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from collage_server.app import create_app
+from collage_server.base.run_files import RECORD
 from collage_server.config import ServerConfig
 from collage_server.http.errors import Problem
 from collage_server.messages.live import Numbered, RunState
@@ -19,7 +20,7 @@ from collage_server.messages.runs import RunSnapshot
 from collage_server.runs import store as run_store
 from collage_server.runs.journal import Journal
 from collage_server.runs.state import finish
-from collage_server.worker import run_job
+from fake_engine import FakeEngine
 
 from collage_core.events import CandidateCosted, PhaseStarted
 from tests.helpers.live import Live, until
@@ -30,8 +31,9 @@ SERVER = """
 import sys
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from fake_engine import FakeEngine
 from collage_server.messages.requests import RunRequest
-app, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+app, _ = create_app(ServerConfig(engine=FakeEngine()))
 control = app.extensions["collage"].control
 for target in ("hang", "fast"):
     print(control.create(RunRequest(sys.argv[1], [target])).id, flush=True)
@@ -93,7 +95,7 @@ def test_the_list_settles_what_nobody_runs(home: Path) -> None:
 @pytest.mark.parametrize(("run", "state"), [("building", "done"), ("recorded-building", "recorded")])
 def test_only_its_artifact_was_being_built(home: Path, run: str, state: str) -> None:
     stored(home, run, "running", finish(START, DOCUMENT))
-    (run_store.run_folder(run) / run_job.RECORD).touch()
+    (run_store.run_folder(run) / RECORD).touch()
     disown(run)
     assert (run_store.load(run).state, run_store.load(run).error) == (state, run_store.STOPPED)
 
@@ -126,7 +128,7 @@ def test_a_killed_server_leaves_no_process_and_its_runs_have_failed(home: Path, 
     process.send_signal(signal.SIGKILL)
     process.communicate()
     until(lambda: not [child for child in family if child.is_running() and child.name().startswith("python")], "the end of its processes")
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
     with made.app_context():
         runs = made.extensions["collage"].runs
         for run in (first, second):
@@ -142,7 +144,7 @@ def environment() -> dict[str, str]:
 
 
 def test_a_server_that_ends_orderly_stops_its_runs(home: Path, model: str) -> None:
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
     runs, control = made.extensions["collage"].runs, made.extensions["collage"].control
     from collage_server.messages.requests import RunRequest
 
@@ -155,7 +157,7 @@ def test_a_server_that_ends_orderly_stops_its_runs(home: Path, model: str) -> No
 
 def test_runs_of_an_earlier_server_are_there(home: Path, live: Live, model: str) -> None:
     run = live.ended(live.start(model, "fast")["id"])
-    made, _ = create_app(ServerConfig(pipeline="fake_pipeline"))
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
     client = made.test_client()
     assert client.get(f"/api/v1/runs/{run['id']}").json == run
     assert client.get(f"/api/v1/runs/{run['id']}/candidates?node=0").json["candidates"]

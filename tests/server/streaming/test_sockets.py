@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from collage_server.base.thinning import BATCH_THINNABLE, is_thinnable
 from collage_server.runs import store as run_store
 from collage_server.streaming import stream
 
@@ -16,7 +17,7 @@ def is_over(listener: Listener) -> bool:
 
 
 def decisions(items: list[dict[str, Any]]) -> list[int]:
-    return [item["seq"] for item in items if not stream.is_thinnable(item["event"]["type"])]
+    return [item["seq"] for item in items if not is_thinnable(item["event"]["type"])]
 
 
 def released(live: Live, model: str, listener: Listener, target: str = "wait") -> str:
@@ -85,8 +86,8 @@ def test_flood_is_thinned_and_no_decision_is_lost(live: Live, model: str) -> Non
     plans = [item["event"]["round"] for item in listener.items if item["event"]["type"] == "PlanImproved"]
     assert plans == [*range(1000, 100_001, 1000), 0]
     assert all(len(batch["items"]) <= stream.BATCH_ITEMS for batch in listener.batches)
-    thinned = [item for item in listener.items if stream.is_thinnable(item["event"]["type"])]
-    assert len(thinned) <= stream.BATCH_THINNABLE * len(listener.batches)
+    thinned = [item for item in listener.items if is_thinnable(item["event"]["type"])]
+    assert len(thinned) <= BATCH_THINNABLE * len(listener.batches)
 
 
 def test_slow_client_gets_a_window_and_then_the_rest(live: Live, model: str) -> None:
@@ -135,7 +136,7 @@ def test_client_that_is_too_slow_is_told_of_the_gap(live: Live, model: str, monk
     slow.hold.set()
     until(lambda: is_over(slow), "the slow client's end")
     after_gap = next(number for number, batch in enumerate(slow.batches) if batch["gap"])
-    assert slow.batches[after_gap]["items"][0]["seq"] > live.services.runs.session(run)._ring.lost > 1000
+    assert slow.batches[after_gap]["items"][0]["seq"] > live.services.runs.live_run(run)._ring.lost > 1000
     seqs = [item["seq"] for item in slow.items]
     assert seqs == sorted(seqs)
 
@@ -143,7 +144,7 @@ def test_client_that_is_too_slow_is_told_of_the_gap(live: Live, model: str, monk
 def test_run_of_an_earlier_life_is_a_gap(live: Live, model: str) -> None:
     run = live.start(model, "fast")["id"]
     live.ended(run)
-    live.services.runs._sessions.clear()
+    live.services.runs._live.clear()
     listener = live.listen()
     listener.subscribe(run, after=1)
     until(lambda: listener.batches, "the gap")

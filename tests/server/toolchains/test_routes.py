@@ -21,7 +21,7 @@ def test_toolchains(app: Flask) -> None:
 
 def test_a_plug_in_that_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(registry.EXTRA, "no_such_module:Nothing")
-    row = next(row for row in describe_toolchains("") if row["name"] == "Nothing")
+    row = next(row for row in describe_toolchains({}) if row["name"] == "Nothing")
     assert row["usable"] is False
     assert "no_such_module" in row["reason"]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from collage_server.app import create_app
+from collage_server.base.run_files import CANDIDATES, ESTIMATES
 from collage_server.config import ServerConfig
 from collage_server.messages import candidates
 from collage_server.runs import store as run_store
-from collage_server.worker import candidate_table
 from collage_server.worker.candidate_table import spans
 from flask.testing import FlaskClient
 from hypothesis import given
@@ -76,7 +76,7 @@ def test_it_travels_compressed_and_is_made_once(client: FlaskClient, table: dict
     assert answer.headers["Content-Encoding"] == "gzip"
     assert answer.headers["Vary"] == "Accept-Encoding"
     assert json.loads(gzip.decompress(answer.data)) == table
-    file = run_store.run_folder("recorded-quantised") / candidate_table.TABLE
+    file = run_store.run_folder("recorded-quantised") / CANDIDATES
     file.write_bytes(gzip.compress(b'{"kept":true}'))
     assert client.get(f"{QUANTISED}/candidates").json == {"kept": True}
     os.utime(file, ns=(0, 0))
@@ -120,7 +120,7 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
     assert set(found["seconds"]) == measured
     assert all(seconds > 0 for seconds in found["seconds"].values())
     assert client.get(f"{QUANTISED}/candidates").json == table, "no cost has changed"
-    file = run_store.run_folder("recorded-quantised") / candidate_table.ESTIMATES
+    file = run_store.run_folder("recorded-quantised") / ESTIMATES
     file.write_bytes(gzip.compress(b'{"kept":true}'))
     assert client.get(f"{QUANTISED}/estimates").json == {"kept": True}
     os.utime(file, ns=(0, 0))

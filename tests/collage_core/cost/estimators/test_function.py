@@ -152,7 +152,7 @@ def test_a_run_by_hand(tmp_path: Path) -> None:
     assert plan["total_s"] == 5.0
     assert record.plan.options["costs"] == "function:seconds"
     assert record.document["verify"]["measured_s"] is None
-    assert Note("every cost is an estimate by the function 'seconds'; hand-overs are free") in notes
+    assert Note("every cost is an estimate by the function 'seconds'; transitions are free") in notes
     record.save(tmp_path)
     assert RunRecord.load(tmp_path).plan == record.plan
     json.dumps(record.document)

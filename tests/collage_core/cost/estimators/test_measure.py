@@ -145,7 +145,7 @@ def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is
 
     estimator._place.run_all = replaced  # type: ignore[method-assign]
     told = [tuple(c.inside) for c, _, _ in estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))]
-    key = estimator.sort_of(bench.candidates("numpy", (RELU1,))[0])
+    key = estimator.computation_key(bench.candidates("numpy", (RELU1,))[0])
     estimator.close()
     assert told == [(RELU1,), (ADD1,), (RELU1,)][:trials]
     assert not left

@@ -158,7 +158,7 @@ def test_hand_overs_are_free_and_that_is_said_once(tmp_path: Path, asked: list[i
     assert len(notes) == 2
     assert notes[0] == (
         "hook is not measured. Each of its costs is an estimate by roofline: 1 s for the call (by the [cost] of hook's file);"
-        " hand-overs to and from it are free"
+        " transitions to and from it are free"
     )
     assert notes[1].startswith("tvm is not measured. Each of its costs is an estimate by roofline: 2e-06 s for the call and the longer of")
 

@@ -402,11 +402,11 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Wo
     worker = fleet.start_worker("orphan", "one")
     fleet.await_free("orphan", 1)
     code = (
-        "import sys; from pathlib import Path; from toolchains.fleets import *; from collage_core.cost.fleet import FleetRunner\n"
+        "from pathlib import Path; from tests.helpers.fleets import *; from collage_core.cost.fleet.runner import FleetRunner\n"
         f"runner = FleetRunner({fleet.address!r}, 'orphan', 1e-3, LIMITS, 1, targets=['waits'])\n"
         f"runner.run(Work(Path({str(work.folder)!r})).task('waits'))\n"
     )
-    master = fleet.start([sys.executable, "-c", f"import sys; sys.path.insert(0, 'tests'); {code}"], "master")
+    master = fleet.start([sys.executable, "-c", code], "master")
     until(lambda: begun(work.folder) == 1 or master.popen.poll() is not None, "the trial")
     assert master.popen.poll() is None, master.said()
     trial = next(process for process in worker.family() if "isolation" in " ".join(process.cmdline()))

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from collage_core.cost.fleet.messages.installation import Description
 from fleet_functions import NONSENSE, RECORD
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +26,16 @@ from collage_core.cost.database.records import Record
 from collage_core.cost.fleet import session, tracker
 from collage_core.cost.fleet.file_store import FileStore
 from collage_core.cost.fleet.machine_kinds import choose_kind, crowded
-from collage_core.cost.fleet.protocol import Nonsense, dump, error_from_json, error_to_json, parse, record_from_json, record_to_json
+from collage_core.cost.fleet.protocol import (
+    Description,
+    Nonsense,
+    dump,
+    error_from_json,
+    error_to_json,
+    parse,
+    record_from_json,
+    record_to_json,
+)
 from collage_core.cost.fleet.tracker import Offer, TrackerConnection, TrackerLost, parse_address
 from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _told_host
 from collage_core.errors import CollageError

@@ -37,7 +37,7 @@ def call_rounds(target: str, threads: int) -> Iterator[Callable[[], float]]:
 
 
 class Elsewhere:
-    """A place whose calls are made in this process, and counted."""
+    """A backend whose calls are made in this process, and counted."""
 
     machine = "a machine, 4 cores"
     limits = TrialLimits()
@@ -71,57 +71,57 @@ def database(tmp_path: Path) -> CostDatabase:
 
 
 @pytest.fixture
-def place() -> Elsewhere:
+def backend() -> Elsewhere:
     return Elsewhere(Availability(True, "9"))
 
 
-def meter(database: CostDatabase, place: Elsewhere, events: list[Event]) -> CallMeter:
-    return CallMeter(threads=2, database=database, place=place, emit=events.append, call_rounds=call_rounds)
+def meter(database: CostDatabase, backend: Elsewhere, events: list[Event]) -> CallMeter:
+    return CallMeter(threads=2, database=database, backend=backend, emit=events.append, call_rounds=call_rounds)
 
 
-def test_calls_are_measured_once_and_kept(database: CostDatabase, place: Elsewhere) -> None:
+def test_calls_are_measured_once_and_kept(database: CostDatabase, backend: Elsewhere) -> None:
     events: list[Event] = []
-    found = meter(database, place, events).measure({"steady": "1", "noisy": "1"})
+    found = meter(database, backend, events).measure({"steady": "1", "noisy": "1"})
     assert found == {"steady": pytest.approx(2 * 2.1e-6, rel=0.05), "noisy": 0.0}
-    again = meter(database, place, events)
+    again = meter(database, backend, events)
     assert again.measure({"steady": "1", "noisy": "1"}) == again.measure({"steady": "1", "noisy": "1"}) == found
-    assert place.called == ["steady", "noisy"]
+    assert backend.called == ["steady", "noisy"]
     assert events == []
-    kept = database.get_transition(TransitionKey(CALL, "steady", "9", "1", 2, place.machine))
+    kept = database.get_transition(TransitionKey(CALL, "steady", "9", "1", 2, backend.machine))
     assert kept is not None
     assert (kept.fixed_s, kept.per_byte_s) == (found["steady"], 0.0)
 
 
-def test_another_version_is_measured_anew(database: CostDatabase, place: Elsewhere) -> None:
-    meter(database, place, []).measure({"steady": "1"})
-    meter(database, place, []).measure({"steady": "2"})
-    place.tvm = Availability(True, "10")
-    meter(database, place, []).measure({"steady": "2"})
-    assert place.called == ["steady"] * 3
+def test_another_version_is_measured_anew(database: CostDatabase, backend: Elsewhere) -> None:
+    meter(database, backend, []).measure({"steady": "1"})
+    meter(database, backend, []).measure({"steady": "2"})
+    backend.tvm = Availability(True, "10")
+    meter(database, backend, []).measure({"steady": "2"})
+    assert backend.called == ["steady"] * 3
 
 
-def test_cheaper_call_is_not_credited(database: CostDatabase, place: Elsewhere) -> None:
-    assert meter(database, place, []).measure({"cheaper": "1"}) == {"cheaper": 0.0}
+def test_cheaper_call_is_not_credited(database: CostDatabase, backend: Elsewhere) -> None:
+    assert meter(database, backend, []).measure({"cheaper": "1"}) == {"cheaper": 0.0}
 
 
 @pytest.mark.parametrize("target", TOLD)
-def test_target_that_cannot_be_measured_is_free_and_named_once_a_run(database: CostDatabase, place: Elsewhere, target: str) -> None:
+def test_target_that_cannot_be_measured_is_free_and_named_once_a_run(database: CostDatabase, backend: Elsewhere, target: str) -> None:
     for _ in range(2):
         events: list[Event] = []
-        calls = meter(database, place, events)
+        calls = meter(database, backend, events)
         for _ in range(2):
             assert calls.measure({target: "1", "steady": "1"})[target] == 0.0
         assert events == [Note(TOLD[target])]
-    assert place.called.count(target) == 1
+    assert backend.called.count(target) == 1
 
 
-def test_without_tvm_nothing_is_called_and_nothing_kept(database: CostDatabase, place: Elsewhere) -> None:
-    place.tvm = Availability(False, reason="the package apache-tvm is not installed")
+def test_without_tvm_nothing_is_called_and_nothing_kept(database: CostDatabase, backend: Elsewhere) -> None:
+    backend.tvm = Availability(False, reason="the package apache-tvm is not installed")
     events: list[Event] = []
-    calls = meter(database, place, events)
+    calls = meter(database, backend, events)
     assert calls.measure({"steady": "1"}) == calls.measure({"steady": "1"}) == {"steady": 0.0}
     said = "without tvm nothing can be assembled (the package apache-tvm is not installed): calls of partitions count as free"
     assert events == [Note(said)]
-    assert place.called == []
+    assert backend.called == []
     calls.close()
-    assert place.closed
+    assert backend.closed

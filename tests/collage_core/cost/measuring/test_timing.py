@@ -1,6 +1,6 @@
 """How runs are timed, on a clock that the tests turn: batches, warm-up, when it is enough, and when it is given up.
 
-What a disturbed machine does to it is in `test_cost_steadiness`.
+`test_noise_filter` times on a disturbed machine.
 """
 
 from __future__ import annotations
@@ -12,18 +12,21 @@ from itertools import chain, repeat
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from collage_core.cost.database.records import Record
+from collage_core.cost.measuring.intervals import confidence_interval
 from collage_core.cost.measuring.repetitions import cost_of
-from collage_core.cost.measuring.timing import TimingLimits, confidence_interval, time_runs
+from collage_core.cost.measuring.sampling import NoiseSigns
+from collage_core.cost.measuring.timing import TimingLimits, time_runs
 
 LIMITS = TimingLimits()
 
 
-def nobody_waits() -> AbstractContextManager[Callable[[], list[int]]]:
+def no_waits() -> AbstractContextManager[Callable[[], list[int]]]:
     return nullcontext(list[int])
+
+
+SIGNS = NoiseSigns(waits=no_waits)
 
 
 class Machine:
@@ -44,7 +47,7 @@ class Machine:
     def samples(
         self, limits: TimingLimits = LIMITS, budget_s: float | None = None, enough_s: float | None = None
     ) -> tuple[tuple[float, ...], bool]:
-        timed = time_runs(self.run, limits, budget_s, self.clock, enough_s=enough_s, watch=nobody_waits)
+        timed = time_runs(self.run, limits, budget_s, enough_s=enough_s, signs=SIGNS, clock=self.clock).result()
         assert timed.slowed_by == 0
         return timed.seconds, timed.stopped_early
 
@@ -130,34 +133,11 @@ def test_garbage_collection_is_off_while_timing_and_as_before_after_it(was_on: b
     before = gc.isenabled()
     try:
         (gc.enable if was_on else gc.disable)()
-        time_runs(run, LIMITS, clock=machine.clock, watch=nobody_waits)
+        time_runs(run, LIMITS, signs=SIGNS, clock=machine.clock)
         assert gc.isenabled() == was_on
     finally:
         (gc.enable if before else gc.disable)()
     assert set(seen) == {False}
-
-
-@given(st.lists(st.floats(0, 1e3), min_size=1, max_size=60), st.floats(1, 99))
-def test_percentile_lies_in_its_interval(samples: list[float], percentile: float) -> None:
-    low, high = confidence_interval(samples, percentile)
-    assert low <= np.percentile(samples, percentile, method="inverted_cdf") <= high
-
-
-@pytest.mark.parametrize(("percentile", "truth"), [(50, np.log(2)), (90, np.log(10))])
-def test_interval_of_a_percentile_holds_it_as_often_as_it_says(percentile: float, truth: float) -> None:
-    rng = np.random.default_rng(0)
-    inside = 0
-    for _ in range(400):
-        low, high = confidence_interval(list(rng.exponential(size=61)), percentile)
-        inside += low <= truth <= high
-    assert inside >= 0.93 * 400
-
-
-def test_too_few_samples_do_not_bound_a_percentile() -> None:
-    assert confidence_interval([1.0, 2.0]) == (-np.inf, np.inf)
-    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0]) == (1.0, 5.0)
-    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 90)[1] == np.inf
-    assert confidence_interval([1.0, 2.0, 3.0, 4.0, 5.0], 10)[0] == -np.inf
 
 
 def test_high_percentile_takes_as_many_samples_as_bound_it() -> None:

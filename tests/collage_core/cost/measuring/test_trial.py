@@ -51,7 +51,7 @@ def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, t
 
 
 def test_cost_that_need_not_be_known_better_takes_fewer_samples(runner: TrialRunner, task: TrialTask) -> None:
-    """How many of either are undisturbed is up to the machine; `test_cost_timing` counts them on a clock of its own."""
+    """How many of either are undisturbed is up to the machine; `test_timing` counts them on a clock of its own."""
     whole = runner.run(task)
     enough = runner.run(replace(task, enough_s=10.0))
     assert len(enough.samples) < len(whole.samples)

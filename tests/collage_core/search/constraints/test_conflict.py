@@ -49,9 +49,9 @@ def test_a_conflict_is_minimal_and_is_one(problem: SearchProblem, data: st.DataO
     assert bool(conflict) == (has_plan(problem, []) and not has_plan(problem, constraints))
     if conflict:
         assert conflict == sorted(set(conflict))
-        assert not has_plan(problem, [constraints[place] for place in conflict])
+        assert not has_plan(problem, [constraints[index] for index in conflict])
         for dropped in conflict:
-            assert has_plan(problem, [constraints[place] for place in conflict if place != dropped])
+            assert has_plan(problem, [constraints[index] for index in conflict if index != dropped])
 
 
 @given(problem=PROBLEMS, data=st.data())
@@ -86,7 +86,7 @@ def test_whether_any_candidates_cover_the_model(problem: SearchProblem, data: st
 def row(nodes: int, *made: tuple[str, tuple[int, ...]], exclusive: Sequence[tuple[str, str]] = ()) -> SearchProblem:
     """Nodes in a row, and candidates as (target, nodes)."""
     tensors = [FlowTensor(f"t{n}", n, (n + 1,) if n + 1 < nodes else (), n + 1 == nodes, 4) for n in range(nodes)]
-    candidates = tuple(SearchCandidate(IndexSet(inside), target, 1, str(place)) for place, (target, inside) in enumerate(made))
+    candidates = tuple(SearchCandidate(IndexSet(inside), target, 1, str(index)) for index, (target, inside) in enumerate(made))
     names = tuple(f"n{node}" for node in range(nodes))
     return SearchProblem(nodes, tuple(tensors), candidates, exclusive=tuple(exclusive), names=names, ops=("Relu",) * nodes)
 
@@ -97,71 +97,9 @@ def refused(problem: SearchProblem, *items: dict[str, Any]) -> InfeasibleError:
     return caught.value
 
 
-def test_two_vetoes_leave_a_node_to_nobody() -> None:
-    problem = row(2, ("a", (0,)), ("b", (0,)), ("a", (1,)), ("b", (1,)))
-    error = refused(
-        problem, {"kind": "veto", "target": "a"}, {"kind": "cut", "between": [0, 1]}, {"kind": "veto", "node": 1, "target": "b"}
-    )
-    assert (error.conflict, error.uncovered) == ([0, 2], [1])
-    assert (error.message, error.hint) == ("the constraints 0, 2 cannot hold together", "drop one of them")
-
-
-def test_constraints_collide_though_every_node_is_left_a_candidate() -> None:
-    problem = row(3, ("a", (0, 1)), ("a", (1, 2)), ("b", (0,)), ("b", (1,)), ("b", (2,)))
-    error = refused(problem, {"kind": "pin", "node": 0, "target": "a"}, {"kind": "pin", "node": 2, "target": "a"})
-    assert (error.conflict, error.uncovered) == ([0, 1], [])
-
-
-def test_pins_collide_through_an_exclusion() -> None:
-    problem = row(2, ("a", (0,)), ("b", (0,)), ("a", (1,)), ("b", (1,)), exclusive=[("a", "b")])
-    error = refused(problem, {"kind": "pin", "node": 0, "target": "a"}, {"kind": "pin", "node": 1, "target": "b"})
-    assert (error.conflict, error.uncovered) == ([0, 1], [])
-
-
-def test_pins_collide_through_a_cycle_between_partitions() -> None:
-    """0→1 and 2→3: {0, 3} and {1, 2} would each wait for the other."""
-    tensors = tuple(FlowTensor(f"t{n}", n, (n + 1,) if n % 2 == 0 else (), n % 2 == 1, 4) for n in range(4))
-    inside = ((0,), (1,), (2,), (3,), (0, 3), (1, 2))
-    candidates = tuple(SearchCandidate(IndexSet(nodes), "a", 1, str(place)) for place, nodes in enumerate(inside))
-    names = ("n0", "n1", "n2", "n3")
-    problem = SearchProblem(4, tensors, candidates, names=names, ops=("Relu",) * 4)
-    pins = ({"kind": "pin", "candidate": "4"}, {"kind": "pin", "nodes": [1, 2], "together": True})
-    error = refused(problem, *pins)
-    assert (error.conflict, error.uncovered) == ([0, 1], [])
-    assert solve(problem, parse_constraints([pins[0]], problem)).total == 3
-
-
-def test_a_result_that_nobody_reads_does_not_hide_a_cycle() -> None:
-    """0→1→2, and nobody reads 2: {0, 2} is left through 0 alone, and yet waits for 1, which waits for it."""
-    tensors = (FlowTensor("t0", 0, (1,), False, 4), FlowTensor("t1", 1, (2,), False, 4), FlowTensor("t2", 2, (), False, 4))
-    candidates = (SearchCandidate(IndexSet((0, 2)), "a", 1, "0"), SearchCandidate(IndexSet((1,)), "a", 1, "1"))
-    problem = SearchProblem(3, tensors, candidates, names=("n0", "n1", "n2"), ops=("Relu",) * 3)
-    assert not is_coverable(problem, [0, 1])
-
-
-@pytest.mark.parametrize(
-    ("problem", "uncovered", "message"),
-    [
-        (row(3, ("a", (0,))), [1, 2], "no target can take n1, n2"),
-        (row(9, ("a", (0,))), [1, 2, 3, 4, 5, 6, 7, 8], "no target can take n1, n2, n3, n4, n5 and 3 more"),
-        (row(3, ("a", (0, 1)), ("a", (1, 2))), [], "the candidates cannot be put together to cover the model"),
-        (row(2, ("a", (0,)), ("b", (1,)), exclusive=[("b", "a")]), [], "the candidates cannot be put together to cover the model"),
-    ],
-)
-def test_constraints_are_not_blamed_where_there_is_no_plan_without_them(problem: SearchProblem, uncovered: list[int], message: str) -> None:
-    error = refused(problem, {"kind": "pin", "nodes": [0], "exact": True})
-    assert (error.conflict, error.uncovered, error.message) == ([], uncovered, message)
-    assert error.hint
-
-
-def test_a_name_of_several_lines_is_told_in_one() -> None:
-    problem = replace(row(2, ("a", (0,))), names=("x", "two\nlines"))
-    assert refused(problem).message == "no target can take two lines"
-
-
 def test_very_many_exclusions_are_not_gone_through_one_by_one() -> None:
     """Forty pairs are 2^40 sets of targets that may meet; none of them takes node 1."""
-    pairs = [(f"a{place}", f"b{place}") for place in range(40)]
+    pairs = [(f"a{number}", f"b{number}") for number in range(40)]
     problem = row(2, *((target, (0,)) for pair in pairs for target in pair), exclusive=pairs)
     assert refused(problem).uncovered == [1]
 

@@ -1,4 +1,4 @@
-"""Searching part by part gives the plan that searching the whole gives, and solves equal parts once."""
+"""A search by subproblems gives the plan that a search of the whole gives, and solves equal subproblems once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
-from collage_core.search.alternatives.forced_candidate import BestWith
+from collage_core.search.alternatives.forced_candidate import ForcedCandidateSearch
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.decomposition import separators
 from collage_core.search.decomposition.separators import find_separators
@@ -26,7 +26,7 @@ TARGETS = ("a", "b", "c")
 def long_problems(draw: st.DrawFn) -> SearchProblem:
     """Blocks of nodes in a row: sets inside a block, runs over whole blocks, tensors that are read blocks later."""
     blocks = draw(st.lists(st.integers(1, 3), min_size=2, max_size=5))
-    borders = [sum(blocks[:place]) for place in range(len(blocks) + 1)]
+    borders = [sum(blocks[:count]) for count in range(len(blocks) + 1)]
     nodes = borders[-1]
     tensors = [FlowTensor("x", HOST, tuple(sorted({0, draw(st.integers(0, nodes - 1))})), False, 2)]
     for node in range(nodes):
@@ -43,11 +43,11 @@ def long_problems(draw: st.DrawFn) -> SearchProblem:
     for _ in range(draw(st.integers(0, 3))):
         begin, end = sorted(draw(st.lists(st.sampled_from(borders), min_size=2, max_size=2, unique=True)))
         made[begin, (1 << end - begin) - 1, draw(st.sampled_from(TARGETS))] = draw(cost)
-    candidates = [SearchCandidate(IndexSet.window(base, rel), target, price, "") for (base, rel, target), price in made.items()]
+    candidates = [SearchCandidate(IndexSet.window(base, rel), target, known, "") for (base, rel, target), known in made.items()]
     ends = (*TARGETS, "host")
-    prices = st.tuples(st.integers(0, 3), st.integers(0, 2))
-    pairs = draw(st.dictionaries(st.tuples(st.sampled_from(ends), st.sampled_from(ends)), prices, max_size=8))
-    transitions = {pair: Transition(*price) for pair, price in pairs.items()}
+    costs = st.tuples(st.integers(0, 3), st.integers(0, 2))
+    pairs = draw(st.dictionaries(st.tuples(st.sampled_from(ends), st.sampled_from(ends)), costs, max_size=8))
+    transitions = {pair: Transition(*cost) for pair, cost in pairs.items()}
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), transitions, (), TARGETS)
 
 
@@ -56,8 +56,8 @@ def long_problems(draw: st.DrawFn) -> SearchProblem:
 def test_parts_give_the_plan_of_the_whole(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", least)
     usable = allowed_indices(problem, ())
-    by_parts, whole = astar(problem, usable), dijkstra(problem, usable)
-    assert (by_parts.chosen, by_parts.total, by_parts.optimal) == (whole.chosen, whole.total, True)
+    decomposed, whole = astar(problem, usable), dijkstra(problem, usable)
+    assert (decomposed.chosen, decomposed.total, decomposed.optimal) == (whole.chosen, whole.total, True)
 
 
 def repeated(blocks: int) -> SearchProblem:
@@ -68,9 +68,9 @@ def repeated(blocks: int) -> SearchProblem:
         tensors.append(FlowTensor("", begin, (begin + 1, begin + 2), False, 1))
         tensors += [FlowTensor("", begin + 1, (begin + 3,), False, 1), FlowTensor("", begin + 2, (begin + 3,), False, 1)]
         tensors.append(FlowTensor("", begin + 3, () if last else (begin + 4,), last, 1))
-        for target, price in (("a", 3), ("b", 4)):
-            candidates += [SearchCandidate(IndexSet.window(begin + place, 1), target, price, "") for place in range(4)]
-            candidates.append(SearchCandidate(IndexSet((begin + 1, begin + 3)), target, 9 - price, ""))
+        for target, cost in (("a", 3), ("b", 4)):
+            candidates += [SearchCandidate(IndexSet.window(begin + offset, 1), target, cost, "") for offset in range(4)]
+            candidates.append(SearchCandidate(IndexSet((begin + 1, begin + 3)), target, 9 - cost, ""))
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), {("a", "b"): Transition(1), ("b", "a"): Transition(2)})
 
 
@@ -82,16 +82,16 @@ def test_equal_parts_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.positions == list(range(0, 49, 4))
     search = SubproblemSearch(problem, usable, found, SearchRun())
     assert search.solve() == dijkstra(problem, usable).chosen
-    assert search.tally.parts == 3, "the first, which the host enters; the last, which the host leaves; all between"
+    assert search.tally.subproblems == 3, "the first, which the host enters; the last, which the host leaves; all between"
 
 
-def test_cuts_are_where_nothing_is_held_or_read_across() -> None:
+def test_separators_are_where_nothing_is_held_or_read_across() -> None:
     tensors = (FlowTensor("t0", 0, (1, 3), False, 1), FlowTensor("t1", 1, (2,), False, 1), FlowTensor("t2", 2, (3,), False, 1))
     sets = ((0,), (1,), (2,), (3,), (0, 2), (0, 1, 2, 3))
     candidates = tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets)
     problem = SearchProblem(4, (*tensors, FlowTensor("t3", 3, (), True, 1)), candidates)
     everything = find_separators(problem, range(6)).positions
-    assert everything == [0, 4], "cuts nearer than LEAST_NODES are left out"
+    assert everything == [0, 4], "separators nearer than LEAST_NODES are left out"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_cuts_are_where_nothing_is_held_or_read_across() -> None:
         (((0, 2), (1,), (3,), (0, 1, 2, 3)), [0, 3, 4]),
     ],
 )
-def test_where_cuts_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, ...], ...], positions: list[int]) -> None:
+def test_where_separators_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, ...], ...], positions: list[int]) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", 1)
     tensors = tuple(FlowTensor("", node, (node + 1,) if node < 3 else (), node == 3, 1) for node in range(4))
     problem = SearchProblem(4, tensors, tuple(SearchCandidate(IndexSet(nodes), "a", 1, "") for nodes in sets))
@@ -116,7 +116,7 @@ def test_where_cuts_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple[int, 
 def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", least)
     usable = allowed_indices(problem, ())
-    best_with = BestWith(problem, usable)
+    best_with = ForcedCandidateSearch(problem, usable)
     for index in usable:
         inside = problem.candidates[index].inside
         fitting = [other for other in usable if other == index or problem.candidates[other].inside.isdisjoint(inside)]

@@ -1,4 +1,4 @@
-"""Prices and the states of a cover: never too much, and the sum of a plan's steps is what the plan costs."""
+"""Dual prices and the states of a cover: the bound is never too high, and the moves of a plan add up to its cost."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from hypothesis import given, settings
 
 from collage_core.search.alternatives.k_best import k_best, plans_in_order
 from collage_core.search.constraints.constraints import allowed_indices
+from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem
-from collage_core.search.result import plan_total
-from collage_core.search.searchers.cover import Cover, State, steps
+from collage_core.search.searchers.cover import Cover, State, moves_from
 from tests.helpers.problems import every_plan, order_of, problems
 
 
-def ways(cover: Cover, state: State, weight: int, chosen: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
-    """Every way from `state` to the end, by trying all."""
+def paths(cover: Cover, state: State, weight: int, chosen: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
+    """Return (weight, candidates) of every path from `state` to the end."""
     if state == cover.end:
         return [(weight, chosen)]
-    return [way for move, step, after in steps(cover, state) for way in ways(cover, after, weight + step, (*chosen, move.index))]
+    return [path for move, step, after in moves_from(cover, state) for path in paths(cover, after, weight + step, (*chosen, move.index))]
 
 
 @settings(max_examples=300)
@@ -28,7 +28,7 @@ def test_steps_add_up_to_the_plan_and_none_is_negative(problem: SearchProblem) -
     if cover.bound is None:
         assert not plans
         return
-    found = {chosen: weight for weight, chosen in ways(cover, cover.start, 0, ())}
+    found = {chosen: weight for weight, chosen in paths(cover, cover.start, 0, ())}
     assert plans <= set(found)
     for chosen in plans:
         assert found[chosen] >= 0

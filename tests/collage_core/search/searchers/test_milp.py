@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collage_core.search.constraints.constraints import Constraint, allowed_indices
+from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem, Transition
-from collage_core.search.result import plan_total
 from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers import milp as module
 from collage_core.search.searchers.exact import astar, dijkstra
@@ -79,12 +79,6 @@ def test_a_plan_that_is_dearer_by_a_hair_is_not_called_best() -> None:
     assert found.gap < dear * 1e-6
 
 
-def test_a_cycle_between_partitions_is_forbidden_and_the_search_goes_on() -> None:
-    found = milp(CROSSED, everything(CROSSED))
-    assert_well_formed(CROSSED, everything(CROSSED), found.chosen)
-    assert (found.total, found.lower_bound, found.optimal) == (21, 21, True)
-
-
 def test_only_a_plan_with_a_cycle_is_no_plan() -> None:
     found = milp(CROSSED, [4, 5])
     assert (found.chosen, found.total, found.lower_bound, found.optimal, found.stopped) == ((), 0, 0, False, False)
@@ -98,38 +92,6 @@ def test_what_covers_too_little_or_too_much_is_no_plan(usable: list[int]) -> Non
     )
     found = milp(problem, usable)
     assert (found.chosen, found.optimal, found.lower_bound, found.stopped) == ((), False, 0, False)
-
-
-@pytest.mark.parametrize("usable", [[0, 1, 2], [0, 1, 2, 3]])
-def test_a_hand_over_is_paid_once_for_each_partition_that_reads(usable: list[int]) -> None:
-    """t0 (4 bytes) is read by 1, 2 and 3; {1, 2} is one partition: 9 for it and 9 for {3}. Node by node it would be 27."""
-    problem = small(
-        [(0, (1, 2, 3), 4), (1, (), 1), (2, (), 1), (3, (), 1)],
-        [((0,), "a", 0), ((1, 2), "b", 0), ((3,), "b", 0), ((0, 1, 2, 3), "a", 55)],
-        transitions={("a", "b"): Transition(1, 2), ("b", "host"): Transition(10), ("b", "b"): Transition(100)},
-    )
-    found = milp(problem, usable)
-    assert (found.chosen, found.total, found.lower_bound, found.optimal) == ((0, 1, 2), 9 + 9 + 30, 48, True)
-
-
-def test_what_stays_inside_a_partition_is_not_handed_over() -> None:
-    """{0, 1} reads its own t0; {2} on the same target reads it from another partition."""
-    problem = small(
-        [(0, (1, 2), 4), (1, (), 1), (2, (), 1)],
-        [((0, 1), "a", 1), ((2,), "a", 1), ((0,), "b", 3), ((1,), "b", 3)],
-        transitions={("a", "a"): Transition(5), ("b", "a"): Transition(5)},
-    )
-    found = milp(problem, everything(problem))
-    assert (found.chosen, found.total, found.lower_bound, found.optimal) == ((0, 1), 7, 7, True)
-
-
-def test_targets_that_exclude_each_other_are_kept_apart() -> None:
-    sets = [((0,), "a", 1), ((1,), "b", 1), ((0,), "c", 5), ((1,), "c", 4), ((1,), "a", 9)]
-    edges = [(0, (1,), 1), (1, (), 1)]
-    assert milp(small(edges, sets), range(5)).total == 2
-    apart = small(edges, sets, exclusive=(("b", "a"),))
-    assert milp(apart, range(5)).total == 5, "a and c"
-    assert milp(small(edges, sets, exclusive=(("b", "a"), ("a", "c"))), range(5)).total == 6, "c and b"
 
 
 class _Heard(SearchReporter):

@@ -1,0 +1,144 @@
+// How numbers are written on the page. Pure functions; units are always said.
+
+const MINUS = "\u2212";
+
+/** Seconds for a person: "1.24 s", "20.3 ms", "0.50 ms", "84 µs". */
+export function duration(seconds: number): string {
+  const [value, unit] = scaled(seconds);
+  return `${value} ${unit}`;
+}
+
+/** How long something took that a person waited for: "0.3 s", "12 s", "2 min 05 s", "1 h 12 min". */
+export function elapsed(seconds: number): string {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+  return `${Math.floor(whole / 3600)} h ${String(Math.floor((whole % 3600) / 60)).padStart(2, "0")} min`;
+}
+
+/** A difference of seconds, with its sign: "+0.41 ms", "−84 µs", "±0 ms". */
+export function signedDuration(seconds: number): string {
+  if (Math.abs(seconds) < 0.5e-9) return "±0 ms";
+  return `${seconds < 0 ? MINUS : "+"}${duration(Math.abs(seconds))}`;
+}
+
+/** A difference that is known to be at least so much; a bound that proves nothing is no "±". */
+export function atLeast(seconds: number): string {
+  return `≥ ${seconds > 0 ? signedDuration(seconds) : "0"}`;
+}
+
+/** A pair in one unit: "22.6 → 20.3 ms". */
+export function changeInDuration(from: number, to: number): string {
+  const [value, unit] = scaled(to);
+  return `${scaled(from, unit)[0]} → ${value} ${unit}`;
+}
+
+export type Unit = "s" | "ms" | "µs";
+const FACTOR: Record<Unit, number> = { s: 1, ms: 1e3, µs: 1e6 };
+
+/** The unit in which so many seconds are written. */
+export function unitFor(seconds: number): Unit {
+  const size = Math.abs(seconds);
+  return size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs";
+}
+
+/** Seconds as a number of another unit. */
+export function inUnit(seconds: number, unit: Unit): number {
+  return seconds * FACTOR[unit];
+}
+
+function scaled(seconds: number, forced?: Unit): [string, Unit] {
+  const unit = forced ?? unitFor(seconds);
+  return [significant(inUnit(seconds, unit)), unit];
+}
+
+/** A share: "4.1 %". */
+export function percent(share: number): string {
+  return `${significant(100 * share)} %`;
+}
+
+/** Three significant digits, two decimals at most, thousands apart. */
+function significant(value: number): string {
+  const size = Math.abs(value);
+  const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** By how much a cost may be off, as a share of it: "±2 %". Empty where nothing is known of that. */
+export function plusMinus(seconds: number | null, offS: number | null): string {
+  if (seconds === null || offS === null || seconds <= 0) return "";
+  const percent = (100 * offS) / seconds;
+  if (percent === 0) return "±0 %";
+  return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
+}
+
+/** "1×64×56×56"; a tensor of no dimensions is "scalar". */
+export function shape(dimensions: readonly number[]): string {
+  return dimensions.length === 0 ? "scalar" : dimensions.join("×");
+}
+
+/** "1,204". */
+export function count(value: number): string {
+  return value.toLocaleString("en");
+}
+
+/** "1 node", "3 nodes". */
+export function plural(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** "97.8 MB"; powers of 1000, as file managers say it. */
+export function bytes(value: number): string {
+  const [size, power] = scaledBy1000(value, BYTE_UNITS.length);
+  return `${power === 0 ? size : significant(size)} ${BYTE_UNITS[power] ?? ""}`;
+}
+
+const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
+
+/** "231 MFLOP": operations of a computation; of a second, "/s" is written behind. */
+export function operations(value: number): string {
+  const units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
+  const [size, power] = scaledBy1000(value, units.length);
+  return `${Number(size.toPrecision(3))} ${units[power] ?? ""}`;
+}
+
+/** "200 GB/s". */
+export function perSecond(byteCount: number): string {
+  const [size, power] = scaledBy1000(byteCount, BYTE_UNITS.length);
+  return `${Number(size.toPrecision(3))} ${BYTE_UNITS[power] ?? ""}/s`;
+}
+
+/** A number below 1000, and how often it was divided by that. */
+function scaledBy1000(value: number, units: number): [number, number] {
+  let size = value;
+  let power = 0;
+  while (size >= 1000 && power < units - 1) {
+    size /= 1000;
+    power += 1;
+  }
+  return [size, power];
+}
+
+/** A relative error: "4e-7"; 0 where the outputs are equal bit for bit. */
+export function relativeError(value: number): string {
+  if (value === Infinity) return "infinite";
+  return value === 0 ? "0" : value.toExponential(0);
+}
+
+/** "1.11×". */
+export function speedUp(before: number, after: number): string {
+  return `${(before / after).toFixed(2)}×`;
+}
+
+/** An attribute's value as one short line. */
+export function attribute(value: unknown): string {
+  if (Array.isArray(value)) return value.map((item) => attribute(item)).join(", ");
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  if (typeof value === "string" || typeof value === "boolean") return String(value);
+  if (value === null || value === undefined) return "none";
+  const inner = value as { graph?: string; nodes?: number; tensor?: string };
+  if (inner.graph !== undefined) return `graph of ${plural(inner.nodes ?? 0, "node")}`;
+  if (inner.tensor !== undefined) return "tensor";
+  return JSON.stringify(value);
+}

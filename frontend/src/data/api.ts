@@ -1,0 +1,204 @@
+// Every request to the server's REST API, and the one shape of its errors.
+
+import { during } from "../base/idle";
+import { nextFrame } from "../base/long_work";
+import { config } from "./config";
+import type {
+  ApiError,
+  BaselinePlan,
+  CheckOptions,
+  Description,
+  DescriptionCheck,
+  DescriptionList,
+  DotRequest,
+  Effects,
+  ErrorBody,
+  ExportInfo,
+  LayoutJson,
+  ModelGraph,
+  ModelGroups,
+  ModelInfo,
+  ModelList,
+  NodeCandidates,
+  OpenModel,
+  OptionProblems,
+  RunCandidates,
+  RunEstimates,
+  RunList,
+  RunLog,
+  RunMarks,
+  RunRegrets,
+  RunRequest,
+  RunRules,
+  RunSnapshot,
+  RunSummary,
+  SampleList,
+  Storage,
+  ToolchainList,
+  TraceChunk,
+  TraceState,
+  WhatIf,
+  WhatIfRequest,
+} from "./protocol";
+
+/** An answer that is an error, or no answer at all. */
+export class ApiFailure extends Error implements ApiError {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Any failure as the error that the page shows. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint };
+  return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
+}
+
+export type Shapes = Record<string, number[]>;
+
+export const api = {
+  samples: () => get<SampleList>("samples"),
+  toolchains: () => get<ToolchainList>("toolchains"),
+  models: () => get<ModelList>("models"),
+  model: (id: string) => get<ModelInfo>(`models/${encodeURIComponent(id)}`),
+  graph: (id: string) => get<ModelGraph>(`models/${encodeURIComponent(id)}/graph`),
+  groups: (id: string) => get<ModelGroups>(`models/${encodeURIComponent(id)}/groups`),
+  layout: (model: string, key: string) => get<LayoutJson | undefined>(layoutPath(model, key)),
+  keepLayout: (model: string, key: string, layout: LayoutJson) => request<undefined>(layoutPath(model, key), withBody("PUT", layout)),
+  openModel: (body: OpenModel) => post<ModelInfo>("models", body),
+  upload: (files: readonly File[], shapes: Shapes) => request<ModelInfo>("models", { method: "POST", body: form(files, shapes) }),
+  dot: (id: string, body: DotRequest) => during("dot", text(`models/${encodeURIComponent(id)}/dot`, withBody("POST", body))),
+  runs: () => get<RunList>("runs"),
+  run: (id: string) => get<RunSnapshot>(`runs/${encodeURIComponent(id)}`),
+  startRun: (body: RunRequest) => post<RunSnapshot>("runs", body),
+  markRun: (id: string, change: Partial<RunMarks>) => request<RunSummary>(`runs/${encodeURIComponent(id)}`, withBody("PATCH", change)),
+  deleteRun: (id: string) => request<undefined>(`runs/${encodeURIComponent(id)}`, { method: "DELETE" }),
+  log: (id: string) => get<RunLog>(`runs/${encodeURIComponent(id)}/log`),
+  checkOptions: (body: CheckOptions) => post<OptionProblems>("options", body),
+  descriptions: () => get<DescriptionList>("described"),
+  checkDescription: (text: string) => post<DescriptionCheck>("described/check", { text }),
+  saveDescription: (text: string) => post<Description>("described", { text }),
+  deleteDescription: (name: string) => request<undefined>(`described/${encodeURIComponent(name)}`, { method: "DELETE" }),
+  cancelRun: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/cancel`, {}),
+  makeArtifact: (id: string) => post<RunSnapshot>(`runs/${encodeURIComponent(id)}/artifact`, {}),
+  candidates: (run: string, node: number) => get<NodeCandidates>(`runs/${encodeURIComponent(run)}/candidates?node=${node}`),
+  candidateTable: (run: string) => get<RunCandidates>(`runs/${encodeURIComponent(run)}/candidates`),
+  runRules: (run: string) => get<RunRules>(`runs/${encodeURIComponent(run)}/rules`),
+  estimates: (run: string) => get<RunEstimates>(`runs/${encodeURIComponent(run)}/estimates`),
+  regrets: (run: string, candidates: string[]) => post<RunRegrets>(`runs/${encodeURIComponent(run)}/regrets`, { candidates }),
+  baselinePlan: (run: string, name: string) => get<BaselinePlan>(`runs/${encodeURIComponent(run)}/baselines/${encodeURIComponent(name)}/plan`),
+  whatIf: (run: string, body: WhatIfRequest) => post<WhatIf>(`runs/${encodeURIComponent(run)}/what-if`, body),
+  effects: (run: string, body: WhatIfRequest) => post<Effects>(`runs/${encodeURIComponent(run)}/effects`, body),
+  trace: (run: string) => get<TraceState>(`runs/${encodeURIComponent(run)}/trace`),
+  startTrace: (run: string) => post<TraceState>(`runs/${encodeURIComponent(run)}/trace`, {}),
+  dropTrace: (run: string) => request<undefined>(`runs/${encodeURIComponent(run)}/trace`, { method: "DELETE" }),
+  traceChunk: (run: string, number: number) => get<TraceChunk>(`runs/${encodeURIComponent(run)}/trace/chunks/${number}`),
+  storage: () => get<Storage>("storage"),
+  originalOnnx: (model: string) => onnx(`models/${encodeURIComponent(model)}/onnx`),
+  partitionedOnnx: (run: string) => onnx(`runs/${encodeURIComponent(run)}/onnx`),
+  partitionOnnx: (run: string, partition: string) => onnx(`runs/${encodeURIComponent(run)}/partitions/${encodeURIComponent(partition)}/onnx`),
+  exportContents: (id: string) => get<ExportInfo>(`runs/${encodeURIComponent(id)}/export/contents`),
+  exportAddress: (id: string) => address(`runs/${encodeURIComponent(id)}/export`),
+};
+
+function address(path: string): string {
+  return `${config.prefix}/api/v1/${path}`;
+}
+
+function get<T>(path: string): Promise<T> {
+  return request<T>(path, {});
+}
+
+function post<T>(path: string, body: unknown): Promise<T> {
+  return request<T>(path, withBody("POST", body));
+}
+
+function withBody(method: string, body: unknown): RequestInit {
+  return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+}
+
+function layoutPath(model: string, key: string): string {
+  return `models/${encodeURIComponent(model)}/layouts/${key}`;
+}
+
+function form(files: readonly File[], shapes: Shapes): FormData {
+  const data = new FormData();
+  for (const file of files) data.append("file", file, file.name);
+  if (Object.keys(shapes).length > 0) data.append("shapes", JSON.stringify(shapes));
+  return data;
+}
+
+function request<T>(path: string, init: RequestInit): Promise<T> {
+  return during(path, answer<T>(path, init));
+}
+
+/** An ONNX file, and how many of its tensors came without their values. */
+export interface OnnxFile {
+  content: Blob;
+  leftOut: number;
+}
+
+function onnx(path: string): Promise<OnnxFile> {
+  return during(path, onnxFile(path));
+}
+
+async function onnxFile(path: string): Promise<OnnxFile> {
+  const response = await reach(path, {});
+  if (!response.ok) throw failure(response.status, await response.text());
+  return { content: await response.blob(), leftOut: Number(response.headers.get("X-Collage-Left-Out") ?? 0) };
+}
+
+async function reach(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address(path), init);
+  } catch {
+    throw new ApiFailure("unreachable", "the server does not answer", "see in its terminal whether `collage explore` still runs");
+  }
+}
+
+/** An answer of so many bytes takes a good part of a frame to read. */
+const LARGE = 1 << 20;
+
+async function answer<T>(path: string, init: RequestInit): Promise<T> {
+  const body = await text(path, init);
+  if (body === "") return undefined as T;
+  if (body.length >= LARGE) await nextFrame();
+  const read = JSON.parse(body) as T;
+  if (body.length >= LARGE) await nextFrame();
+  return read;
+}
+
+async function text(path: string, init: RequestInit): Promise<string> {
+  const response = await reach(path, init);
+  const body = response.body ? await decoded(response.body) : "";
+  if (response.ok) return body;
+  throw failure(response.status, body);
+}
+
+/** The text, a large one over several frames: `text()` takes its time in one piece. */
+async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
+  const [reader, decoder] = [body.getReader(), new TextDecoder()];
+  let [text, inFrame] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    text += decoder.decode(value, { stream: !done });
+    if (done) return text;
+    inFrame += value.byteLength;
+    if (inFrame < LARGE) continue;
+    await nextFrame();
+    inFrame = 0;
+  }
+}
+
+function failure(status: number, text: string): ApiFailure {
+  try {
+    const { error } = JSON.parse(text) as ErrorBody;
+    return new ApiFailure(error.code, error.message, error.hint);
+  } catch {
+    return new ApiFailure("http", `the server answered with status ${status}`, "its log has the details");
+  }
+}

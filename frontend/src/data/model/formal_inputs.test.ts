@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { formalInput, type FormalInputs } from "./formal_inputs";
+
+const FORMAL: FormalInputs = {
+  Conv: { names: ["X", "W", "B"], rest: null },
+  "com.microsoft.QLinearConcat": { names: ["Y_scale", "Y_zero_point"], rest: "inputs" },
+  Loop: { names: ["M", "cond"], rest: null },
+};
+
+test("inputs have the names of the operator's definition, the last of them as often as it is given", () => {
+  expect([0, 1, 2].map((index) => formalInput(FORMAL, "Conv", index, "t"))).toEqual(["X", "W", "B"]);
+  expect([0, 2, 5].map((index) => formalInput(FORMAL, "com.microsoft.QLinearConcat", index, "t"))).toEqual(["Y_scale", "inputs", "inputs"]);
+});
+
+test("what an inner graph reads has the tensor's own short name", () => {
+  expect(formalInput(FORMAL, "Loop", 1, "a/b")).toBe("cond");
+  expect(formalInput(FORMAL, "Loop", 2, "layer.0/state")).toBe("state");
+});
+
+test("of an operator that nobody knows only the number is told", () => {
+  expect(formalInput(FORMAL, "my.domain.Op", 1, "weight")).toBe("1");
+  expect(formalInput(FORMAL, "com.microsoft.Conv", 0, "data")).toBe("0");
+});

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { chain } from "../../../test/graphs";
+import { nodeOf } from "./match";
+
+const { nodes } = chain();
+const [first, second] = nodes;
+const folded = [
+  { name: "norm", op: "BatchNormalization", into: second?.name ?? "" },
+  { name: "shape", op: "Shape", into: null },
+  { name: "gone", op: "Identity", into: "nobody" },
+];
+
+test("a node is known by what it makes, whatever it is called", () => {
+  expect(nodeOf({ outputs: [second?.outputs[0]?.name ?? ""], name: "another name" }, nodes, folded)).toBe(second?.id);
+  expect(nodeOf({ outputs: ["unread", first?.outputs[0]?.name ?? ""], name: "" }, nodes, folded)).toBe(first?.id);
+});
+
+test("a node that was folded is found where it went, and one that is gone nowhere", () => {
+  expect(nodeOf({ outputs: ["its own"], name: "norm" }, nodes, folded)).toBe(second?.id);
+  for (const name of ["shape", "gone", "unheard of", ""]) expect(nodeOf({ outputs: ["its own"], name }, nodes, folded)).toBeUndefined();
+  expect(nodeOf({ outputs: [], name: "" }, nodes, folded)).toBeUndefined();
+});

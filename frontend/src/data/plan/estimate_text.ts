@@ -1,0 +1,92 @@
+// What can be said of a described toolchain at one node: what its estimate rests on, by how much it wins or loses, and from what
+// speed it would win. Pure. All of it holds for one part of the model, with everything else as it is.
+
+import { bytes, duration, operations, perSecond } from "../../base/format";
+import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
+
+export interface EstimateText {
+  target: string;
+  /** Its candidate in the plan, else the one nearest to it; undefined where it has none here. */
+  candidate: NodeCandidate | undefined;
+  lines: string[];
+}
+
+/** Of each described target, what can be said at the node of `data`. */
+export function estimateTexts(data: NodeCandidates, described: readonly string[]): EstimateText[] {
+  return described.map((target) => {
+    const mine = data.candidates.filter((one) => one.target === target && one.supposed !== null);
+    const candidate = mine.find((one) => one.chosen) ?? [...mine].sort(byRegret)[0];
+    if (candidate?.supposed) return { target, candidate, lines: linesOf(candidate, candidate.supposed, data.candidates) };
+    const isRejected = data.rejections.some((one) => one.target === target);
+    return { target, candidate: undefined, lines: isRejected ? [] : ["It has no candidate here: none of its rules takes this node."] };
+  });
+}
+
+function byRegret(a: NodeCandidate, b: NodeCandidate): number {
+  return (a.regret_at_least_s ?? Infinity) - (b.regret_at_least_s ?? Infinity) || (a.cost.seconds ?? 0) - (b.cost.seconds ?? 0);
+}
+
+function linesOf(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
+  const cost = candidate.cost.seconds ?? 0;
+  const estimate = `${candidate.label} would take ${duration(cost)}: an estimate, nothing was measured. It is ${basisText(basis)}; transitions count as free.`;
+  return [estimate, ...(candidate.chosen ? winText(candidate, basis, all) : lossText(candidate, basis))];
+}
+
+/** "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
+function basisText({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson): string {
+  const limits = [
+    speed === null ? "" : `${operations(count)} at ${operations(speed)}/s (${duration(count / speed)})`,
+    width === null ? "" : `${bytes(size)} at ${perSecond(width)} (${duration(size / width)})`,
+  ].filter(Boolean);
+  const longer = limits.length > 1 ? `the longer of ${limits.join(" and ")}` : (limits[0] ?? "");
+  return [launch > 0 || longer === "" ? `${duration(launch)} for the call` : "", longer].filter(Boolean).join(", and ");
+}
+
+/** The least that a plan with another target here takes more. */
+function margin(target: string, all: readonly NodeCandidate[]): { seconds: number; isExact: boolean } | undefined {
+  const others = all.filter((one) => one.target !== target && one.regret_at_least_s !== null);
+  const seconds = Math.min(...others.map((one) => one.regret_at_least_s ?? Infinity));
+  if (!Number.isFinite(seconds)) return undefined;
+  const exact = Math.min(...others.map((one) => one.regret_s ?? Infinity));
+  return { seconds, isExact: exact <= seconds };
+}
+
+function winText(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
+  const { target } = candidate;
+  const found = margin(target, all);
+  if (!found) return ["No other target can take this node, so nothing tells by how much it wins."];
+  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "By how much it wins is not known: proving it takes too long."];
+  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "no plan with another target here is nearer; how far the best of them is takes too long to prove"}.`;
+  const slowest = speedFor(basis, (candidate.cost.seconds ?? 0) + found.seconds);
+  return slowest.kind === "speed" ? [by, `It would win down to ${slowest.words}${found.isExact ? "" : ", or less"}, ${unchangedText(target)}.`] : [by];
+}
+
+function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
+  const { target, regret_s: exact, regret_at_least_s: least } = candidate;
+  if (least === null) return ["No plan can hold it."];
+  const isExact = exact !== null;
+  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "By how much it loses is not known: proving it takes too long."];
+  const by = `It loses by ${isExact ? "" : "at least "}${duration(least)}: ${isExact ? "the best plan with it takes that much longer" : "the exact difference takes too long to prove"}.`;
+  const below = (candidate.cost.seconds ?? 0) - least;
+  if (below <= 0) return [by, "It would not win here even if it took no time."];
+  const needed = speedFor(basis, below);
+  if (needed.kind === "never") return [by, `No speed is enough: it would win below ${duration(below)}, and its call alone takes ${duration(basis.launch_s)}.`];
+  return [by, `It would win from ${needed.words}${isExact ? "" : " at the earliest"}, ${unchangedText(target)}.`];
+}
+
+function unchangedText(target: string): string {
+  return `the rest of ${target} and all else as it is`;
+}
+
+type Speed = { kind: "never" } | { kind: "speed"; words: string };
+
+/** How fast it must be to take no longer than `seconds`; what is enough as it is stays unsaid, unless all of it is. */
+function speedFor({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson, seconds: number): Speed {
+  const rest = seconds - launch;
+  if (rest <= 0) return { kind: "never" };
+  const isSlower = Math.max(speed === null ? 0 : count / speed, width === null ? 0 : size / width) <= rest;
+  const compute = speed !== null && (isSlower || count / speed > rest) && count > 0 ? `${operations(count / rest)}/s` : "";
+  const transfer = width !== null && (isSlower ? compute === "" : size / width > rest) && size > 0 ? perSecond(size / rest) : "";
+  const words = [compute, transfer].filter(Boolean).join(" and ");
+  return words === "" ? { kind: "never" } : { kind: "speed", words };
+}

@@ -1,0 +1,32 @@
+import { describe, expect, test } from "vitest";
+import { partition, runSnapshot } from "../../../test/runs";
+import { headline, isRecorded, planChange, shares } from "./summary";
+
+describe("a change of the plan", () => {
+  const before = { total_s: 3e-3, partitions: [partition("tvm", [0, 1]), partition("openvino", [2])], transitions: [], total_interval_s: null };
+  test("counts the partitions that were not there before", () => {
+    const after = { ...before, total_s: 3.4e-3, partitions: [partition("tvm", [0]), partition("tvm", [1]), partition("openvino", [2])] };
+    expect(planChange(before, after).differenceS).toBeCloseTo(4e-4);
+    expect(planChange(before, after).changed).toEqual(new Set(["tvm-0", "tvm-1"]));
+    expect(planChange(before, before)).toEqual({ differenceS: 0, changed: new Set() });
+  });
+  test("the headline compares like with like", () => {
+    const run = runSnapshot({ plan: before, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }, { name: "greedy", total_s: 1e-3, measured_s: 1e-3, reason: "" }] });
+    expect(headline(run)).toEqual({ totalS: 3e-3, alone: { name: "tvm", totalS: 5e-3 }, isMeasured: false });
+    const verify = { measured_s: 4e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {} };
+    expect(headline({ ...run, verify })).toMatchObject({ totalS: 3e-3, isMeasured: false });
+    const measured = { ...run, verify, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: 6e-3, reason: "" }] };
+    expect(headline(measured)).toEqual({ totalS: 4e-3, alone: { name: "tvm", totalS: 6e-3 }, isMeasured: true });
+    expect(headline({ ...run, plan: null })).toBeNull();
+  });
+  test("shares add up by target, with the transitions at the end", () => {
+    const transition = { source: "tvm", target: "host", tensor: "t", bytes: 4, cost_s: 1e-4 };
+    expect(shares({ ...before, transitions: [transition] }).map((share) => share.name)).toEqual(["tvm", "openvino", "transition"]);
+  });
+  test("a run over recorded costs stays labelled", () => {
+    expect(isRecorded(runSnapshot({ state: "recorded" }))).toBe(true);
+    expect(isRecorded(runSnapshot({ state: "done", plan: { ...before, partitions: [{ ...partition("tvm", [0]), source: "recorded" }] } }))).toBe(true);
+    expect(isRecorded(runSnapshot({ state: "done", base: "recorded-mnist", recorded: true }))).toBe(true);
+    expect(isRecorded(runSnapshot({ state: "done" }))).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+// The terms of a plan: the user's constraints, the targets that are switched off, and the accuracy. Pure.
+
+import type { RunSnapshot, WhatIfRequest } from "../protocol";
+import { regrouped, type Constraint } from "./constraints";
+
+export interface Terms {
+  /** Constraints that were decided together, and are taken back together. */
+  groups: readonly (readonly Constraint[])[];
+  /** Targets of the run that are switched off. */
+  off: readonly string[];
+  /** As the user typed it; empty for the model's default. */
+  accuracy: string;
+}
+
+export const NO_TERMS: Terms = { groups: [], off: [], accuracy: "" };
+
+/** The terms that a run was given. */
+export function termsOf(run: RunSnapshot): Terms {
+  const off = run.counts.map((one) => one.name).filter((name) => !run.targets.includes(name));
+  return { groups: regrouped(run.constraints), off, accuracy: run.accuracy === null ? "" : String(run.accuracy) };
+}
+
+/** The request for the best plan under these terms, on the costs of a run. */
+export function requestOf(base: RunSnapshot, terms: Terms): WhatIfRequest {
+  const targets = base.counts.map((one) => one.name).filter((name) => !terms.off.includes(name));
+  return { targets, constraints: terms.groups.flat(), accuracy: parseAccuracy(terms.accuracy) ?? null };
+}
+
+/** Whether two terms are equal, their groups in the same order. */
+export function areEqual(a: Terms, b: Terms): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** The accuracy as a number; null for the default; undefined where the text is no number between 0 and 1. */
+export function parseAccuracy(text: string): number | null | undefined {
+  if (text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) && value > 0 && value < 1 ? value : undefined;
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import type { NodeCandidate } from "../protocol";
+import { byTarget, whyText, threshold } from "./why";
+
+function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
+  const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6 };
+  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, supposed: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, ...changes };
+}
+
+describe("why", () => {
+  const chosen = candidate("ncnn", 5e-4, 0, { chosen: true });
+  const rival = candidate("tvm", 131e-6, 47e-6);
+  const invalid = candidate("tvm", null, null);
+  const reason = { target: "tensorrt", nodes: [3], stage: "device", reason: "no GPU here" };
+  const data = { node: 3, candidates: [invalid, rival, chosen], rejections: [reason, { ...reason, nodes: [4] }] };
+  test("groups by target: the chosen one first, the costless last, equal reasons once", () => {
+    const groups = byTarget(data);
+    expect(groups.map((group) => group.target)).toEqual(["ncnn", "tvm", "tensorrt"]);
+    expect(groups[1]?.candidates).toEqual([rival, invalid]);
+    expect(groups[2]?.rejections).toEqual([{ ...reason, count: 2 }]);
+  });
+  test("for a partition only candidates that hold all of it", () => {
+    expect(byTarget({ ...data, rejections: [] }, [3, 4])).toEqual([]);
+  });
+  test("says below which cost another target would win", () => {
+    expect(threshold(rival)).toBeCloseTo(84e-6);
+    expect(whyText(data)).toEqual(["ncnn runs it in 0.50 ms ±<1 % (20 samples, measured)", "tvm would win here below 84.0 µs; it takes 0.13 ms"]);
+  });
+  test("an estimate is called one, and is never too close to call", () => {
+    const estimate = { ...rival, cost: { ...rival.cost, source: "estimate", samples: 0 } };
+    expect(whyText({ ...data, candidates: [estimate, chosen] })[1]).toBe("tvm would win here below 84.0 µs; it was not measured, an estimate says 0.13 ms");
+    expect(whyText({ ...data, candidates: [{ ...estimate, regret_s: 1e-6, regret_at_least_s: 1e-6 }, chosen] })[1]).toContain("an estimate says");
+    expect(whyText({ ...data, candidates: [{ ...estimate, chosen: true, regret_s: 0 }] })[0]).toContain("(an estimate)");
+  });
+  test("says no more than is proven of a rival whose regret is known in bounds alone", () => {
+    const bounded = (least: number): NodeCandidate => ({ ...rival, regret_s: null, regret_at_least_s: least });
+    const hopeless = candidate("onnx", 1e-4, 2e-4);
+    const of = (least: number): string | undefined => whyText({ ...data, candidates: [chosen, hopeless, bounded(least)] })[1];
+    expect(of(0)).toBe("how far tvm is from winning here is not known: finding out takes too long");
+    expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
+    expect(of(140e-6)).toBe("tvm would not win here even if it took no time");
+  });
+  test("says that it is too close to call, or hopeless", () => {
+    expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toContain("too close to call");
+    expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 1e-4, 2e-4)] })[1]).toBe("tvm would not win here even if it took no time");
+    expect(whyText({ ...data, candidates: [rival] })).toEqual([]);
+  });
+});

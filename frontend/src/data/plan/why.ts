@@ -1,0 +1,85 @@
+// What the panel "Why" says of a node: its candidates by target, best first, and one sentence for the choice. Pure.
+
+import { duration, plusMinus } from "../../base/format";
+import type { NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
+
+export interface TargetGroup {
+  target: string;
+  candidates: NodeCandidate[];
+  rejections: GroupedRejection[];
+}
+
+/** Rejections with the same stage and reason, and how many there are. */
+export interface GroupedRejection extends NodeRejection {
+  count: number;
+}
+
+/** Candidates and rejections by target: the target of the chosen one first, then by the least regret, then by the least cost. */
+export function byTarget(data: NodeCandidates, holding?: readonly number[]): TargetGroup[] {
+  const groups = new Map<string, TargetGroup>();
+  const of = (target: string): TargetGroup => {
+    const known = groups.get(target) ?? { target, candidates: [], rejections: [] };
+    groups.set(target, known);
+    return known;
+  };
+  const wanted = holding ? data.candidates.filter((one) => holding.every((node) => one.nodes.includes(node))) : data.candidates;
+  for (const candidate of [...wanted].sort(better)) of(candidate.target).candidates.push(candidate);
+  for (const rejection of data.rejections) {
+    const group = of(rejection.target);
+    const same = group.rejections.find((one) => one.stage === rejection.stage && one.reason === rejection.reason);
+    if (same) same.count += 1;
+    else group.rejections.push({ ...rejection, count: 1 });
+  }
+  const rank = (group: TargetGroup): number => (group.candidates[0] ? 0 : 1);
+  return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
+}
+
+/** The order of candidates: chosen first, then by regret, then those with a cost by nodes and cost, then those without. */
+function better(a: NodeCandidate, b: NodeCandidate): number {
+  const keys = (one: NodeCandidate): number[] => [
+    one.chosen ? 0 : 1,
+    one.cost.seconds === null ? 1 : 0,
+    one.regret_at_least_s ?? Infinity,
+    one.nodes.length,
+    one.cost.seconds ?? Infinity,
+  ];
+  const [left, right] = [keys(a), keys(b)];
+  for (const [i, value] of left.entries()) {
+    const other = right[i] ?? 0;
+    if (value !== other) return value < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** How the choice reads: who runs it, in what time, and how far the best other target is from winning (`suppositions` tells that of described ones). */
+export function whyText(data: NodeCandidates): string[] {
+  const chosen = data.candidates.find((one) => one.chosen);
+  if (!chosen) return [];
+  const { seconds, samples, source } = chosen.cost;
+  const lines = [`${chosen.target} ${chosen.supposed ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
+  if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
+  else if (source === "estimate") lines[0] += " (an estimate)";
+  const rival = data.candidates
+    .filter((one) => one.target !== chosen.target && one.supposed === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
+    .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0))[0];
+  if (rival) lines.push(distance(rival, chosen));
+  return lines;
+}
+
+/** How far a candidate is from winning; of one whose regret is known in bounds alone, nothing more than these prove. */
+function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
+  const isExact = rival.regret_s !== null;
+  const isEstimate = rival.cost.source === "estimate";
+  const needed = threshold(rival) ?? 0;
+  const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.interval_s ?? 0) + (rival.cost.interval_s ?? 0);
+  if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
+  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `how far ${rival.target} is from winning here is not known: finding out takes too long`;
+  if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
+  const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
+  return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;
+}
+
+/** The cost at which a candidate would enter the best plan, all else as it is; at most so much where its regret is known in bounds alone. */
+export function threshold({ regret_at_least_s: regret, cost }: NodeCandidate): number | undefined {
+  return regret === null || cost.seconds === null ? undefined : cost.seconds - regret;
+}

@@ -1,0 +1,1290 @@
+// Generated from server/messages and collage_core/events.py by `make protocol`. Do not edit.
+
+/** The names of the phases, in order. */
+export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines"] as const;
+
+/** What becomes of a run. */
+export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | "recorded";
+
+/**
+ * A cost in seconds, or the reason why there is none.
+ *
+ * Attributes:
+ *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
+ *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
+ *     samples: How many timed runs it rests on (0 where it was not measured).
+ *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `host` (nothing to
+ *         run), `invalid` or `unknown`.
+ *     stage: Where an invalid one failed: import, build, run, numerics, device or predicate.
+ *     reason: Why it is invalid or unknown, in the toolchain's own words.
+ *     stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
+ *     error: Largest relative error against the reference while it was measured, if it was compared.
+ *     interval_s: By how much `seconds` may be off either way, half of a 95 % interval; None where nothing is known of that.
+ */
+export interface Cost {
+  seconds: number | null;
+  source: string;
+  spread_s: number | null;
+  samples: number;
+  stage: string;
+  reason: string;
+  stopped_early: boolean;
+  error: number | null;
+  interval_s: number | null;
+}
+
+/** Body of every error answer, under the key `error`. */
+export interface ApiError {
+  code: string;
+  message: string;
+  hint: string;
+}
+
+/** Every answer whose status is 400 or more. */
+export interface ErrorBody {
+  error: ApiError;
+}
+
+/** Sent by a client that opens a run. `after` is the number of the last event that it has, 0 for none. */
+export interface Subscribe {
+  run: string;
+  after?: number;
+}
+
+/** Answers `Subscribe`: `seq` is the number of the newest event. */
+export interface Subscribed {
+  run: string;
+  seq: number;
+}
+
+/** An event and its number in the run, from 1. `at_s`: on the run's clock, which counts seconds from when it was created. */
+export interface Numbered {
+  seq: number;
+  event: RunEvent;
+  at_s: number;
+}
+
+/**
+ * Some numbered events of a run, in order. `gap` says that events before them were lost: fetch a snapshot.
+ *
+ * Attributes:
+ *     after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
+ *     now_s: What the run's clock shows when this is sent.
+ */
+export interface Batch {
+  run: string;
+  items: Numbered[];
+  gap: boolean;
+  after: number;
+  now_s: number;
+}
+
+/**
+ * What the page is started with: the JSON in the attribute `data-config` of its `#app` element.
+ *
+ * Attributes:
+ *     prefix: Path under which everything lies, such as `/tools/collage`; empty at the root. No slash at its end.
+ *     model: Id of the model to open when the address names nothing.
+ *     local_paths: `POST /api/v1/models` with `{"path": …}` is accepted.
+ *     upload_bytes: Largest upload that is accepted, all files together.
+ */
+export interface PageConfig {
+  version: string;
+  prefix: string;
+  model: string | null;
+  local_paths: boolean;
+  upload_bytes: number;
+}
+
+/** How many sub-graphs a rule turned down at a stage, by one check. */
+export interface RuleRejection {
+  stage: string;
+  check: string;
+  count: number;
+}
+
+/**
+ * A rule, what it gave and turned down in a run, and the rules below it (`collage_core.rules.rule_report`).
+ *
+ * Attributes:
+ *     path: Names of the rules from the root to it: that of its candidates begins so, after the target's name.
+ *     options: In words.
+ *     candidates: Those whose path leads through it.
+ *     deferred: Of them, those that are costed only where merging comes to them.
+ *     is_shared: Another rule of the tree has the same path: the counts are of both.
+ *     notes: What was said of the rule itself, such as a pattern that matches nothing.
+ */
+export interface RuleTree {
+  path: string;
+  rule: string;
+  options: Record<string, string>;
+  candidates: number;
+  deferred: number;
+  is_shared: boolean;
+  rejected: RuleRejection[];
+  notes: string[];
+  of: RuleTree[];
+}
+
+/**
+ * A toolchain that is installed or could be.
+ *
+ * Attributes:
+ *     reason: Why it is not usable.
+ *     hint: The command that mends that.
+ *     described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
+ *     rules: Its rule tree, as text; where it has none, why.
+ *     tree: The same as data, with counts of 0; None where it has none.
+ */
+export interface ToolchainInfo {
+  name: string;
+  letter: string;
+  style: string;
+  usable: boolean;
+  version: string;
+  reason: string;
+  hint: string;
+  device: string;
+  precision: string;
+  rules: string;
+  tree: RuleTree | null;
+  described: boolean;
+}
+
+/** `GET /api/v1/toolchains`: those that are installed, then those that are only described. */
+export interface ToolchainList {
+  toolchains: ToolchainInfo[];
+}
+
+/** A described toolchain that was saved; `text` is TOML, as for `--toolchain` (docs/files.md, "A described toolchain"). */
+export interface Description {
+  name: string;
+  text: string;
+}
+
+/** `GET /api/v1/described`. */
+export interface DescriptionList {
+  toolchains: Description[];
+}
+
+/** Body of `POST /api/v1/described`, which saves it under its own name, and of `POST /api/v1/described/check`. */
+export interface DescriptionText {
+  text: string;
+}
+
+/** What is wrong with a description; `line` is counted from 1. */
+export interface DescriptionMistake {
+  line: number;
+  message: string;
+  hint: string;
+}
+
+/**
+ * `POST /api/v1/described/check`: how a description reads; nothing is kept.
+ *
+ * Attributes:
+ *     name: What it calls itself; None where it does not read.
+ *     tree: Its rules.
+ *     has_cost: It has a `[cost]`, so its costs can be estimated.
+ */
+export interface DescriptionCheck {
+  name: string | null;
+  mistake: DescriptionMistake | null;
+  tree: RuleTree | null;
+  has_cost: boolean;
+}
+
+/** A bundled model. `recorded` is the id of the recorded run that comes with it, if any. */
+export interface SampleInfo {
+  name: string;
+  title: string;
+  description: string;
+  recorded: string | null;
+}
+
+/** `GET /api/v1/samples`. */
+export interface SampleList {
+  samples: SampleInfo[];
+}
+
+/** A tensor that the host or a node makes, as `Tensor.to_json` gives it. */
+export interface TensorJson {
+  name: string;
+  shape: number[];
+  dtype: string;
+}
+
+/** A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation. */
+export interface ConstantJson {
+  shape: number[];
+  dtype: string;
+  value: (number | boolean)[] | null;
+}
+
+/**
+ * A node of the graph, as `Node.to_json` gives it.
+ *
+ * Attributes:
+ *     id: Its index in the order of the graph.
+ *     kind: E < B < I < R < A < O.
+ *     inputs: Names of tensors and constants; empty where an optional one is absent.
+ *     absorbed: Names of the user's other nodes that folding fused into this one.
+ *     host: It only reshuffles references and is not placed.
+ */
+export interface NodeJson {
+  id: number;
+  name: string;
+  op: string;
+  kind: string;
+  inputs: string[];
+  outputs: TensorJson[];
+  attributes: Record<string, unknown>;
+  absorbed: string[];
+  host: boolean;
+}
+
+/** The dataflow graph, as `DataflowGraph.to_json` gives it: edges follow from the tensors' names. */
+export interface GraphJson {
+  nodes: NodeJson[];
+  inputs: TensorJson[];
+  outputs: string[];
+  constants: Record<string, ConstantJson>;
+}
+
+/** A node of the user's file that is no node of the graph; `into` names the node that absorbed it, if one did. */
+export interface FoldedNodeJson {
+  name: string;
+  op: string;
+  into: string | null;
+}
+
+/**
+ * What an operator's definition calls its inputs.
+ *
+ * Attributes:
+ *     names: In order.
+ *     rest: What each further input is called; None where there are none, or where inner graphs read the further ones.
+ */
+export interface FormalInputsJson {
+  names: string[];
+  rest: string | null;
+}
+
+/**
+ * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
+ *
+ * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
+ * `shapes` as JSON text.
+ *
+ * Attributes:
+ *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
+ *     again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
+ *     shapes: Input name to shape, such as `{"x": [1, 3, 224, 224]}`.
+ */
+export interface OpenModel {
+  sample?: string | null;
+  path?: string | null;
+  again?: string | null;
+  shapes?: Record<string, number[]>;
+}
+
+/**
+ * `GET /api/v1/models/<id>`: a model that was opened.
+ *
+ * Attributes:
+ *     id: The model's hash.
+ *     folded: How many of the user's nodes were folded away.
+ *     size_bytes: The file with its external data.
+ *     sample: Name of the bundled model that it is, if it is one.
+ *     stale: The file was changed or removed since; open it again.
+ */
+export interface ModelInfo {
+  id: string;
+  name: string;
+  nodes: number;
+  folded: number;
+  inputs: TensorJson[];
+  outputs: TensorJson[];
+  size_bytes: number;
+  quantised: boolean;
+  sample: string | null;
+  stale: boolean;
+}
+
+/** `GET /api/v1/models`, newest first. */
+export interface ModelList {
+  models: ModelInfo[];
+}
+
+/**
+ * `GET /api/v1/models/<id>/graph`: the graph as `DataflowGraph.to_json` gives it, and what was folded away.
+ *
+ * Attributes:
+ *     formal: Of each operator whose definition is known, by `NodeJson.op`.
+ */
+export interface ModelGraph {
+  id: string;
+  graph: GraphJson;
+  folded: FoldedNodeJson[];
+  formal: Record<string, FormalInputsJson>;
+}
+
+/**
+ * Nodes that follow one another and can be shown as one.
+ *
+ * Attributes:
+ *     first: The first node; the group holds `count` of them.
+ *     times: How many equal blocks they are, one after the other; 1 where they are no repeat.
+ *     is_alike: The blocks have the same operators and edges, and other sizes.
+ */
+export interface NodeGroupJson {
+  first: number;
+  count: number;
+  name: string;
+  times: number;
+  is_alike: boolean;
+}
+
+/**
+ * `GET /api/v1/models/<id>/groups`: ways to show a large model as few boxes.
+ *
+ * Attributes:
+ *     repeats: Repeated blocks; no two overlap.
+ *     scopes: The scopes of the nodes' names as a tree: a group stands before those inside it.
+ *     sections: The whole model as some hundred stretches, cut where few tensors pass.
+ */
+export interface ModelGroups {
+  id: string;
+  repeats: NodeGroupJson[];
+  scopes: NodeGroupJson[];
+  sections: NodeGroupJson[];
+}
+
+/**
+ * `GET` and `PUT /api/v1/models/<id>/layouts/<key>`: where boxes stand and edges run, as some page laid them out.
+ *
+ * The key is the page's digest of everything that the layout depends on: sizes, edges and their order.
+ *
+ * Attributes:
+ *     centres: x, y of each box.
+ *     points: x, y of all points of all edges, one edge after another.
+ *     offsets: Per edge where its points begin in `points`; one more entry at the end.
+ *     labels: Per edge x, y of its label's centre; null twice where it has none.
+ */
+export interface LayoutJson {
+  centres: number[];
+  points: number[];
+  offsets: number[];
+  labels: (number | null)[];
+}
+
+/** Nodes that are drawn together, with a border of a colour, `#rrggbb`. */
+export interface DotCluster {
+  label: string;
+  colour: string;
+  nodes: number[];
+}
+
+/**
+ * Body of `POST /api/v1/models/<id>/dot`; answered with the graph as DOT, for Graphviz.
+ *
+ * Attributes:
+ *     fills: The colour of each node, in order, `#rrggbb` or None; empty for none.
+ *     clusters: `DotCluster`s.
+ */
+export interface DotRequest {
+  title: string;
+  fills: (string | null)[];
+  clusters: Record<string, unknown>[];
+}
+
+/**
+ * How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+ *
+ * In what is said of each target, an empty name stands for all others.
+ *
+ * Attributes:
+ *     accuracy: Largest relative error; None for the default of the model, or that of the base.
+ *     time_limit_s: None for none.
+ *     max_depth: Bound on every candidate of a target's rules.
+ *     max_exits: Exits of combined candidates.
+ *     taps: Targets whose combined candidates may be read inside and outside.
+ *     fusion: How a target's calls combine: `none`, `tvm` or `arbitrary`.
+ *     threads: Of every kernel; None for the usable cores.
+ *     percentile: Of the measured samples: what counts as the cost.
+ *     measure_all: Measure every candidate, not only those that can matter.
+ *     search: Name of the searcher.
+ *     objective: What plans are chosen by.
+ */
+export interface RunOptions {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
+}
+
+/** Body of `POST /api/v1/options`; answered with `OptionProblems`. */
+export interface CheckOptions {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
+  targets: string[];
+}
+
+/** What is wrong with an option, or with what it says of `target`, where it speaks of several. */
+export interface OptionProblem {
+  option: string;
+  target: string;
+  message: string;
+  hint: string;
+}
+
+/** `POST /api/v1/options`: everything that is wrong; a run with such options would not start. */
+export interface OptionProblems {
+  problems: OptionProblem[];
+}
+
+/**
+ * Body of `POST /api/v1/runs`; answered with a `RunSnapshot`.
+ *
+ * Attributes:
+ *     model: The model's id.
+ *     targets: Names of toolchains, in order of priority.
+ *     constraints: As in a constraints file (design, "Constraints file").
+ *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
+ *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
+ *     toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
+ */
+export interface RunRequest {
+  accuracy?: number | null;
+  time_limit_s?: number | null;
+  max_depth?: Record<string, number>;
+  max_exits?: Record<string, number>;
+  taps?: string[];
+  fusion?: Record<string, string>;
+  threads?: number | null;
+  percentile?: number | null;
+  measure_all?: boolean;
+  search?: string | null;
+  objective?: string | null;
+  model: string;
+  targets: string[];
+  constraints?: Record<string, unknown>[];
+  base?: string | null;
+  measure?: string | null;
+  toolchain?: string | null;
+}
+
+/**
+ * Body of `POST /api/v1/runs/<id>/what-if`, answered with `WhatIf`, and of `…/effects`, answered with `Effects`.
+ *
+ * Attributes:
+ *     targets: Those that may be used; the others of the run are switched off.
+ *     constraints: As in `RunRequest`.
+ *     accuracy: Largest relative error of a partition; None for that of the run.
+ *     groups: For the effects: indices in `constraints` of those that are taken back together.
+ */
+export interface WhatIfRequest {
+  targets: string[];
+  constraints?: Record<string, unknown>[];
+  accuracy?: number | null;
+  groups?: number[][];
+}
+
+/**
+ * How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+ *
+ * Attributes:
+ *     measured: A trial gave a cost.
+ *     invalid: There is no cost, whoever says so.
+ *     cache_hits: The cost was known.
+ *     built: Trials that got as far as a built candidate.
+ *     spared: Not measured, since no better plan has them even at the least that they may cost.
+ *     trials: How many were made, in `trials_s` seconds together.
+ */
+export interface TargetCounts {
+  name: string;
+  found: number;
+  unique: number;
+  rejected: number;
+  measured: number;
+  invalid: number;
+  cache_hits: number;
+  built: number;
+  spared: number;
+  trials: number;
+  trials_s: number;
+}
+
+/** A phase that has begun. `started_s` is on the run's clock; `seconds` is None until the phase is over. */
+export interface PhaseTime {
+  phase: string;
+  started_s: number | null;
+  seconds: number | null;
+}
+
+/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`. */
+export interface Doing {
+  target: string;
+  label: string;
+  spans: number[];
+  since_s: number;
+  repetition: number;
+}
+
+/** A partition of a search's newest state; `spans` as in `CostedRow`. */
+export interface PlacedPart {
+  target: string;
+  spans: number[];
+}
+
+/** Where a search stands, and its newest state, as `SearchProgress` tells it. */
+export interface SearchStand {
+  states: number;
+  frontier: number;
+  covered: number;
+  nodes: number;
+  placed: PlacedPart[];
+}
+
+/**
+ * From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
+ *
+ * Attributes:
+ *     bound_s: Proven by the search that goes on.
+ *     estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+ */
+export interface ConvergencePoint {
+  seconds: number;
+  best_s: number | null;
+  bound_s: number | null;
+  estimate_s: number | null;
+}
+
+/** A partition of a `ConsideredPlan`; `spans` as in `CostedRow`. */
+export interface ConsideredPart {
+  target: string;
+  spans: number[];
+  is_known: boolean;
+}
+
+/** The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known. */
+export interface ConsideredPlan {
+  total_s: number;
+  partitions: ConsideredPart[];
+}
+
+/** One partition of a plan (design, `partition`). */
+export interface PlanPartition {
+  id: string;
+  target: string;
+  nodes: number[];
+  names: string[];
+  ops: string[];
+  cost_s: number | null;
+  spread_s: number | null;
+  samples: number;
+  source: string;
+  stability: number | null;
+  interval_s: number | null;
+}
+
+/** A tensor that changes hands; `source` and `target` are names of targets or `host`. */
+export interface PlanTransition {
+  source: string;
+  target: string;
+  tensor: string;
+  bytes: number;
+  cost_s: number;
+}
+
+/** The best plan so far, or the final one; `total_interval_s` as `Plan.total_interval_s`. */
+export interface PlanInfo {
+  total_s: number;
+  partitions: PlanPartition[];
+  transitions: PlanTransition[];
+  total_interval_s: number | null;
+}
+
+/** A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason. */
+export interface Baseline {
+  name: string;
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/**
+ * The assembled plan against the reference; None fields were not done.
+ *
+ * Attributes:
+ *     max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
+ *     errors: Largest relative error of each output; None where it is infinite.
+ */
+export interface VerifyInfo {
+  measured_s: number | null;
+  additive_error_s: number | null;
+  max_rel_error: number | null;
+  accuracy: number | null;
+  reference: string | null;
+  errors: Record<string, number | null>;
+}
+
+/**
+ * `GET /api/v1/runs/<id>`: everything the page needs to draw the run as of event `seq`.
+ *
+ * Attributes:
+ *     created: ISO 8601, UTC.
+ *     machine: Where its costs were measured.
+ *     done: Distinct computations whose cost is known, of `total`.
+ *     now_s: What the run's clock shows when this is sent, or what it showed at the last event.
+ *     phases: Those that have begun, in the order in which they did.
+ *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
+ *     doing: While costs are measured.
+ *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
+ *     search: While a search goes on.
+ *     considered: While costs are measured.
+ *     convergence: How best total and bound went; thinned, so that it is never long.
+ *     plan: The best plan so far (costs and transitions may be missing), or the final one.
+ *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
+ *     uncovered: Nodes that no usable candidate holds.
+ *     artifact: The runnable artifact is built and verified: the export holds it.
+ *     recorded: Its costs come with the product and were not measured by this installation.
+ *     accuracy: The largest relative error that was asked for; None where none was.
+ *     remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
+ *     options: As far as they were given.
+ *     described: Those of the targets that are only described: their costs are estimates.
+ *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+ */
+export interface RunSnapshot {
+  id: string;
+  state: RunState;
+  seq: number;
+  model: string;
+  model_name: string;
+  targets: string[];
+  constraints: Record<string, unknown>[];
+  created: string;
+  base: string | null;
+  machine: string;
+  phase: string | null;
+  step: string | null;
+  done: number;
+  total: number;
+  counts: TargetCounts[];
+  lower_bound_s: number | null;
+  best_s: number | null;
+  optimal: boolean | null;
+  plan: PlanInfo | null;
+  baselines: Baseline[];
+  verify: VerifyInfo | null;
+  notes: string[];
+  error: ApiError | null;
+  conflict: number[];
+  uncovered: number[];
+  artifact: boolean;
+  recorded: boolean;
+  now_s: number;
+  phases: PhaseTime[];
+  doing: Doing | null;
+  ends_s: number | null;
+  search: SearchStand | null;
+  considered: ConsideredPlan | null;
+  convergence: ConvergencePoint[];
+  accuracy: number | null;
+  remeasured: string | null;
+  options: RunOptions;
+  described: string[];
+  has_own_costs: boolean;
+}
+
+/**
+ * Body of `PATCH /api/v1/runs/<id>`; answered with a `RunSummary`. What is None stays as it is.
+ *
+ * Attributes:
+ *     name: What its user calls it; empty for nothing.
+ */
+export interface RunMarks {
+  name: string | null;
+  note: string | null;
+  is_starred: boolean | null;
+}
+
+/**
+ * One row of `GET /api/v1/runs`.
+ *
+ * Attributes:
+ *     total_s: Total of the best plan, if there is one.
+ *     by_target: Target → what its partitions take together, in seconds.
+ *     moves_s: What handing over takes, of the total.
+ *     constraints: How many there are.
+ *     artifact, recorded, remeasured, options: As in `RunSnapshot`.
+ *     name, note, is_starred: As in `RunMarks`.
+ */
+export interface RunSummary {
+  id: string;
+  state: RunState;
+  model: string;
+  model_name: string;
+  targets: string[];
+  constraints: number;
+  created: string;
+  base: string | null;
+  machine: string;
+  total_s: number | null;
+  artifact: boolean;
+  by_target: Record<string, number>;
+  moves_s: number | null;
+  optimal: boolean | null;
+  verify: VerifyInfo | null;
+  recorded: boolean;
+  remeasured: string | null;
+  options: RunOptions;
+  name: string;
+  note: string;
+  is_starred: boolean;
+}
+
+/** `GET /api/v1/runs`: recorded runs too; newest first. */
+export interface RunList {
+  runs: RunSummary[];
+}
+
+/** A file of an export, or a command that uses them, and what it is for. */
+export interface Shipped {
+  name: string;
+  says: string;
+}
+
+/** `GET /api/v1/runs/<id>/export/contents`: what the zip holds, and the commands that use it there. */
+export interface ExportInfo {
+  files: Shipped[];
+  commands: Shipped[];
+}
+
+/** `GET /api/v1/runs/<id>/log`: the newest decisions of a run, in order; `is_cut` says that there were more. */
+export interface RunLog {
+  run: string;
+  items: Numbered[];
+  is_cut: boolean;
+}
+
+/**
+ * What the estimate of a candidate rests on whose target is only described: its work, and how fast the target is said to be.
+ *
+ * Its cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+ *
+ * Attributes:
+ *     operations_per_s, bytes_per_s: None where nothing is said of them; then they bound nothing.
+ */
+export interface SupposedJson {
+  operations: number;
+  bytes: number;
+  launch_s: number;
+  operations_per_s: number | null;
+  bytes_per_s: number | null;
+}
+
+/**
+ * One row of `GET /api/v1/runs/<id>/candidates?node=<index>`: a candidate that holds the node.
+ *
+ * Attributes:
+ *     cost: As `Cost.to_json` gives it.
+ *     times: How many candidates of the target are this computation.
+ *     supposed: Of a target that is only described: what the cost rests on.
+ *     chosen: It is in the plan.
+ *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
+ *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
+ */
+export interface NodeCandidate {
+  id: string;
+  target: string;
+  label: string;
+  nodes: number[];
+  rule: string;
+  times: number;
+  cost: Cost;
+  supposed: SupposedJson | null;
+  chosen: boolean;
+  regret_s: number | null;
+  regret_at_least_s: number | null;
+}
+
+/** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */
+export interface NodeRejection {
+  target: string;
+  nodes: number[];
+  stage: string;
+  reason: string;
+}
+
+/** `GET /api/v1/runs/<id>/candidates?node=<index>`. */
+export interface NodeCandidates {
+  node: number;
+  candidates: NodeCandidate[];
+  rejections: NodeRejection[];
+}
+
+/**
+ * One row of `RunCandidates`: a candidate that was costed, the invalid ones too.
+ *
+ * Attributes:
+ *     spans: Its nodes, in pairs of the first and the last one of a run without gaps: `[0, 3, 7, 7]` is 0, 1, 2, 3 and 7.
+ *     times: How many candidates of the target are this computation.
+ *     cost: As `Cost.to_json` gives it.
+ *     chosen: It is in the plan.
+ *     regret_s: Least total of a plan that holds it, less the least total; None where that is not known or there is no such plan.
+ *     in_no_plan: It is known that no plan holds it.
+ */
+export interface CostedRow {
+  id: string;
+  target: string;
+  label: string;
+  rule: string;
+  spans: number[];
+  times: number;
+  cost: Cost;
+  chosen: boolean;
+  regret_s: number | null;
+  in_no_plan: boolean;
+}
+
+/** What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`. */
+export interface CandidateRegret {
+  id: string;
+  regret_s: number | null;
+  regret_at_least_s: number | null;
+  in_no_plan: boolean;
+}
+
+/** Body of `POST /api/v1/runs/<id>/regrets`: ids of candidates, at most 200. */
+export interface RegretRequest {
+  candidates: string[];
+}
+
+/** Answers `RegretRequest`: worked out when asked for, within a second; those that cannot be used are left out. */
+export interface RunRegrets {
+  run: string;
+  regrets: CandidateRegret[];
+}
+
+/**
+ * A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+ *
+ * Attributes:
+ *     rule: Names of the rules from the one that rejected it down.
+ */
+export interface RejectedRow {
+  target: string;
+  spans: number[];
+  rule: string;
+  stage: string;
+  reason: string;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/estimates`: what the roofline estimate says of the candidates that were measured. No cost is in it.
+ *
+ * Attributes:
+ *     machine: By whose speed: that of the server, wherever the costs were measured.
+ *     reason: What the estimates rest on.
+ *     seconds: Candidate's id → estimate.
+ */
+export interface RunEstimates {
+  run: string;
+  machine: string;
+  reason: string;
+  seconds: Record<string, number>;
+}
+
+/** `GET /api/v1/runs/<id>/candidates`: every candidate that was costed, and what the rules rejected. */
+export interface RunCandidates {
+  run: string;
+  candidates: CostedRow[];
+  rejections: RejectedRow[];
+}
+
+/**
+ * A rule tree of a run, and the targets that share it: its rules ran once for all of them.
+ *
+ * Attributes:
+ *     is_sample: The run is of a version that did not count rejections: these are at least so many.
+ *     merged: Target → further candidates, made of neighbours after a search.
+ *     invalid: Target → stage → how many of its candidates came to nothing there.
+ */
+export interface RunSpec {
+  targets: string[];
+  tree: RuleTree;
+  is_sample: boolean;
+  merged: Record<string, number>;
+  invalid: Record<string, Record<string, number>>;
+}
+
+/** `GET /api/v1/runs/<id>/rules`: the specs of the run, the host's last. */
+export interface RunRules {
+  run: string;
+  specs: RunSpec[];
+}
+
+/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a single target alone, or greedy, cuts the model, on the run's costs. */
+export interface BaselinePlan {
+  run: string;
+  name: string;
+  plan: PlanInfo;
+}
+
+/**
+ * The best plan on a run's costs under other terms. Nothing of it is kept: `POST /api/v1/runs` with a `base` keeps it.
+ *
+ * Attributes:
+ *     plan: None where no plan holds the terms.
+ *     optimal: No better plan holds them.
+ *     untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+ *     error: Why there is no plan.
+ *     conflict: Indices in the request's constraints of those that cannot hold together.
+ *     off: Targets that are switched off, and cannot be beside these.
+ *     uncovered: Nodes that no usable candidate holds.
+ */
+export interface WhatIf {
+  run: string;
+  plan: PlanInfo | null;
+  optimal: boolean;
+  untimed: number;
+  error: ApiError | null;
+  conflict: number[];
+  off: string[];
+  uncovered: number[];
+}
+
+/**
+ * What one of the terms does.
+ *
+ * Attributes:
+ *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
+ *     saves_s: The best total under all terms, less the best under all others; None where no plan holds them.
+ *     refuses: How many candidates it forbids.
+ */
+export interface Effect {
+  alone_s: number | null;
+  saves_s: number | null;
+  refuses: number;
+}
+
+/**
+ * The effects of the groups asked for, of each target that is switched off, and of the accuracy where another was given.
+ *
+ * Those that took too long are missing: at the end of `groups`, among the targets, or None.
+ */
+export interface Effects {
+  run: string;
+  groups: Effect[];
+  off: Record<string, Effect>;
+  accuracy: Effect | null;
+}
+
+/** What was counted before some step of a trace: states taken, found, found again by a better way; candidates refused. */
+export interface TraceStart {
+  taken: number;
+  found: number;
+  improved: number;
+  refused: number;
+  best_s: number | null;
+}
+
+/** How a traced search ended. `total_s` is None where it found no plan. */
+export interface TraceResult {
+  algorithm: string;
+  optimal: boolean;
+  stopped: boolean;
+  total_s: number | null;
+  lower_bound_s: number;
+  states: number;
+  transitions: number;
+  seconds: number;
+}
+
+/**
+ * One search of a trace, or one walk of it: it begins again where its best plan had a cycle between partitions.
+ *
+ * Attributes:
+ *     is_again: It is such another walk.
+ *     first: Its first step.
+ *     candidates: How many it could choose from.
+ *     before: What was counted before it.
+ *     bound_s: No plan is below it; with a state's value it is what no plan over that state is below. None where not known.
+ *     result: None for a walk that was followed by another.
+ */
+export interface TraceSearch {
+  title: string;
+  is_again: boolean;
+  first: number;
+  candidates: number;
+  before: TraceStart;
+  bound_s: number | null;
+  result: TraceResult | null;
+}
+
+/**
+ * What is said of a whole trace.
+ *
+ * Attributes:
+ *     size_bytes: Of its file; past `bound_bytes` it goes on with decisions alone, and `is_thinned`.
+ *     chunk_steps: How many steps each chunk holds, the last one fewer.
+ *     reasons: Why candidates were not placed; refusing steps say which by its index.
+ *     seconds: How long tracing took.
+ */
+export interface TraceFacts {
+  steps: number;
+  chunk_steps: number;
+  size_bytes: number;
+  bound_bytes: number;
+  is_thinned: boolean;
+  nodes: number;
+  seconds: number;
+  reasons: string[];
+  searches: TraceSearch[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/trace`: whether the run's search has been traced.
+ *
+ * Attributes:
+ *     steps: How many there are so far, while it is being traced.
+ *     facts: With `ready`.
+ *     error: With `failed`.
+ */
+export interface TraceState {
+  run: string;
+  state: "none" | "tracing" | "ready" | "failed";
+  steps: number;
+  facts: TraceFacts | null;
+  error: ApiError | null;
+}
+
+/** A candidate in a trace; `number` is its own in the whole trace, `spans` as in `CostedRow`, `source` that of its cost. */
+export interface TraceCandidate {
+  number: number;
+  target: string;
+  label: string;
+  spans: number[];
+  cost_s: number | null;
+  source: string;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/trace/chunks/<number>`: steps of a trace, one in each place of the columns (docs/files.md, "A trace").
+ *
+ * Attributes:
+ *     first: Number of its first step.
+ *     kinds: One letter a step.
+ *     ways: State, its parent, the candidate placed there, one after another, for every state that the steps need.
+ *     plans: Numbers of candidates; the steps with a plan say which.
+ *     shown: Every candidate that the steps speak of.
+ */
+export interface TraceChunk {
+  first: number;
+  kinds: string;
+  states: number[];
+  parents: number[];
+  candidates: number[];
+  values: number[];
+  ways: number[];
+  plans: number[][];
+  shown: TraceCandidate[];
+  start: TraceStart;
+}
+
+/** `GET /api/v1/storage`: the one folder in which everything is kept, and its size. */
+export interface Storage {
+  folder: string;
+  size_bytes: number;
+}
+
+/** A phase begins. Sent once for each phase that runs, in the order of `PHASES`. */
+export interface PhaseStarted {
+  type: "PhaseStarted";
+  phase: string;
+}
+
+/** A phase is over after `seconds`. */
+export interface PhaseEnded {
+  type: "PhaseEnded";
+  phase: string;
+  seconds: number;
+}
+
+/** The measuring loop enters one of the `STEPS`, which it may have been in before. */
+export interface StepStarted {
+  type: "StepStarted";
+  step: string;
+}
+
+/** The candidates of one target are found (phase 2): how many there are, how many distinct computations, and how many rejections. */
+export interface CandidatesFound {
+  type: "CandidatesFound";
+  target: string;
+  candidates: number;
+  unique: number;
+  rejected: number;
+}
+
+/**
+ * A worker starts a trial; `done` of `total` distinct computations are known. May be thinned.
+ *
+ * Attributes:
+ *     spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
+ *     left_s: Estimated time until all costs are known; None while there is no estimate.
+ *     repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
+ */
+export interface CandidateBuilding {
+  type: "CandidateBuilding";
+  target: string;
+  candidate: string;
+  label: string;
+  spans: number[];
+  done: number;
+  total: number;
+  left_s: number | null;
+  repetition: number;
+}
+
+/**
+ * The cost of a candidate, or the reason why it has none, is known. A decision: never dropped.
+ *
+ * Attributes:
+ *     candidates: Ids of all candidates that are the same computation.
+ *     cost: As `Cost.to_json` gives it.
+ *     took_s: Duration of the trial, the build included; None where there was no trial.
+ *     left_s: As in `CandidateBuilding`.
+ */
+export interface CandidateCosted {
+  type: "CandidateCosted";
+  target: string;
+  candidates: string[];
+  label: string;
+  cost: Cost;
+  from_cache: boolean;
+  done: number;
+  total: number;
+  took_s: number | null;
+  left_s: number | null;
+}
+
+/**
+ * The plan that is best by the costs and bounds known so far; its unknown costs are measured next. May be thinned.
+ *
+ * Attributes:
+ *     total_s: Its total, with a heuristic lower bound in the place of each cost that is not measured: an estimate.
+ *     best_s: Least total of a plan whose costs are all measured; None while there is no such plan.
+ *     partitions: Target, nodes as in `CandidateBuilding`, and whether the cost is known.
+ */
+export interface PlanConsidered {
+  type: "PlanConsidered";
+  total_s: number;
+  best_s: number | null;
+  partitions: [string, number[], boolean][];
+}
+
+/**
+ * Progress of the search, and its newest state. May be thinned.
+ *
+ * Attributes:
+ *     covered: Number of nodes before the first one that the newest state does not cover.
+ *     placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
+ */
+export interface SearchProgress {
+  type: "SearchProgress";
+  states: number;
+  transitions: number;
+  frontier: number;
+  covered: number;
+  nodes: number;
+  lower_bound_s: number;
+  best_s: number | null;
+  placed: [string, number[]][];
+}
+
+/** A better plan was found: its total, and its partitions as (target, nodes). A decision: never dropped. */
+export interface PlanImproved {
+  type: "PlanImproved";
+  total_s: number;
+  partitions: [string, number[]][];
+  round: number;
+}
+
+/** A baseline (a target alone, or greedy) was built by the same code as the plan, and timed. */
+export interface BaselineMeasured {
+  type: "BaselineMeasured";
+  name: string;
+  total_s: number | null;
+  measured_s: number | null;
+  reason: string;
+}
+
+/**
+ * The assembled plan was run and compared with the reference.
+ *
+ * Attributes:
+ *     max_rel_error: Largest relative error over all outputs; None where it is infinite, which JSON has no number for.
+ */
+export interface Verified {
+  type: "Verified";
+  measured_s: number;
+  max_rel_error: number | null;
+  accuracy: number;
+}
+
+/** Something that the user should know, such as a limit that was reached, a decision within the noise, or a worker that died. */
+export interface Note {
+  type: "Note";
+  text: string;
+}
+
+/**
+ * The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+ *
+ * Attributes:
+ *     error: Why it failed; with `done`, why the artifact asked for could not be built (the plan stands).
+ *     conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
+ *     uncovered: Nodes that no usable candidate holds.
+ *     artifact: The runnable artifact is built and verified.
+ */
+export interface RunStateChanged {
+  type: "RunStateChanged";
+  state: RunState;
+  error: ApiError | null;
+  conflict: number[];
+  uncovered: number[];
+  artifact: boolean;
+}
+
+/** Every event of a run, as `Numbered.event` carries it. */
+export type RunEvent =
+  | PhaseStarted
+  | PhaseEnded
+  | StepStarted
+  | CandidatesFound
+  | CandidateBuilding
+  | CandidateCosted
+  | PlanConsidered
+  | SearchProgress
+  | PlanImproved
+  | BaselineMeasured
+  | Verified
+  | Note
+  | RunStateChanged;

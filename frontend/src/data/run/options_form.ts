@@ -1,0 +1,126 @@
+// The options of the next run as they are typed, and as the server takes them; what is no number is said beside its field. Pure.
+
+import type { OptionProblem, RunOptions } from "../protocol";
+
+/** What is said of one target, or of all others; empty leaves it to the toolchain. */
+export interface TargetTexts {
+  depth: string;
+  exits: string;
+  fusion: string;
+  hasTaps: boolean;
+}
+
+export interface Form {
+  /** Target → what is said of it; the empty name is for all others. */
+  targets: Readonly<Record<string, TargetTexts>>;
+  threads: string;
+  percentile: string;
+  timeLimit: string;
+  objective: string;
+  /** Empty for the usual one. */
+  search: string;
+  measureAll: boolean;
+}
+
+export const NOTHING_SAID: TargetTexts = { depth: "", exits: "", fusion: "", hasTaps: false };
+export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", timeLimit: "", objective: "", search: "", measureAll: false };
+
+export const ALL = "";
+export const FUSION = ["none", "tvm", "arbitrary"] as const;
+export const SEARCHERS = ["astar", "dijkstra", "milp", "op_dp", "evolutionary", "greedy", "random"] as const;
+
+/** The field that a problem stands beside. */
+export function fieldOf({ option, target }: Pick<OptionProblem, "option" | "target">): string {
+  return target === ALL ? option : `${option}:${target}`;
+}
+
+export interface Read {
+  options: RunOptions;
+  /** What cannot be read, by its field. */
+  mistakes: ReadonlyMap<string, string>;
+}
+
+/** The form as options; those of targets that are not among `targets` are left out. */
+export function readForm(form: Form, targets: readonly string[]): Read {
+  const mistakes = new Map<string, string>();
+  const number = (text: string, field: string, isWhole: boolean): number | null => {
+    if (text.trim() === "") return null;
+    const value = Number(text);
+    if (Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value))) return value;
+    mistakes.set(field, `${text.trim()} is not ${isWhole ? "a whole number" : "a number"}`);
+    return null;
+  };
+  const options: Required<Pick<RunOptions, "max_depth" | "max_exits" | "taps" | "fusion">> = { max_depth: {}, max_exits: {}, taps: [], fusion: {} };
+  for (const target of [ALL, ...targets]) {
+    const said = form.targets[target] ?? NOTHING_SAID;
+    const depth = number(said.depth, fieldOf({ option: "max_depth", target }), true);
+    const exits = number(said.exits, fieldOf({ option: "max_exits", target }), true);
+    if (depth !== null) options.max_depth[target] = depth;
+    if (exits !== null) options.max_exits[target] = exits;
+    if (said.hasTaps) options.taps.push(target);
+    if (said.fusion !== "" && target !== ALL) options.fusion[target] = said.fusion;
+  }
+  return {
+    mistakes,
+    options: {
+      ...options,
+      threads: number(form.threads, "threads", true),
+      percentile: number(form.percentile, "percentile", false),
+      time_limit_s: number(form.timeLimit, "time_limit_s", false),
+      objective: form.objective.trim() || null,
+      search: form.search || null,
+      measure_all: form.measureAll,
+    },
+  };
+}
+
+/** Whether nothing is said: everything is left to the engine. */
+export function isDefault(form: Form): boolean {
+  return (
+    Object.values(form.targets).every((said) => JSON.stringify(said) === JSON.stringify(NOTHING_SAID)) &&
+    JSON.stringify({ ...form, targets: {} }) === JSON.stringify(DEFAULTS)
+  );
+}
+
+/** The form that says what a run's options say. */
+export function formOf(options: RunOptions): Form {
+  const { max_depth = {}, max_exits = {}, taps = [], fusion = {} } = options;
+  const names = new Set([...Object.keys(max_depth), ...Object.keys(max_exits), ...taps, ...Object.keys(fusion)]);
+  const text = (value: number | null | undefined): string => (value === null || value === undefined ? "" : String(value));
+  return {
+    targets: Object.fromEntries(
+      [...names].map((name) => [name, { depth: text(max_depth[name]), exits: text(max_exits[name]), fusion: fusion[name] ?? "", hasTaps: taps.includes(name) }]),
+    ),
+    threads: text(options.threads),
+    percentile: text(options.percentile),
+    timeLimit: text(options.time_limit_s),
+    objective: options.objective ?? "",
+    search: options.search ?? "",
+    measureAll: options.measure_all ?? false,
+  };
+}
+
+/** A run's options in words, such as "threads 2", "max depth 3 for tvm"; empty where nothing was said. */
+export function optionsInText(options: RunOptions): string[] {
+  const each = (word: string, said: Record<string, number | string> | undefined): string[] =>
+    Object.entries(said ?? {}).map(([target, value]) => `${word} ${value}${target === ALL ? "" : ` for ${target}`}`);
+  const one = (word: string, value: string | number | boolean | null | undefined): string[] => (value === null || value === undefined || value === false ? [] : [value === true ? word : `${word} ${String(value)}`]);
+  return [
+    ...each("max depth", options.max_depth),
+    ...each("max exits", options.max_exits),
+    ...(options.taps ?? []).map((target) => (target === ALL ? "taps allowed" : `taps allowed for ${target}`)),
+    ...each("fusion", options.fusion),
+    ...one("threads", options.threads),
+    ...one("accuracy", options.accuracy),
+    ...one("percentile", options.percentile),
+    ...one("time limit (s)", options.time_limit_s),
+    ...one("search", options.search),
+    ...one("by", options.objective),
+    ...one("everything measured", options.measure_all),
+  ];
+}
+
+/** What the engine says of an option, for a page on which it is no option of a command. */
+export function withoutDashes(message: string): string {
+  return message.replace(/--([a-z-]+)/g, (_, word: string) => word.replaceAll("-", " "));
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { runSnapshot } from "../../../test/runs";
+import type { TargetCounts } from "../protocol";
+import { activityText, keptText, remainingS, trialTimeText, phaseStates } from "./progress_text";
+
+function counts(name: string, changes: Partial<TargetCounts> = {}): TargetCounts {
+  return { name, found: 0, unique: 0, rejected: 0, measured: 0, invalid: 0, cache_hits: 0, built: 0, spared: 0, trials: 0, trials_s: 0, ...changes };
+}
+
+test("what it does this moment", () => {
+  expect(activityText(runSnapshot({ state: "queued" }))).toBe("Waiting for another run to end: one measures at a time");
+  expect(activityText(runSnapshot())).toBe("Starting");
+  expect(activityText(runSnapshot({ phase: "load" }))).toBe("Reading the model");
+  expect(activityText(runSnapshot({ phase: "costs", done: 3, total: 40 }))).toBe("Building and measuring candidates, 3 of 40 known");
+  const doing = { target: "tvm", label: "Conv+Relu", spans: [0, 1], since_s: 2, repetition: 1 };
+  expect(activityText(runSnapshot({ phase: "costs", done: 12, total: 40, doing }))).toBe("Building and timing Conv + Relu for tvm, 12 of 40 known");
+  expect(activityText(runSnapshot({ phase: "merge", doing: { ...doing, repetition: 3 } }))).toBe("Timing Conv + Relu for tvm once more, repetition 3");
+  expect(activityText(runSnapshot({ phase: "merge", step: "repeat" }))).toBe("Trying neighbours as one (repeat)");
+  expect(activityText(runSnapshot({ phase: "search", step: "search" }))).not.toContain("(");
+  const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
+  expect(activityText(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
+  const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [] };
+  expect(activityText(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states taken, 310 of 500 nodes covered by the newest");
+});
+
+test("why measuring takes as long as it does", () => {
+  const known = [counts("onnxruntime", { trials: 10, trials_s: 2.1 }), counts("tvm", { trials: 2, trials_s: 3.8 }), counts("openvino", { cache_hits: 7 })];
+  expect(trialTimeText(runSnapshot({ counts: known }))).toBe("a trial takes 1.9 s with tvm, 0.2 s with onnxruntime");
+  expect(trialTimeText(runSnapshot())).toBe("");
+});
+
+test("the time left is told by the run's clock, and never below nothing", () => {
+  expect(remainingS(runSnapshot({ ends_s: 42 }), 2)).toBe(40);
+  expect(remainingS(runSnapshot({ ends_s: 42 }), 50)).toBe(0);
+  expect(remainingS(runSnapshot(), 2)).toBeNull();
+  expect(remainingS(runSnapshot({ ends_s: 42, state: "failed" }), 2)).toBeNull();
+});
+
+test("which phase is done, which goes on, and in which one it was stopped", () => {
+  const phases = [
+    { phase: "load", started_s: 1, seconds: 0.5 },
+    { phase: "costs", started_s: 2, seconds: null },
+  ];
+  const going = phaseStates(runSnapshot({ phases, phase: "costs" }), 12);
+  expect(going).toHaveLength(9);
+  expect(going[0]).toEqual({ phase: "load", status: "done", seconds: 0.5 });
+  expect(going[1]?.status).toBe("todo");
+  expect(going[3]).toEqual({ phase: "costs", status: "now", seconds: 10 });
+  expect(phaseStates(runSnapshot({ phases, state: "cancelled" }), 12)[3]).toEqual({ phase: "costs", status: "stopped", seconds: null });
+});
+
+test("what a run that was stopped leaves behind", () => {
+  expect(keptText(runSnapshot({ counts: [counts("tvm", { trials: 20 }), counts("openvino", { trials: 4 })] }))).toContain("24 measured costs are kept");
+  expect(keptText(runSnapshot({ counts: [counts("tvm", { trials: 1 })] }))).toContain("1 measured cost is kept");
+  expect(keptText(runSnapshot({ counts: [counts("tvm", { cache_hits: 1 })] }))).toContain("had been measured before");
+  expect(keptText(runSnapshot())).toBe("Nothing had been measured yet");
+});

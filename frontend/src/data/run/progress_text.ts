@@ -1,0 +1,113 @@
+// A run that goes on, in words: what it does this moment, why that takes as long as it does, what is left when it is stopped. Pure.
+
+import { count, elapsed, plural } from "../../base/format";
+import { PHASES, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
+import { sizeOf } from "../spans";
+import { hasEnded, knownOf } from "./reducer";
+
+export type Phase = (typeof PHASES)[number];
+
+export const PHASE_TEXT: Record<Phase, string> = {
+  load: "reading the model",
+  specs: "asking the toolchains for their rules",
+  candidates: "finding candidates",
+  costs: "building and measuring candidates",
+  search: "searching for the best plan",
+  merge: "trying neighbours as one",
+  rewrite: "assembling the partitioned model",
+  verify: "comparing with the reference",
+  baselines: "measuring each target alone",
+};
+
+/** The run's phase, where it is one that the page knows. */
+export function phaseOf(run: RunSnapshot): Phase | undefined {
+  return PHASES.find((one) => one === run.phase);
+}
+
+/** What it does this moment. */
+export function activityText(run: RunSnapshot): string {
+  if (run.state === "queued") return "Waiting for another run to end: one measures at a time";
+  const phase = phaseOf(run);
+  if (!phase) return "Starting";
+  if (run.doing && run.doing.repetition > 1) return `Timing ${candidateText(run.doing)} for ${run.doing.target} once more, repetition ${run.doing.repetition}`;
+  if (run.doing) return `Building and timing ${candidateText(run.doing)} for ${run.doing.target}${progressText(run)}`;
+  if (run.search) {
+    const { states, covered, nodes } = run.search;
+    return `Searching: ${plural(states, "state")} taken, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
+  }
+  return capitalised(PHASE_TEXT[phase]) + stepText(run) + (phase === "costs" ? progressText(run) : "");
+}
+
+/** The step of the measuring loop, where it says more than the phase. */
+function stepText({ phase, step }: RunSnapshot): string {
+  return step && step !== phase ? ` (${step})` : "";
+}
+
+const OPERATORS_NAMED = 3;
+
+/** Its first operators, and how many nodes it has where these are not all. */
+function candidateText({ label, spans }: Doing): string {
+  const named = label.split("+").slice(0, OPERATORS_NAMED);
+  const more = sizeOf(spans) - named.length;
+  return `${named.join(" + ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+}
+
+/** Where it stands, in a few words. */
+export function briefText(run: RunSnapshot): string {
+  const phase = phaseOf(run);
+  if (!phase) return run.state === "queued" ? "waiting for another run" : "starting";
+  return PHASE_TEXT[phase] + (phase === "costs" && run.total > 0 ? ` · ${count(run.done)} of ${count(run.total)}` : "");
+}
+
+function progressText(run: RunSnapshot): string {
+  return run.total > 0 ? `, ${count(run.done)} of ${count(run.total)} known` : "";
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Why measuring takes as long as it does: what a trial takes with each target, the slowest first. */
+export function trialTimeText(run: RunSnapshot): string {
+  const tried = run.counts.filter((one) => one.trials > 0).map((one) => ({ name: one.name, eachS: one.trials_s / one.trials }));
+  if (tried.length === 0) return "";
+  const each = tried.sort((a, b) => b.eachS - a.eachS).map(({ name, eachS }) => `${elapsed(eachS)} with ${name}`);
+  return `a trial takes ${each.join(", ")}`;
+}
+
+/** How long costing takes still, about; null where nothing tells that. */
+export function remainingS(run: RunSnapshot, nowS: number): number | null {
+  return run.ends_s === null || hasEnded(run) ? null : Math.max(0, run.ends_s - nowS);
+}
+
+export type PhaseStatus = "done" | "now" | "stopped" | "todo";
+
+export interface PhaseState {
+  phase: Phase;
+  status: PhaseStatus;
+  seconds: number | null;
+}
+
+/** All phases in their order: which is done and how long it took, which goes on and for how long, in which one it was stopped. */
+export function phaseStates(run: RunSnapshot, nowS: number): PhaseState[] {
+  const known = new Map(run.phases.map((one) => [one.phase, one]));
+  return PHASES.map((phase) => {
+    const time = known.get(phase);
+    const status = statusOf(run, phase, time);
+    return { phase, status: status, seconds: status === "now" && time?.started_s ? Math.max(0, nowS - time.started_s) : (time?.seconds ?? null) };
+  });
+}
+
+function statusOf(run: RunSnapshot, phase: Phase, time: PhaseTime | undefined): PhaseStatus {
+  if (!hasEnded(run) && run.phase === phase) return "now";
+  if (!time) return "todo";
+  return time.seconds === null ? "stopped" : "done";
+}
+
+/** What a run that was stopped leaves behind. */
+export function keptText(run: RunSnapshot): string {
+  const trials = run.counts.reduce((sum, one) => sum + one.trials, 0);
+  const known = run.counts.reduce((sum, one) => sum + knownOf(one), 0);
+  if (trials > 0) return `${plural(trials, "measured cost")} ${trials === 1 ? "is" : "are"} kept: the next run goes on from there`;
+  return known > 0 ? "Nothing was lost: all costs that it knew had been measured before" : "Nothing had been measured yet";
+}

@@ -1,0 +1,55 @@
+// A described toolchain as text: what one begins with, its lines, and what trying it brought in words. Pure.
+
+import { changeInDuration, plural, speedUp } from "../../base/format";
+import type { PlanInfo } from "../protocol";
+
+export const TEMPLATE = `# An accelerator that exists on paper: what would it bring?
+name = "hook"
+style = "graph"          # graph (whole sub-graphs) or library (calls)
+fusion = "arbitrary"     # none, tvm or arbitrary: how its patterns combine
+
+[[pattern]]
+label = "conv_relu"
+match = "Relu(Conv(*, *) | Add(Conv(*, *), *))"
+dtypes = ["float32"]
+
+[cost]                   # an estimate, never a measurement
+launch_s = 2e-6
+flops_per_s = 4e12
+bytes_per_s = 2e11
+`;
+
+/** How many lines a text has in a text area. */
+export function lineCount(text: string): number {
+  return text.split("\n").length;
+}
+
+/** Where a line begins and ends in a text; its last line where there is no such line. */
+export function lineSpan(text: string, line: number): [number, number] {
+  const lines = text.split("\n");
+  const at = Math.min(Math.max(line, 1), lines.length) - 1;
+  const start = lines.slice(0, at).reduce((all, one) => all + one.length + 1, 0);
+  return [start, start + (lines[at]?.length ?? 0)];
+}
+
+export interface Gain {
+  /** What becomes of the total: "11.5 → 2.04 ms, 5.63×". */
+  total: string;
+  isFaster: boolean;
+  /** What it takes: "12 partitions, 40 of 60 nodes". */
+  takes: string;
+  partitions: PlanInfo["partitions"];
+}
+
+/** What a toolchain brings: the best plan with it against the one without. */
+export function gainOf(name: string, before: PlanInfo, after: PlanInfo): Gain {
+  const mine = after.partitions.filter((one) => one.target === name);
+  const taken = mine.reduce((all, one) => all + one.nodes.length, 0);
+  const all = after.partitions.reduce((sum, one) => sum + one.nodes.length, 0);
+  return {
+    total: `${changeInDuration(before.total_s, after.total_s)}, ${speedUp(before.total_s, after.total_s)}`,
+    isFaster: after.total_s < before.total_s,
+    takes: `${plural(mine.length, "partition")}, ${taken} of ${plural(all, "node")}`,
+    partitions: [...mine].sort((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)),
+  };
+}

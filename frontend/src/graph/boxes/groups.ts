@@ -1,0 +1,193 @@
+// What of a model can be drawn as one box, as a tree: repeated blocks, name scopes, partitions, or sections of a long model. Pure.
+
+import type { ModelGroups, NodeGroupJson, NodeJson, PlanPartition } from "../../data/protocol";
+import type { Box, Row } from "./build";
+
+export const GROUPINGS = ["nothing", "repeats", "scopes", "partitions", "sections"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface Group {
+  /** Its first node and how many they are: the same in every tree of the model, and in the address. */
+  id: string;
+  name: string;
+  /** Ascending. */
+  nodes: readonly number[];
+  /** How many equal blocks it is made of; 1 where it is no repeat. */
+  times: number;
+  /** The blocks differ in their sizes. */
+  sizesDiffer: boolean;
+  parent: Group | undefined;
+  inner: Group[];
+}
+
+export interface GroupTree {
+  roots: readonly Group[];
+  /** All of them, a group before those inside it. */
+  all: readonly Group[];
+  byId: ReadonlyMap<string, Group>;
+}
+
+export interface Fold {
+  by: Grouping;
+  tree: GroupTree;
+  /** Ids of the groups that are unfolded. */
+  open: ReadonlySet<string>;
+}
+
+export const NO_GROUPS: GroupTree = treeOf([]);
+
+/** The groups by which a model is drawn. */
+export function groupTree(by: Grouping, groups: ModelGroups, partitions: readonly PlanPartition[]): GroupTree {
+  switch (by) {
+    case "nothing":
+      return NO_GROUPS;
+    case "repeats":
+      return treeOf(groups.repeats.map(withBlocks));
+    case "scopes":
+      return treeOf(nested(groups.scopes));
+    case "partitions":
+      return treeOf(partitions.filter(isGroup).map((one) => made([...one.nodes].sort((a, b) => a - b), one.target)));
+    case "sections":
+      return treeOf(groups.sections.map(plain));
+  }
+}
+
+/** How many groups of the tree stand in no other. */
+export function groupCount(by: Grouping, groups: ModelGroups, partitions: readonly PlanPartition[]): number {
+  return by === "nothing" ? 0 : by === "partitions" ? partitions.filter(isGroup).length : outermost(groups[by]).length;
+}
+
+function isGroup({ nodes }: PlanPartition): boolean {
+  return nodes.length > 1;
+}
+
+function made(nodes: readonly number[], name: string, times = 1, sizesDiffer = false, parent?: Group): Group {
+  return { id: `${nodes[0] ?? 0}.${nodes.length}`, name, nodes, times, sizesDiffer: sizesDiffer, parent, inner: [] };
+}
+
+function stretch(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, i) => first + i);
+}
+
+function plain({ first, count, name }: NodeGroupJson): Group {
+  return made(stretch(first, count), name);
+}
+
+/** A run of equal blocks, with each block inside it. */
+function withBlocks({ first, count, name, times, is_alike }: NodeGroupJson): Group {
+  const run = made(stretch(first, count), name, times, is_alike);
+  const length = count / times;
+  run.inner = Array.from({ length: times }, (_, i) => made(stretch(first + i * length, length), `${name} ${i + 1}`, 1, false, run));
+  return run;
+}
+
+/** Scopes within scopes; one inside another is called by what its name has more. */
+function nested(scopes: readonly NodeGroupJson[]): Group[] {
+  const roots: Group[] = [];
+  const around: { group: Group; name: string; after: number }[] = [];
+  for (const scope of scopes) {
+    while (around.length > 0 && (around.at(-1)?.after ?? 0) <= scope.first) around.pop();
+    const outer = around.at(-1);
+    const name = outer && scope.name.startsWith(`${outer.name}/`) ? scope.name.slice(outer.name.length + 1) : scope.name;
+    const group = made(stretch(scope.first, scope.count), name, 1, false, outer?.group);
+    (outer?.group.inner ?? roots).push(group);
+    around.push({ group, name: scope.name, after: scope.first + scope.count });
+  }
+  return roots;
+}
+
+function treeOf(roots: readonly Group[]): GroupTree {
+  const all: Group[] = [];
+  const add = (group: Group): void => {
+    all.push(group);
+    group.inner.forEach(add);
+  };
+  roots.forEach(add);
+  return { roots, all, byId: new Map(all.map((group) => [group.id, group])) };
+}
+
+/** From this many nodes on a model opens folded, */
+export const LARGE = 1500;
+/** into no more boxes than this, where its groups allow it. */
+const MANY = 700;
+
+/** By what a model is grouped when it opens. */
+export function openingGrouping(nodes: number, groups: ModelGroups): Grouping {
+  if (nodes < LARGE) return "nothing";
+  const fits = (by: "repeats" | "scopes"): boolean => outermost(groups[by]).reduce((left, one) => left - one.count + 1, nodes) <= MANY;
+  return (["repeats", "scopes"] as const).find(fits) ?? "sections";
+}
+
+/** How a model is to be folded. */
+export interface WantedFold {
+  /** Null where the page chooses. */
+  by: Grouping | null;
+  open: readonly string[];
+  /** A node that must not be hidden. */
+  node: number | null;
+}
+
+/** The fold that is wanted: groups that there are not are left out. */
+export function foldOf(groups: ModelGroups, nodes: number, partitions: readonly PlanPartition[], wanted: WantedFold): Fold {
+  const by = wanted.by ?? openingGrouping(nodes, groups);
+  const tree = groupTree(by, groups, partitions);
+  const around = wanted.node === null ? [] : groupsAround(tree, wanted.node).map((group) => group.id);
+  return { by, tree, open: new Set([...wanted.open.filter((id) => tree.byId.has(id)), ...around]) };
+}
+
+/** The groups that stand in no other. */
+function outermost(groups: readonly NodeGroupJson[]): NodeGroupJson[] {
+  let after = 0;
+  return groups.filter(({ first, count }) => {
+    if (first < after) return false;
+    after = first + count;
+    return true;
+  });
+}
+
+/** The groups that hide a node while they are folded, the outermost first. */
+export function groupsAround(tree: GroupTree, node: number): Group[] {
+  const found: Group[] = [];
+  let inside: readonly Group[] = tree.roots;
+  for (;;) {
+    const next = inside.find((group) => holds(group, node));
+    if (!next) return found;
+    found.push(next);
+    inside = next.inner;
+  }
+}
+
+function holds({ nodes }: Group, node: number): boolean {
+  const [first, last] = [nodes[0] ?? 0, nodes.at(-1) ?? -1];
+  if (node < first || node > last) return false;
+  return last - first + 1 === nodes.length || nodes.includes(node);
+}
+
+/** The box of a folded group: its name, how many nodes, and which operators. */
+export function groupBox(id: number, group: Group, nodes: readonly NodeJson[]): Box {
+  return { id, kind: "group", title: groupTitle(group), name: group.name, category: "other", rows: rowsOf(group, nodes), isHost: false };
+}
+
+/** "encoder layer ×12" */
+export function groupTitle({ name, times }: Group): string {
+  return times > 1 ? `${name} ×${times}` : name;
+}
+
+const OPERATORS_SHOWN = 3;
+
+function rowsOf(group: Group, nodes: readonly NodeJson[]): Row[] {
+  const each = group.nodes.length / group.times;
+  const counts = new Map<string, number>();
+  for (const node of group.nodes.slice(0, each)) {
+    const op = nodes[node]?.op ?? "";
+    const short = op.slice(op.lastIndexOf(".") + 1);
+    counts.set(short, (counts.get(short) ?? 0) + 1);
+  }
+  const frequent = [...counts].sort((a, b) => b[1] - a[1]);
+  const words = frequent.slice(0, OPERATORS_SHOWN).map(([op, count]) => (count > 1 ? `${count} ${op}` : op));
+  const size = group.times > 1 ? `${group.times} × ${each} nodes${group.sizesDiffer ? ", sizes differ" : ""}` : `${each} nodes`;
+  return [
+    { name: "", text: size },
+    { name: "", text: `${words.join(", ")}${frequent.length > OPERATORS_SHOWN ? " …" : ""}` },
+  ];
+}

@@ -1,0 +1,132 @@
+// Boxes on the canvas: a coloured header with the operator's name, then rows of weights and attributes; and the outlines around them.
+
+import type { Box } from "../boxes/build";
+import { CATEGORY_COLOUR, GROUP_COLOUR } from "../boxes/categories";
+import { BODY_PAD, HANDLE_WIDTH, ROW_FONT, ROW_HEIGHT, ROW_NAME_FONT, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
+import { holderOf, type PlacedBox } from "../scene/scene";
+import type { Context2d } from "./context_2d";
+import type { Detail } from "./detail";
+import type { Drawing } from "./drawing";
+
+export const CORNER = 5;
+
+/** Draw boxes; text only as far as it can be read. */
+export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
+  const { context, frame } = drawing;
+  context.globalAlpha = detail.boxes;
+  const isRound = frame.camera.k > 0.3;
+  for (const box of boxes) drawBody(drawing, box, isRound);
+  if (detail.titles > 0) drawTitles(drawing, boxes, detail.boxes * detail.titles);
+  if (detail.rows > 0) drawRows(drawing, boxes, detail.boxes * detail.rows);
+  context.globalAlpha = 1;
+}
+
+function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
+  const { context, frame } = drawing;
+  const { x, y, width, height, box } = placed;
+  const header = isTerminal(box) ? frame.theme.ioHeader : box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
+  const hasBody = height > TITLE_HEIGHT;
+  if (!isRound) {
+    context.fillStyle = hasBody ? frame.theme.nodeBody : header;
+    context.fillRect(x, y, width, height);
+    if (hasBody) {
+      context.fillStyle = header;
+      context.fillRect(x, y, width, TITLE_HEIGHT);
+    }
+    return;
+  }
+  if (hasBody) {
+    context.fillStyle = frame.theme.nodeBody;
+    round(context, x, y, width, height, CORNER);
+    context.fill();
+  }
+  context.fillStyle = header;
+  round(context, x, y, width, TITLE_HEIGHT, hasBody ? [CORNER, CORNER, 0, 0] : CORNER);
+  context.fill();
+  context.lineWidth = 1;
+  context.strokeStyle = frame.theme.nodeBorder;
+  if (box.isHost) context.setLineDash([4, 3]);
+  round(context, x, y, width, height, CORNER);
+  context.stroke();
+  if (box.isHost) context.setLineDash([]);
+}
+
+/** An input or output of the model. */
+function isTerminal({ kind }: Box): boolean {
+  return kind === "input" || kind === "output";
+}
+
+function round(context: Context2d, x: number, y: number, width: number, height: number, radius: number | number[]): void {
+  context.beginPath();
+  context.roundRect(x, y, width, height, radius);
+}
+
+function drawTitles(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number): void {
+  const { context, frame } = drawing;
+  context.globalAlpha = alpha;
+  context.font = TITLE_FONT;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const { box, x, y } of boxes) {
+    context.fillStyle = isTerminal(box) ? frame.theme.ioText : "#ffffff";
+    context.fillText(box.title, x + SIDE_PAD + (box.kind === "group" ? HANDLE_WIDTH : 0), y + TITLE_HEIGHT / 2 + 0.5);
+  }
+}
+
+function drawRows(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number): void {
+  const { context, frame } = drawing;
+  context.globalAlpha = alpha;
+  context.fillStyle = frame.theme.text;
+  context.font = ROW_NAME_FONT;
+  const texts: [string, number, number][] = [];
+  for (const { box, x, y } of boxes) {
+    box.rows.forEach((row, i) => {
+      const middle = y + TITLE_HEIGHT + BODY_PAD + (i + 0.5) * ROW_HEIGHT;
+      const left = x + SIDE_PAD;
+      if (row.name === "") {
+        texts.push([row.text, left, middle]);
+        return;
+      }
+      context.fillText(row.name, left, middle);
+      texts.push([` ${row.text}`, left + nameWidth(context, row.name), middle]);
+    });
+  }
+  context.font = ROW_FONT;
+  for (const [text, x, y] of texts) context.fillText(text, x, y);
+}
+
+const nameWidths = new Map<string, number>();
+
+/** The width of a row's bold name; few names occur, and often. */
+function nameWidth(context: Context2d, name: string): number {
+  let width = nameWidths.get(name);
+  if (width === undefined) {
+    width = context.measureText(name).width;
+    nameWidths.set(name, width);
+  }
+  return width;
+}
+
+/** The outlines of what is pointed at, found and selected, of constant width on the screen. */
+export function drawOutlines(drawing: Drawing): void {
+  const { frame } = drawing;
+  outline(drawing, frame.hits, frame.theme.hit, 2, 2);
+  outline(drawing, frame.hovered, frame.theme.accent, 2, 3);
+  outline(drawing, frame.selected, frame.theme.select, 2.5, 3);
+}
+
+function outline(drawing: Drawing, ids: ReadonlySet<number>, colour: string, lineWidth: number, gapPx: number): void {
+  const { context, frame, area } = drawing;
+  if (ids.size === 0) return;
+  const { k } = frame.camera;
+  context.strokeStyle = colour;
+  context.lineWidth = lineWidth / k;
+  const gap = gapPx / k;
+  context.beginPath();
+  for (const id of ids) {
+    const box = holderOf(frame.scene, id);
+    if (!box || box.y > area.y + area.height || box.y + box.height < area.y) continue;
+    context.roundRect(box.x - gap, box.y - gap, box.width + 2 * gap, box.height + 2 * gap, CORNER + gap);
+  }
+  context.stroke();
+}

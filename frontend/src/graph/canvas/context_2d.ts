@@ -1,0 +1,64 @@
+// What the graph is drawn with: the part of a 2D context that the drawing uses, so that the same drawing becomes pixels or SVG;
+// and outlines that are kept between frames and can be written as SVG, too.
+
+export type Context2d = Pick<
+  CanvasRenderingContext2D,
+  | "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "lineCap" | "globalAlpha" | "font" | "textAlign" | "textBaseline"
+  | "setTransform" | "setLineDash" | "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "closePath" | "roundRect" | "fillRect"
+  | "save" | "restore" | "clip" | "fill" | "stroke" | "fillText" | "measureText" | "createPattern"
+>;
+
+/** What a course is drawn on. */
+export type PathContext = Pick<Context2d, "moveTo" | "lineTo" | "bezierCurveTo">;
+
+/** A path written as SVG's `d`. */
+export class SvgPath {
+  d = "";
+
+  moveTo(x: number, y: number): void {
+    this.d += `M${shortNumber(x)} ${shortNumber(y)}`;
+  }
+
+  lineTo(x: number, y: number): void {
+    this.d += `${this.d === "" ? "M" : "L"}${shortNumber(x)} ${shortNumber(y)}`;
+  }
+
+  bezierCurveTo(...values: [number, number, number, number, number, number]): void {
+    this.d += `C${values.map(shortNumber).join(" ")}`;
+  }
+
+  closePath(): void {
+    this.d += "Z";
+  }
+
+  roundRect(x: number, y: number, width: number, height: number, radii: number | number[]): void {
+    const all = typeof radii === "number" ? [radii, radii, radii, radii] : radii;
+    const most = Math.min(width, height) / 2;
+    const [a, b, c, d] = [0, 1, 2, 3].map((at) => Math.max(0, Math.min(most, all[at] ?? 0))) as [number, number, number, number];
+    const arc = (r: number, dx: number, dy: number): string => (r > 0 ? `a${shortNumber(r)} ${shortNumber(r)} 0 0 1 ${shortNumber(dx)} ${shortNumber(dy)}` : "");
+    this.d +=
+      `M${shortNumber(x + a)} ${shortNumber(y)}h${shortNumber(width - a - b)}${arc(b, b, b)}v${shortNumber(height - b - c)}${arc(c, -c, c)}` +
+      `h${shortNumber(-(width - c - d))}${arc(d, -d, -d)}v${shortNumber(-(height - d - a))}${arc(a, a, -a)}Z`;
+  }
+}
+
+/** Numbers as short as they can be seen. */
+export function shortNumber(value: number): string {
+  return String(Math.round(value * 100) / 100);
+}
+
+const written = new WeakMap<Path2D, string>();
+
+/** An outline that is kept; `draw` says its course. */
+export function outlinePath(draw: (path: PathContext & Pick<Context2d, "roundRect">) => void): Path2D {
+  const text = new SvgPath();
+  draw(text);
+  const path = new Path2D(text.d);
+  written.set(path, text.d);
+  return path;
+}
+
+/** The outline as SVG's `d`. */
+export function svgOf(path: Path2D): string {
+  return written.get(path) ?? "";
+}

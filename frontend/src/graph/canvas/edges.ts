@@ -1,0 +1,114 @@
+// Edges on the canvas: curves with arrowheads and the shape of the tensor beside them; the short ends of edges that were cut.
+
+import { LABEL_FONT } from "../layout/measure";
+import type { PlacedEdge } from "../scene/scene";
+import type { Context2d, PathContext } from "./context_2d";
+import type { Detail } from "./detail";
+import type { Drawing } from "./drawing";
+
+const ARROW = 5;
+const STUB = 16;
+
+/** Draw edges; those of the selected boxes stand out. */
+export function drawEdges(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
+  const { k } = frame.camera;
+  const isNear = k > 0.18;
+  const [plain, lit, stubs]: [PlacedEdge[], PlacedEdge[], PlacedEdge[]] = [[], [], []];
+  for (const edge of edges) {
+    if (edge.edge.isStub) stubs.push(edge);
+    else if (frame.selected.has(edge.edge.from) || frame.selected.has(edge.edge.to)) lit.push(edge);
+    else plain.push(edge);
+  }
+  context.globalAlpha = detail.edges;
+  strokeAll(context, plain, frame.theme.edge, Math.max(1, 0.8 / k), isNear);
+  strokeAll(context, lit, frame.theme.select, Math.max(1.6, 1.2 / k), isNear);
+  if (isNear) drawStubs(drawing, stubs, detail);
+  context.globalAlpha = 1;
+}
+
+function strokeAll(context: Context2d, edges: readonly PlacedEdge[], colour: string, width: number, isNear: boolean): void {
+  if (edges.length === 0) return;
+  context.strokeStyle = colour;
+  context.fillStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  for (const edge of edges) course(context, edge.points, isNear ? ARROW : 0);
+  context.stroke();
+  if (!isNear) return;
+  context.beginPath();
+  for (const { points } of edges) arrow(context, points[points.length - 2] ?? 0, points[points.length - 1] ?? 0);
+  context.fill();
+}
+
+/** The path through an edge's points: it leaves and enters every point vertically. `short` pixels are left for the arrowhead. */
+export function course(context: PathContext, points: Float64Array, short: number): void {
+  let [x, y] = [points[0] ?? 0, points[1] ?? 0];
+  context.moveTo(x, y);
+  for (let i = 2; i < points.length; i += 2) {
+    const isLast = i === points.length - 2;
+    const nextX = points[i] ?? 0;
+    const nextY = (points[i + 1] ?? 0) - (isLast ? short : 0);
+    if (Math.abs(nextX - x) < 0.5) {
+      context.lineTo(nextX, nextY);
+    } else {
+      const middle = (y + nextY) / 2;
+      context.bezierCurveTo(x, middle, nextX, middle, nextX, nextY);
+    }
+    [x, y] = [nextX, nextY];
+  }
+}
+
+function arrow(context: Context2d, x: number, y: number): void {
+  context.moveTo(x, y);
+  context.lineTo(x - ARROW * 0.7, y - ARROW * 1.3);
+  context.lineTo(x + ARROW * 0.7, y - ARROW * 1.3);
+  context.closePath();
+}
+
+/** A cut edge: at its reader, a short arrow with the tensor's name. */
+function drawStubs(drawing: Drawing, stubs: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
+  const at = (edge: PlacedEdge): [number, number] => {
+    const box = frame.scene.boxes[edge.edge.to];
+    return box ? [box.x + box.width - 12, box.y] : [0, 0];
+  };
+  context.strokeStyle = frame.theme.muted;
+  context.fillStyle = frame.theme.muted;
+  context.lineWidth = 1;
+  context.setLineDash([2, 2]);
+  context.beginPath();
+  for (const stub of stubs) {
+    const [x, y] = at(stub);
+    context.moveTo(x, y - STUB);
+    context.lineTo(x, y - ARROW);
+  }
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  for (const stub of stubs) arrow(context, ...at(stub));
+  context.fill();
+  if (detail.edgeLabels === 0) return;
+  context.globalAlpha = detail.edgeLabels;
+  context.font = LABEL_FONT;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  for (const stub of stubs) {
+    const [x, y] = at(stub);
+    const from = frame.scene.graph.boxes[stub.edge.from];
+    context.fillText(`from ${from?.kind === "node" ? `${from.title} ${from.name}` : (from?.title ?? "")}`, x + 5, y - STUB + 4);
+  }
+}
+
+/** The shapes of the tensors, beside their edges. */
+export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
+  const { context, frame } = drawing;
+  if (detail.edgeLabels === 0) return;
+  context.globalAlpha = detail.edgeLabels * 0.8;
+  context.font = LABEL_FONT;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = frame.theme.text;
+  for (const { edge, label } of edges) if (label) context.fillText(edge.label, label.x, label.y);
+  context.globalAlpha = 1;
+}

@@ -1,0 +1,43 @@
+// Asks the worker for a layout. The newest request wins: one that is still running is ended, and its promise is rejected.
+
+import { during } from "../../base/idle";
+import type { LayoutRequest, LayoutResult } from "./core";
+
+/** Thrown where a newer request came in between. */
+export class Superseded extends Error {}
+
+let worker: Worker | undefined;
+let abandon: ((reason: Error) => void) | undefined;
+
+/** Have the worker started: that takes as long as a small layout, and a model is on its way meanwhile. */
+export function prepareLayout(): void {
+  ready();
+}
+
+function ready(): Worker {
+  worker ??= new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });
+  return worker;
+}
+
+/** Lay out in the worker. */
+export function requestLayout(request: LayoutRequest): Promise<LayoutResult> {
+  if (abandon) {
+    worker?.terminate();
+    worker = undefined;
+    abandon(new Superseded());
+  }
+  const current = ready();
+  const answer = new Promise<LayoutResult>((resolve, reject) => {
+    abandon = reject;
+    current.onmessage = (message: MessageEvent<LayoutResult>) => {
+      abandon = undefined;
+      resolve(message.data);
+    };
+    current.onerror = (event) => {
+      abandon = undefined;
+      reject(new Error(`the layout stopped: ${event.message}`));
+    };
+    current.postMessage(request);
+  });
+  return during("layout", answer);
+}

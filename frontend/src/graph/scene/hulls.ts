@@ -1,0 +1,101 @@
+// The outlines of a plan's partitions and of unfolded groups over the laid-out graph: made from the places that the boxes already
+// have; nothing moves.
+
+import { boundsOf, padded, type Rect, touches } from "../../base/geometry";
+import { eachOf, type LongWork } from "../../base/long_work";
+import type { PlanPartition } from "../../data/protocol";
+import { type PlacedBox, type Scene } from "./scene";
+
+export interface Shape {
+  /** Around everything in it. */
+  bounds: Rect;
+  /** What it is made of: one rectangle where no foreign box lies inside the bounds, else one around each box and each corridor. */
+  rects: Rect[];
+  isOnePiece: boolean;
+  /** The courses of inner edges that join its pieces where no rectangle does. */
+  courses: Float64Array[];
+  /** Where its badge hangs: the uppermost piece. */
+  anchor: Rect;
+}
+
+export interface Hull extends Shape {
+  partition: PlanPartition;
+}
+
+export const HULL_PAD = 9;
+
+const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull | undefined>>();
+
+/**
+ * The hulls of a plan, in its order. The hull of a partition is made once for each scene; one that stands wholly within
+ * folded groups of more than itself has none.
+ */
+export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
+  return partitions.flatMap((partition) => hullOf(scene, partition) ?? []);
+}
+
+/** Make the hulls of a plan before they are asked for, in parts. */
+export function hulling(scene: Scene, partitions: readonly PlanPartition[]): LongWork<void> {
+  return eachOf(partitions, (partition) => hullOf(scene, partition));
+}
+
+function hullOf(scene: Scene, partition: PlanPartition): Hull | undefined {
+  const made = known.get(scene) ?? new WeakMap<PlanPartition, Hull | undefined>();
+  known.set(scene, made);
+  if (made.has(partition)) return made.get(partition);
+  const boxes = boxesOf(scene, partition.nodes);
+  const hull = boxes.length > 0 ? { partition, ...shapeOf(scene, boxes) } : undefined;
+  made.set(partition, hull);
+  return hull;
+}
+
+/** The boxes that are drawn for some nodes and for no others. */
+export function boxesOf(scene: Scene, nodes: readonly number[]): PlacedBox[] {
+  const within = new Map<number, number>();
+  for (const node of nodes) {
+    const holder = scene.graph.holder[node];
+    if (holder !== undefined) within.set(holder, (within.get(holder) ?? 0) + 1);
+  }
+  return [...within].flatMap(([id, count]) => {
+    const box = scene.boxes[id];
+    return box && count === (scene.graph.groupAt.get(id)?.nodes.length ?? 1) ? [box] : [];
+  });
+}
+
+function shapeOf(scene: Scene, boxes: readonly PlacedBox[]): Shape {
+  const inside = new Set(boxes.map((box) => box.box.id));
+  const bounds = padded(boundsOf(boxes), HULL_PAD);
+  const isAlone = scene.boxesIn(bounds).every((box) => inside.has(box.box.id));
+  if (isAlone) return { bounds, rects: [bounds], isOnePiece: true, courses: [], anchor: bounds };
+  const rects = boxes.map((box) => padded(box, HULL_PAD));
+  const courses: Float64Array[] = [];
+  for (const box of boxes) {
+    for (const edge of scene.out[box.box.id] ?? []) {
+      if (!inside.has(edge.edge.to) || edge.edge.isStub) continue;
+      const corridor = corridorBetween(box, scene.boxes[edge.edge.to], scene, inside);
+      if (corridor) rects.push(corridor);
+      else courses.push(edge.points);
+    }
+  }
+  const anchor = rects.reduce((best, rect) => (rect.y < best.y ? rect : best));
+  return { bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
+}
+
+/** The room between two boxes that stand above one another, where nothing foreign is in it: they look like one piece then. */
+function corridorBetween(upper: PlacedBox, lower: PlacedBox | undefined, scene: Scene, inside: Set<number>): Rect | undefined {
+  if (!lower) return undefined;
+  const left = Math.max(upper.x, lower.x);
+  const right = Math.min(upper.x + upper.width, lower.x + lower.width);
+  const top = upper.y + upper.height;
+  if (right - left < 24 || lower.y <= top) return undefined;
+  const corridor = padded({ x: left, y: top, width: right - left, height: lower.y - top }, HULL_PAD);
+  return scene.boxesIn(corridor).every((box) => inside.has(box.box.id)) ? corridor : undefined;
+}
+
+/** The hull at a graph point, the smallest where several are. */
+export function hullAt(hulls: readonly Hull[], x: number, y: number): Hull | undefined {
+  const point = { x, y, width: 0, height: 0 };
+  return hulls
+    .filter((hull) => touches(hull.bounds, point) && hull.rects.some((rect) => touches(rect, point)))
+    .sort((a, b) => a.bounds.width * a.bounds.height - b.bounds.width * b.bounds.height)[0];
+}

@@ -1,0 +1,39 @@
+// From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it, a
+// large one over several frames.
+
+import { nextFrame, overFrames } from "../../base/long_work";
+import type { GraphJson, PlanPartition } from "../../data/protocol";
+import type { BuiltGraph } from "../boxes/build";
+import { folding } from "../boxes/fold";
+import type { GroupTree } from "../boxes/groups";
+import { findLayout } from "../layout/cache";
+import { measuring, textWidth } from "../layout/measure";
+import { Superseded } from "../layout/request";
+import { framing, type GroupFrame } from "./handles";
+import { hulling } from "./hulls";
+import { layoutRequest, placing, type Scene } from "./scene";
+
+/** A scene, and the frames around the unfolded groups in it. */
+export interface MadeScene {
+  scene: Scene;
+  frames: readonly GroupFrame[];
+}
+
+let newest = 0;
+
+/** Lay the graph of a model out, all groups folded but those in `open`, with hulls for a plan. Rejects with `Superseded` where another layout was asked for meanwhile. */
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<MadeScene> {
+  const mine = ++newest;
+  const pause = async (): Promise<void> => {
+    await nextFrame();
+    if (mine !== newest) throw new Superseded();
+  };
+  const graph = await overFrames(folding(built, json.nodes, tree, open), pause);
+  const sizes = await overFrames(measuring(graph, textWidth), pause);
+  const layout = await findLayout(model, layoutRequest(graph, sizes));
+  const scene = await overFrames(placing(graph, sizes, layout), pause);
+  const frames = await overFrames(framing(scene), pause);
+  await overFrames(hulling(scene, plan), pause);
+  await pause();
+  return { scene, frames };
+}

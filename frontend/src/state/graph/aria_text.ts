@@ -1,0 +1,125 @@
+// What is said of a node: to a screen reader, and beside the pointer, by the overlay that is on.
+
+import { signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { doubtOf } from "../../data/overlays/certainty";
+import { changeOf } from "../../data/overlays/difference";
+import type { PlanPartition } from "../../data/protocol";
+import { overlay } from "../display";
+import { model } from "../model/model";
+import { planDifference } from "../plan/compare";
+import type { Picture } from "../replay/overlay";
+import { searchPicture } from "../replay/overlay";
+import { partitionOf, run } from "../run/run";
+import { coverage, coveredTarget } from "./coverage";
+import { groupText, groupAriaText } from "./group_painting";
+
+/** What a screen reader says of a box. */
+export function ariaText(id: number): string {
+  const graph = model.value?.scene.graph;
+  const box = graph?.boxes[id];
+  const group = graph?.groupAt.get(id);
+  if (!box) return "";
+  if (group) return groupAriaText(group);
+  if (box.kind !== "node") return `${box.kind} ${box.name}, ${box.rows[0]?.text ?? ""}`;
+  const partition = partitionOf.value.get(id);
+  const name = box.name === box.title ? "" : ` ${box.name}`;
+  const more = overlay.value === "target" || overlay.value === "cost" ? "" : overlayText(id);
+  const tail = more === "" ? "" : `; ${more}`;
+  if (!partition) return `${box.title}${name}${tail}`;
+  const cost = partition.cost_s === null ? "" : `, ${duration(partition.cost_s)}${estimated(partition)}`;
+  const others = partition.nodes.length > 1 ? ` with ${partition.nodes.length - 1} more` : "";
+  return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
+}
+
+/** What the overlay says of a node, and the plan of a folded group, in words; empty where there is nothing to say. */
+export function overlayText(node: number): string {
+  const group = model.value?.scene.graph.groupAt.get(node);
+  if (group) return groupText(group).join("; ");
+  const partition = partitionOf.value.get(node);
+  switch (overlay.value) {
+    case "coverage":
+      return coverageText(node, partition);
+    case "difference":
+      return differenceText(node);
+    case "certainty":
+      return partition ? certaintyText(partition) : "";
+    case "cost":
+      return partition ? costText(partition) : "";
+    case "target":
+      return partition ? targetText(partition) : "";
+    case "search":
+      return searchText(node);
+  }
+}
+
+/** Where a node stands at the step of the replay. */
+function searchText(node: number): string {
+  const shown = searchPicture.value;
+  if (!shown) return "";
+  const { tried } = shown;
+  if (shown.isLive) return liveText(node, shown);
+  if (tried?.nodes.includes(node)) return shown.isRefused ? `${tried.target} is tried and not placed` : `${tried.target} is placed now`;
+  const holder = shown.partitions.find((one) => one.nodes.includes(node));
+  if (holder) return `covered by ${holder.target}`;
+  return node === shown.frontier ? "the first node that is not covered" : "not covered";
+}
+
+/** What a run that goes on does with a node. */
+function liveText(node: number, { tried, partitions, covered, frontier }: Picture): string {
+  if (tried?.nodes.includes(node)) return `${tried.target} is being built and timed`;
+  if (node === frontier) return "the first node that is not covered";
+  const holder = partitions.find((one) => one.nodes.includes(node));
+  if (!holder) return node < covered ? "covered" : "not covered";
+  return `${holder.target} in the plan that is considered${holder.source === "estimate" ? ", not measured yet" : ""}`;
+}
+
+function targetText(partition: PlanPartition): string {
+  return [`${partition.target} runs it`, company(partition)].filter(Boolean).join(", ");
+}
+
+function company(partition: PlanPartition): string {
+  return partition.nodes.length > 1 ? `with ${plural(partition.nodes.length - 1, "other node")}` : "";
+}
+
+function costText(partition: PlanPartition): string {
+  if (partition.cost_s === null) return "its cost is not known";
+  const totalS = run.value?.plan?.total_s ?? 0;
+  const share = totalS > 0 ? `, ${Math.round((100 * partition.cost_s) / totalS)} % of the total` : "";
+  return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
+}
+
+/** Said of every cost that nobody measured. */
+function estimated({ source }: PlanPartition): string {
+  return source === "estimate" ? " (an estimate)" : "";
+}
+
+/** How sure a partition is, and on what that rests. */
+export function certaintyText(partition: PlanPartition): string {
+  const { basis, isGuess } = doubtOf(partition);
+  if (partition.source === "host") return "nothing to run";
+  const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";
+  if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of resamplings`, guess].filter(Boolean).join("; ");
+  if (isGuess) return guess;
+  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, by how much it may be off is not known";
+}
+
+function coverageText(node: number, partition: PlanPartition | undefined): string {
+  const target = coveredTarget.value;
+  const known = coverage.value?.[node];
+  if (!target || !known) return "";
+  if (partition?.target === "host") return "left to the host";
+  if (known.kind === "cannot") return `${target} cannot take it: ${known.stage}, ${known.reason}`;
+  return partition?.target === target ? `${target} runs it` : `${target} could take it`;
+}
+
+function differenceText(node: number): string {
+  const region = planDifference.value?.regionOf.get(node);
+  if (!region) return "";
+  const holder = (all: readonly PlanPartition[]): string => all.find((one) => one.nodes.includes(node))?.target ?? "nobody";
+  const change = changeOf(region);
+  const cost = change === null ? "" : `, ${signedDuration(change)}`;
+  if (region.kind === "same") return `the same in both${cost}`;
+  const [now, other] = [holder(region.plan), holder(region.against)];
+  const targets = now === other ? `on ${now} in both, cut otherwise` : `on ${now}, ${other} in the other plan`;
+  return `${targets}; ${plural(region.nodes.length, "node")} here${cost}`;
+}

@@ -1,0 +1,57 @@
+// The words on a hull's badge, by the overlay: who runs it, and what the overlay is about.
+
+import { computed } from "@preact/signals";
+import { signedDuration, duration, plusMinus } from "../../base/format";
+import { doubtOf } from "../../data/overlays/certainty";
+import { changeOf, isChange } from "../../data/overlays/difference";
+import { namesIn } from "../../data/plan/constraints";
+import type { PlanPartition } from "../../data/protocol";
+import { overlay } from "../display";
+import { styleOf, styles } from "../model/catalogue";
+import { planDifference } from "../plan/compare";
+import { constraints } from "../plan/decisions";
+
+/** Names of the nodes that are pinned. */
+const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
+
+/** Gives a partition's badge: each is written once, when it is first seen. */
+export const badges = computed(() => {
+  void [overlay.value, planDifference.value, pinned.value, styles.value];
+  const known = new Map<PlanPartition, string>();
+  return (partition: PlanPartition): string => {
+    const text = known.get(partition) ?? badgeOf(partition);
+    known.set(partition, text);
+    return text;
+  };
+});
+
+/** What a partition's badge says. */
+export function badgeOf(partition: PlanPartition): string {
+  const pin = partition.names.some((name) => pinned.value.has(name)) ? "◆" : "";
+  return [styleOf(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
+}
+
+function wordsOf(partition: PlanPartition): string[] {
+  if (overlay.value === "difference" && planDifference.value) return changeText(partition);
+  if (overlay.value === "certainty") return doubtText(partition);
+  return partition.cost_s === null ? [] : [duration(partition.cost_s), partition.source === "estimate" ? "est." : plusMinus(partition.cost_s, partition.interval_s)];
+}
+
+function doubtText(partition: PlanPartition): string[] {
+  const { basis, isGuess } = doubtOf(partition);
+  const guess = partition.cost_s === null ? "not known" : partition.source;
+  const sure = basis === "stability" ? `${Math.round((partition.stability ?? 0) * 100)} %` : basis === "interval" ? plusMinus(partition.cost_s, partition.interval_s) : "";
+  return isGuess ? [guess, basis === "stability" ? sure : ""] : [sure === "" && partition.source !== "host" ? "± ?" : sure];
+}
+
+/** From whom, and by how much the region's cost changes: said once, at its first partition. */
+function changeText(partition: PlanPartition): string[] {
+  const region = planDifference.value?.regionOf.get(partition.nodes[0] ?? -1);
+  if (!region) return [];
+  const from = [...new Set(region.against.filter((one) => one.nodes.some((node) => partition.nodes.includes(node))).map((one) => one.target))];
+  const others = from.filter((target) => target !== partition.target).map((target) => styleOf(target).letter);
+  const change = changeOf(region);
+  const isFirst = region.plan[0] === partition;
+  if (!isChange(region)) return [];
+  return [others.length > 0 ? `← ${others.join(" ")}` : "", isFirst && change !== null ? signedDuration(change) : ""];
+}

@@ -1,0 +1,88 @@
+// How folded groups are painted by the overlay, and what is said of them: the shares of what they hold.
+
+import { computed } from "@preact/signals";
+import { duration, plural } from "../../base/format";
+import type { NodePaint } from "../../data/overlays/colours";
+import { heat } from "../../data/overlays/ramps";
+import type { PlanPartition } from "../../data/protocol";
+import { groupTitle, type Group } from "../../graph/boxes/groups";
+import type { BarShare, GroupsDrawn } from "../../graph/canvas/frame";
+import { overlay } from "../display";
+import { groupFrames, handles } from "../model/folding";
+import { model } from "../model/model";
+import { partitionOf } from "../run/run";
+import { hottest, nodePaints, palette } from "./painting";
+
+/** What is drawn of groups. */
+export const groupsDrawn = computed((): GroupsDrawn => ({ frames: groupFrames.value, handles: handles.value, bars: bars.value }));
+
+const bars = computed((): ReadonlyMap<number, readonly BarShare[]> => {
+  const found = new Map<number, readonly BarShare[]>();
+  for (const [box, group] of model.value?.scene.graph.groupAt ?? []) {
+    const shares = overlay.value === "cost" ? heatOf(group) : sharesOf(group);
+    if (shares.some((share) => share.paint)) found.set(box, shares);
+  }
+  return found;
+});
+
+/** The paints of its nodes, each with the share of the nodes that have it, the largest first. */
+function sharesOf({ nodes }: Group): BarShare[] {
+  const counts = new Map<string, { paint: NodePaint | null; count: number }>();
+  for (const node of nodes) {
+    const paint = nodePaints.value[node] ?? null;
+    const key = paint ? `${paint.fill} ${paint.strength} ${paint.isHatched}` : "";
+    const known = counts.get(key);
+    if (known) known.count += 1;
+    else counts.set(key, { paint, count: 1 });
+  }
+  return [...counts.values()].sort((a, b) => b.count - a.count).map(({ paint, count }) => ({ paint, fraction: count / nodes.length }));
+}
+
+/** One colour: that of the sum of its partitions, as far as they are wholly in it. */
+function heatOf(group: Group): BarShare[] {
+  const { costS, whole } = costOf(group);
+  if (whole.length === 0) return [];
+  if (costS === null) return [{ paint: { fill: palette.value.bare, strength: 2, isHatched: true }, fraction: 1 }];
+  const share = hottest.value.costS > 0 ? Math.min(1, costS / hottest.value.costS) : 0;
+  return [{ paint: { fill: heat(share, palette.value.isDark), strength: 3, isHatched: false }, fraction: 1 }];
+}
+
+interface GroupCost {
+  /** The partitions that are wholly in the group, and how many it shares with what is outside. */
+  whole: PlanPartition[];
+  shared: number;
+  /** The sum of the costs of the whole ones; null where one is not known. */
+  costS: number | null;
+}
+
+function costOf(group: Group): GroupCost {
+  const within = new Map<PlanPartition, number>();
+  for (const node of group.nodes) {
+    const partition = partitionOf.value.get(node);
+    if (partition) within.set(partition, (within.get(partition) ?? 0) + 1);
+  }
+  const whole = [...within].filter(([partition, count]) => count === partition.nodes.length).map(([partition]) => partition);
+  const costs = whole.map((partition) => partition.cost_s);
+  const costS = costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
+  return { whole, shared: within.size - whole.length, costS };
+}
+
+/** What a screen reader says of a folded group. */
+export function groupAriaText(group: Group): string {
+  return [`${groupTitle(group)}, ${plural(group.nodes.length, "node")}, folded`, ...groupText(group)].join("; ");
+}
+
+/** Who runs what of a group, and what that costs, in words. */
+export function groupText(group: Group): string[] {
+  const counts = new Map<string, number>();
+  for (const node of group.nodes) {
+    const target = partitionOf.value.get(node)?.target;
+    if (target !== undefined) counts.set(target, (counts.get(target) ?? 0) + 1);
+  }
+  if (counts.size === 0) return [];
+  const { whole, shared, costS } = costOf(group);
+  const targets = [...counts].sort((a, b) => b[1] - a[1]).map(([target, count]) => `${plural(count, "node")} on ${target}`);
+  const border = shared === 0 ? "" : `, and parts of ${plural(shared, "partition")} that reach beyond it`;
+  const cost = whole.length === 0 ? [] : [`${plural(whole.length, "partition")}: ${costS === null ? "a cost is not known" : duration(costS)}${border}`];
+  return [targets.join(", "), ...cost];
+}

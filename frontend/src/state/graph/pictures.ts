@@ -1,0 +1,69 @@
+// The graph as it is painted now, taken away: as SVG, as PNG, or in Graphviz's language.
+
+import { signal } from "@preact/signals";
+import { mix } from "../../base/colour";
+import { duration } from "../../base/format";
+import { during } from "../../base/idle";
+import { api, asApiError } from "../../data/api";
+import type { Caption, PictureFrame } from "../../graph/canvas/picture";
+import { overlay } from "../display";
+import { saveBlob, saveText } from "../download";
+import { styleOf } from "../model/catalogue";
+import { model } from "../model/model";
+import { run, runError } from "../run/run";
+import { badgeOf } from "./badges";
+import { groupsDrawn } from "./group_painting";
+import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./painting";
+
+export type PictureKind = "svg" | "png" | "dot";
+
+/** A picture is being made. */
+export const isTaking = signal(false);
+
+/** Save the whole graph with the overlay that is on. */
+export async function takePicture(kind: PictureKind): Promise<void> {
+  const opened = model.peek();
+  if (!opened || isTaking.peek()) return;
+  isTaking.value = true;
+  const name = `${opened.info.name}-${overlay.peek()}.${kind}`;
+  try {
+    if (kind === "dot") saveText(name, "text/vnd.graphviz", await dot(opened.info.id));
+    else await during("picture", draw(kind, name));
+  } catch (error) {
+    runError.value = asApiError(error);
+  } finally {
+    isTaking.value = false;
+  }
+}
+
+async function draw(kind: "svg" | "png", name: string): Promise<void> {
+  const [scene, colours] = [model.peek()?.scene, theme.peek()];
+  if (!scene || !colours) return;
+  const { svgPicture, pngPicture } = await import("../../graph/canvas/picture");
+  const frame: PictureFrame = { scene, theme: colours, hulls: hulls.peek(), paint: paintOf, pads: pads.peek(), groups: groupsDrawn.peek() };
+  if (kind === "svg") saveText(name, "image/svg+xml", svgPicture(frame, caption()));
+  else saveBlob(name, await pngPicture(frame, caption()));
+}
+
+function caption(): Caption {
+  const targets = [...new Set(drawnPartitions.peek().map((partition) => partition.target))].sort();
+  return { text: title(), keys: targets.map((name) => ({ name, letter: styleOf(name).letter, colour: styleOf(name).strong })) };
+}
+
+function title(): string {
+  const total = run.peek()?.plan?.total_s;
+  return [model.peek()?.info.name ?? "", total === undefined ? "" : `total ${duration(total)}`, total === undefined ? "" : `by ${overlay.peek()}`].filter(Boolean).join(" · ");
+}
+
+async function dot(id: string): Promise<string> {
+  const clusters = drawnPartitions.peek().map((partition) => ({ label: badgeOf(partition), colour: hex(styleOf(partition.target).strong), nodes: partition.nodes }));
+  const fills = nodePaints.peek().map((paint) => (paint ? hex(paint.fill) : null));
+  return api.dot(id, { title: title().slice(0, 200), fills, clusters });
+}
+
+/** Any colour of ours as `#rrggbb`. */
+function hex(colour: string): string {
+  const channels = mix(colour, "#ffffff", 1).match(/\d+/g) ?? [];
+  return `#${channels.map((value) => Number(value).toString(16).padStart(2, "0")).join("")}`;
+}
+

@@ -1,0 +1,107 @@
+// Where the graph is looked at from: the camera, the screen's size, and the moves that keys, buttons and the strip make.
+
+import { signal } from "@preact/signals";
+import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
+import type { Rect } from "../../base/geometry";
+import * as cameras from "../../graph/scene/camera";
+import type { Camera, Screen } from "../../graph/scene/camera";
+import { holderOf } from "../../graph/scene/scene";
+import { model } from "../model/model";
+import { selection } from "../selection/selection";
+
+export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
+/** The size of the graph's screen, and what lies over it. */
+export const screenSize = signal<Screen>({ width: 0, height: 0, top: 0, corner: { width: 0, height: 0 } });
+
+const MOVE_MS = 180;
+/** Motion is not wanted. */
+export function isStill(): boolean {
+  return stillness?.matches ?? false;
+}
+
+const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
+let moving: ((nowMs: number) => boolean) | undefined;
+
+/** Look from here at once; a move that goes on is ended. */
+export function setCamera(next: Camera): void {
+  halt();
+  const bounds = model.peek()?.scene.bounds;
+  camera.value = bounds ? cameras.keptNear(next, bounds, screenSize.peek()) : next;
+}
+
+/** Glide to a view, or jump where motion is not wanted. */
+export function glide(to: Camera): void {
+  halt();
+  if (isStill()) {
+    camera.value = to;
+    return;
+  }
+  const from = camera.peek();
+  let start: number | undefined;
+  const job = (nowMs: number): boolean => {
+    start ??= nowMs;
+    const t = Math.min(1, (nowMs - start) / MOVE_MS);
+    camera.value = t >= 1 ? to : cameras.between(from, to, 1 - (1 - t) ** 3, screenSize.peek());
+    return t < 1;
+  };
+  moving = job;
+  requestFrame(job);
+}
+
+function halt(): void {
+  if (moving) cancelFrame(moving);
+  moving = undefined;
+}
+
+export function pan(dx: number, dy: number): void {
+  setCamera(cameras.panned(camera.peek(), dx, dy));
+}
+
+/** Zoom about a point of the screen, its middle where none is given. */
+export function zoom(factor: number, sx?: number, sy?: number): void {
+  const { width, height } = screenSize.peek();
+  setCamera(cameras.zoomedAbout(camera.peek(), factor, sx ?? width / 2, sy ?? height / 2));
+}
+
+/** One step of the zoom buttons. */
+export function zoomStep(direction: 1 | -1): void {
+  const { width, height } = screenSize.peek();
+  glide(cameras.zoomedAbout(camera.peek(), 1.5 ** direction, width / 2, height / 2));
+}
+
+const RIBBON = 0.12;
+
+/** Show the whole model; a second time, or where the whole is only a thread, its width. */
+export function fit(): void {
+  const bounds = model.peek()?.scene.bounds;
+  if (!bounds) return;
+  const whole = cameras.fitted(bounds, screenSize.peek());
+  const width = cameras.fittedWidth(bounds, screenSize.peek(), camera.peek());
+  const isThere = Math.abs(camera.peek().k / whole.k - 1) < 0.01;
+  glide(isThere && whole.k < RIBBON * 4 ? width : whole);
+}
+
+/** Bring a part of the graph into view. */
+export function reveal(rect: Rect, minScale?: number): void {
+  glide(cameras.revealing(camera.peek(), rect, screenSize.peek(), minScale));
+}
+
+const READABLE = 0.5;
+
+/** Bring a part of the graph into view as a whole: moved only where it can be read as it is, else zoomed to it. */
+export function revealWhole(rect: Rect): void {
+  const whole = cameras.fitted(rect, screenSize.peek(), 1);
+  const { k } = camera.peek();
+  if (k <= whole.k && k >= READABLE) reveal(rect);
+  else glide(whole);
+}
+
+/** The view with which a model opens; what is selected is in it. */
+export function openView(): void {
+  const scene = model.peek()?.scene;
+  if (!scene || screenSize.peek().width === 0) return;
+  const view = cameras.opening(scene.bounds, screenSize.peek());
+  const chosen = selection.peek();
+  const box = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
+  setCamera(box ? cameras.revealing(view, box, screenSize.peek()) : view);
+}

@@ -1,0 +1,40 @@
+// The open model: its facts, its graph, and the laid-out scene. Opening another one replaces it; the newest request wins.
+
+import { computed, signal } from "@preact/signals";
+import type { FormalInputs } from "../../data/model/formal_inputs";
+import type { ApiError, FoldedNodeJson, GraphJson, ModelGroups, ModelInfo } from "../../data/protocol";
+import type { BuiltGraph } from "../../graph/boxes/build";
+import type { Fold } from "../../graph/boxes/groups";
+import type { GroupFrame } from "../../graph/scene/handles";
+import type { Scene } from "../../graph/scene/scene";
+
+export interface OpenedModel {
+  info: ModelInfo;
+  graph: GraphJson;
+  folded: FoldedNodeJson[];
+  formal: FormalInputs;
+  /** Everything that can be drawn, whether it is hidden in a group or not. */
+  built: BuiltGraph;
+  groups: ModelGroups;
+  fold: Fold;
+  scene: Scene;
+  /** Around the unfolded groups. */
+  frames: readonly GroupFrame[];
+}
+
+/** What was asked to be opened: kept so that it can be tried again with shapes. */
+export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string };
+
+export type ModelState =
+  | { kind: "empty" }
+  | { kind: "loading"; what: string }
+  | { kind: "failed"; error: ApiError; source: Source }
+  | { kind: "ready"; model: OpenedModel };
+
+export const modelState = signal<ModelState>({ kind: "empty" });
+export const model = computed(() => (modelState.value.kind === "ready" ? modelState.value.model : null));
+
+/** The names of nodes of the open model. */
+export function namesOf(nodes: readonly number[]): string[] {
+  return nodes.flatMap((node) => model.peek()?.graph.nodes[node]?.name ?? []);
+}

@@ -1,0 +1,107 @@
+// Opens a model: fetches its graph, lays it out, and shows it with its run. Opening another one replaces it; the newest request wins.
+
+import { batch } from "@preact/signals";
+import { nextFrame, overFrames } from "../../base/long_work";
+import { api, asApiError, type Shapes } from "../../data/api";
+import type { ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
+import { building } from "../../graph/boxes/build";
+import { foldOf, type WantedFold } from "../../graph/boxes/groups";
+import { prepareLayout, Superseded } from "../../graph/layout/request";
+import { makeScene } from "../../graph/scene/make";
+import { isDrawerOpen } from "../display";
+import { adoptRun } from "../plan/decisions";
+import { clearRun, showRun } from "../run/run";
+import { clearSelection } from "../selection/selection";
+import { recordedRun, refreshModels } from "./catalogue";
+import { modelState, type Source } from "./model";
+
+const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
+
+let newest = 0;
+
+/** Open a model, with shapes for its open dimensions; `run` is the run to show with it, else a sample's recorded one. */
+export async function openSource(source: Source, shapes: Shapes = {}, run?: string, wanted: WantedFold = ANY_FOLD): Promise<void> {
+  const mine = ++newest;
+  modelState.value = { kind: "loading", what: nameOf(source) };
+  prepareLayout();
+  try {
+    const early = source.kind === "id" ? contents(source.id) : undefined;
+    early?.catch(() => undefined);  // What is wrong with the model, its facts say.
+    const info = await infoOf(source, shapes);
+    const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
+    const [[graph, groups], shown] = await Promise.all([early ?? contents(info.id), runOrNothing(recorded, info.id)]);
+    // An older model must not lay out: that would end the layout of the newer one.
+    const isCurrent = (): void => {
+      if (mine !== newest) throw new Superseded();
+    };
+    const built = await overFrames(building(graph.graph, graph.formal), () => nextFrame().then(isCurrent));
+    isCurrent();
+    const plan = shown?.plan?.partitions ?? [];
+    const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan);
+    if (mine !== newest) return;
+    batch(() => {
+      clearSelection();
+      modelState.value = { kind: "ready", model: { info, graph: graph.graph, folded: graph.folded, formal: graph.formal, built, groups, fold, ...laid } };
+      if (shown) showRun(shown);
+      else clearRun();
+      isDrawerOpen.value = shown !== undefined;
+      adoptRun(shown ?? null);
+    });
+    void refreshModels();
+  } catch (error) {
+    if (mine !== newest || error instanceof Superseded) return;
+    modelState.value = { kind: "failed", error: asApiError(error), source };
+  }
+}
+
+/** Back to the page that offers the samples. */
+export function closeModel(): void {
+  newest += 1;
+  batch(() => {
+    modelState.value = { kind: "empty" };
+    clearRun();
+    adoptRun(null);
+    clearSelection();
+  });
+}
+
+function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
+  switch (source.kind) {
+    case "sample":
+      return api.openModel({ sample: source.name, shapes });
+    case "path":
+      return api.openModel({ path: source.path, shapes });
+    case "files":
+      return api.upload(source.files, shapes);
+    case "id":
+      return api.model(source.id);
+    case "again":
+      return api.openModel({ again: source.id });
+  }
+}
+
+function contents(id: string): Promise<[ModelGraph, ModelGroups]> {
+  return Promise.all([api.graph(id), api.groups(id)]);
+}
+
+/** The run, where it is one of this model and can be had: a model without its run is better than none. */
+async function runOrNothing(id: string | undefined, modelId: string): Promise<RunSnapshot | undefined> {
+  if (id === undefined) return undefined;
+  const run = await api.run(id).catch(() => undefined);
+  return run?.model === modelId ? run : undefined;
+}
+
+function nameOf(source: Source): string {
+  switch (source.kind) {
+    case "sample":
+      return source.name;
+    case "path":
+      return source.path;
+    case "files":
+      return source.files.map((file) => file.name).join(", ");
+    case "id":
+    case "again":
+      return "the model";
+  }
+}

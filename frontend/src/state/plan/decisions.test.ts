@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { partition, runSnapshot } from "../../../test/runs";
+import { api } from "../../data/api";
+import { cutBetween, pinNodes, vetoNodes } from "../../data/plan/constraints";
+import type { RunRequest, RunSnapshot, WhatIf, WhatIfRequest } from "../../data/protocol";
+import { switchedOff } from "../model/catalogue";
+import { accuracyText, keptRun, run, showRun, whatIf } from "../run/run";
+import {
+  adoptRun,
+  canRedo,
+  canUndo,
+  constraints,
+  decide,
+  discard,
+  isWaiting,
+  keep,
+  keepRun,
+  lastChange,
+  refusal,
+  runBefore,
+  setAccuracy,
+  stepHistory,
+  switchTarget,
+  termCount,
+  withdraw,
+} from "./decisions";
+
+const PIN = pinNodes(["n0"], "tvm");
+const VETO = vetoNodes(["n1"], "tvm");
+const counts = ["tvm", "onnxruntime"].map((name) => ({ name })) as unknown as RunSnapshot["counts"];
+const opened = runSnapshot({ id: "opened", state: "recorded", counts });
+
+/** A plan whose total says how many terms it holds. */
+function planOf({ constraints: held = [], targets, accuracy }: Pick<WhatIfRequest, "constraints" | "targets" | "accuracy">): NonNullable<RunSnapshot["plan"]> {
+  const terms = held.length + (2 - targets.length) + ((accuracy ?? null) === null ? 0 : 1);
+  return { total_s: 2e-3 + terms * 1e-3, partitions: [partition("tvm", [terms])], transitions: [], total_interval_s: null };
+}
+
+const askWhatIf = vi.fn((_run: string, body: WhatIfRequest): Promise<WhatIf> => Promise.resolve({ run: "opened", plan: planOf(body), optimal: true, untimed: 0, error: null, conflict: [], off: [], uncovered: [] }));
+let started = 0;
+const startRun = vi.fn((body: RunRequest): Promise<RunSnapshot> =>
+  Promise.resolve(runSnapshot({ id: `kept${++started}`, state: "done", base: body.base ?? null, counts, targets: body.targets, constraints: body.constraints ?? [], plan: planOf(body) })),
+);
+
+const totalMs = (): number => Math.round((run.value?.plan?.total_s ?? 0) * 1e3);
+
+beforeEach(() => {
+  vi.spyOn(api, "whatIf").mockImplementation(askWhatIf);
+  vi.spyOn(api, "startRun").mockImplementation(startRun);
+  showRun(opened);
+  adoptRun(opened);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  askWhatIf.mockClear();
+  startRun.mockClear();
+  keptRun.value = null;
+  adoptRun(null);
+});
+
+test("a decision is tried, and kept only when one says so", async () => {
+  await decide(PIN);
+  expect([totalMs(), run.value?.id, whatIf.value?.optimal]).toEqual([3, "opened", true]);
+  expect(lastChange.value?.differenceS).toBeCloseTo(1e-3);
+  expect(startRun).not.toHaveBeenCalled();
+  await keep();
+  expect(startRun).toHaveBeenCalledWith(expect.objectContaining({ base: "opened", constraints: [PIN], targets: ["tvm", "onnxruntime"] }));
+  expect([totalMs(), run.value?.id, whatIf.value]).toEqual([3, `kept${started}`, null]);
+  expect(runBefore.value?.id).toBe("opened");
+});
+
+test("what is discarded is gone from the page, and comes back by redo", async () => {
+  await decide(PIN);
+  await decide(VETO);
+  expect([totalMs(), lastChange.value?.differenceS.toFixed(3)]).toEqual([4, "0.002"]);
+  discard();
+  expect([totalMs(), constraints.value, whatIf.value]).toEqual([2, [], null]);
+  stepHistory(1);
+  expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
+  stepHistory(1);
+  expect([totalMs(), constraints.value, canRedo.value]).toEqual([4, [PIN, VETO], false]);
+});
+
+test("undo goes through what was tried and what was kept alike", async () => {
+  await decide(PIN);
+  await keep();
+  await decide(VETO);
+  stepHistory(-1);
+  expect([totalMs(), run.value?.id]).toEqual([3, `kept${started}`]);
+  stepHistory(-1);
+  expect([totalMs(), run.value?.id, canUndo.value]).toEqual([2, "opened", false]);
+  stepHistory(-1);
+  expect(run.value?.id).toBe("opened");
+});
+
+test("taking back the only thing that is tried leads to the kept plan without asking", async () => {
+  await decide(PIN);
+  await withdraw(0);
+  expect([totalMs(), whatIf.value, askWhatIf.mock.calls.length]).toEqual([2, null, 1]);
+});
+
+test("what was decided together is taken back together, and said once", async () => {
+  await decide(cutBetween("n0", "n1"), cutBetween("n1", "n2"));
+  expect([constraints.value.length, termCount.value]).toEqual([2, 1]);
+  await decide(cutBetween("n0", "n1"));
+  expect(askWhatIf).toHaveBeenCalledTimes(1);
+  await withdraw(0);
+  expect(constraints.value).toEqual([]);
+});
+
+test("a target is switched off and an accuracy set in the same way, and undone in the bar too", async () => {
+  await switchTarget("tvm");
+  expect(askWhatIf).toHaveBeenLastCalledWith("opened", expect.objectContaining({ targets: ["onnxruntime"] }));
+  expect([totalMs(), switchedOff.value.has("tvm")]).toEqual([3, true]);
+  await setAccuracy("1e-4");
+  expect([totalMs(), accuracyText.value, termCount.value]).toEqual([4, "1e-4", 2]);
+  stepHistory(-1);
+  expect([accuracyText.value, switchedOff.value.has("tvm")]).toEqual(["", true]);
+  stepHistory(-1);
+  expect([totalMs(), switchedOff.value.has("tvm")]).toEqual([2, false]);
+  await switchTarget("somebody else's");
+  expect([switchedOff.value.has("somebody else's"), totalMs()]).toEqual([true, 2]);
+  await setAccuracy("much");
+  expect(whatIf.value).toBeNull();
+});
+
+test("what cannot hold changes nothing and says why", async () => {
+  await decide(PIN);
+  const error = { code: "infeasible", message: "the constraints 0, 1 cannot hold together", hint: "" };
+  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, error, conflict: [0, 1], off: ["tvm"], uncovered: [] });
+  await decide(VETO);
+  expect(refusal.value).toEqual({ error, wanted: [PIN, VETO], conflict: [0, 1], off: ["tvm"] });
+  expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
+  stepHistory(-1);
+  expect(refusal.value).toBeNull();
+});
+
+test("without a plan decisions wait for the next run", async () => {
+  showRun(runSnapshot({ id: "failed", state: "failed", plan: null }));
+  adoptRun(keptRun.value);
+  await decide(PIN);
+  expect([isWaiting.value, constraints.value, askWhatIf.mock.calls.length]).toEqual([true, [PIN], 0]);
+});
+
+test("discarding goes back to the kept plan, also where the entry before waited for a run", async () => {
+  adoptRun(null);
+  keptRun.value = null;
+  await decide(PIN);
+  showRun(opened);
+  keepRun(opened);
+  stepHistory(-1);
+  await decide(VETO);
+  expect(totalMs()).toBe(3);
+  discard();
+  expect([totalMs(), whatIf.value]).toEqual([2, null]);
+});
+
+test("a run that was opened brings its own terms", () => {
+  adoptRun(runSnapshot({ id: "other", state: "done", counts, targets: ["tvm"], constraints: [PIN], base: "opened", accuracy: 1e-5 }));
+  expect([constraints.value, termCount.value, accuracyText.value]).toEqual([[PIN], 3, "0.00001"]);
+});

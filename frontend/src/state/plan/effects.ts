@@ -1,0 +1,39 @@
+// What each of the present terms costs: asked of the engine while the tab "Pins" shows them.
+
+import { computed, effect, signal } from "@preact/signals";
+import { api } from "../../data/api";
+import { requestOf } from "../../data/plan/terms";
+import type { Effects } from "../../data/protocol";
+import { hasEnded } from "../../data/run/reducer";
+import { panelTab } from "../display";
+import { keptRun } from "../run/run";
+import { isDeciding, termCount, terms } from "./decisions";
+
+/** The effects of the present terms; null while they are not known. */
+export const effects = signal<Effects | null>(null);
+
+const asked = computed(() => {
+  const base = keptRun.value;
+  if (panelTab.value !== "pins" || isDeciding.value || termCount.value === 0 || !base?.plan || !hasEnded(base)) return null;
+  let count = 0;
+  const groups = terms.value.groups.map((group) => group.map(() => count++));
+  return { run: base.id, body: { ...requestOf(base, terms.value), groups } };
+});
+
+/** Keep `effects` in step with the terms. What cannot be had is not shown. */
+export function watchEffects(): void {
+  let known = "";
+  effect(() => {
+    const wanted = asked.value;
+    const key = JSON.stringify(wanted);
+    if (!wanted || key === known) return;
+    known = key;
+    effects.value = null;
+    void api.effects(wanted.run, wanted.body).then(
+      (answer) => {
+        if (known === key) effects.value = answer;
+      },
+      () => undefined,
+    );
+  });
+}

@@ -1,0 +1,58 @@
+// Regrets that did not come with a plan, since the model is large: asked for some at a time, for the rows that are in view.
+
+import { effect, signal } from "@preact/signals";
+import { api } from "../../data/api";
+import type { CandidateRegret, CostedRow } from "../../data/protocol";
+import { run } from "../run/run";
+
+/** By the candidate's id, of the shown run. */
+export const regrets = signal<ReadonlyMap<string, CandidateRegret>>(new Map());
+
+const MOST = 60;
+const SOON_MS = 120;
+
+const wanted = new Set<string>();
+let isAsking = false;
+
+/** Whether a row's regret is not known, and could be. */
+export function isRegretOpen(row: CostedRow): boolean {
+  return row.regret_s === null && !row.in_no_plan && !row.chosen && row.cost.source !== "invalid";
+}
+
+/** Ask for a candidate's regret, unless `stop` (what is returned) is called before. */
+export function wantRegret(id: string): () => void {
+  wanted.add(id);
+  if (!isAsking) {
+    isAsking = true;
+    setTimeout(() => void ask(), SOON_MS);
+  }
+  return () => void wanted.delete(id);
+}
+
+async function ask(): Promise<void> {
+  const current = run.peek()?.id;
+  const some = [...wanted].slice(0, MOST);
+  for (const id of some) wanted.delete(id);
+  if (current !== undefined && some.length > 0) {
+    const found = await api.regrets(current, some).catch(() => null);
+    if (run.peek()?.id === current) {
+      const told = new Map((found?.regrets ?? []).map((one) => [one.id, one]));
+      const nothing = (id: string): CandidateRegret => ({ id, regret_s: null, regret_at_least_s: null, in_no_plan: false });
+      regrets.value = new Map([...regrets.peek(), ...some.map((id): [string, CandidateRegret] => [id, told.get(id) ?? nothing(id)])]);
+    }
+  }
+  isAsking = wanted.size > 0;
+  if (isAsking) await ask();
+}
+
+/** What is known is of one run alone. */
+export function watchRegrets(): void {
+  let shown: string | undefined;
+  effect(() => {
+    const id = run.value?.id;
+    if (id === shown) return;
+    shown = id;
+    wanted.clear();
+    regrets.value = new Map();
+  });
+}

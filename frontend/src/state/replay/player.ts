@@ -1,0 +1,216 @@
+// The replay of the shown run's search: whether it is traced, the step that one looks at, and playing on from there.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
+import { begin } from "../../base/idle";
+import { api, asApiError } from "../../data/api";
+import type { ApiError, RunSnapshot, TraceFacts, TraceState } from "../../data/protocol";
+import { ChunkStore } from "../../data/replay/chunk_store";
+import { chunkOf, frameAt, type ReplayFrame } from "../../data/replay/frames";
+import { hasEnded } from "../../data/run/reducer";
+import { drawerTab, isDrawerOpen, overlay } from "../display";
+import { run } from "../run/run";
+
+/** Steps a second. */
+export const SPEEDS = [2, 10, 100, 1000, 10_000] as const;
+const LONGEST_PLAY_S = 60;
+const LOOK_AGAIN_MS = 250;
+/** Where motion is not wanted, the picture changes once in so many seconds. */
+const STILL_S = 1;
+
+/** Whether the search of the shown run is traced; null before that is known. */
+export const traceState = signal<TraceState | null>(null);
+/** Why it could not be asked for, or a chunk not be had. */
+export const traceError = signal<ApiError | null>(null);
+export const replayStep = signal(0);
+export const speed = signal<number>(SPEEDS[0]);
+export const isPlaying = signal(false);
+
+export const traceFacts = computed((): TraceFacts | null => (traceState.value?.state === "ready" ? traceState.value.facts : null));
+
+const arrivals = signal(0);
+const lastFrame = signal<ReplayFrame | null>(null);
+
+/** The picture of the step; while its chunk is on the way, the one before it. */
+export const replayFrame = computed(() => (traceFacts.value ? lastFrame.value : null));
+export const isLoadingStep = computed(() => traceFacts.value !== null && lastFrame.value?.step !== replayStep.value);
+
+let store: ChunkStore | undefined;
+let shownRun: string | undefined;
+
+/** The run whose replay could be looked at now. */
+const replayable = computed((): RunSnapshot | null => {
+  const isOpen = overlay.value === "search" || (isDrawerOpen.value && drawerTab.value === "search");
+  return isOpen && run.value && hasEnded(run.value) && run.value.plan ? run.value : null;
+});
+
+/** Keep the replay in step with the run and the step. */
+export function watchReplay(): void {
+  effect(() => {
+    const current = run.value;
+    const id = current?.id;
+    if (id === shownRun) return;
+    const isGoing = current !== null && !hasEnded(current);
+    if (shownRun !== undefined && overlay.peek() === "search" && !isGoing) overlay.value = "target";
+    shownRun = id;
+    reset(null);
+  });
+  const wanted = computed(() => replayable.value?.id);
+  effect(() => {
+    if (wanted.value !== undefined && traceState.peek()?.run !== wanted.value) void settle(wanted.value, api.trace(wanted.value));
+  });
+  effect(() => {
+    void arrivals.value;
+    show(replayStep.value);
+  });
+}
+
+function reset(state: TraceState | null): void {
+  pause();
+  const own = state?.run ?? "";
+  store = new ChunkStore((number) => api.traceChunk(own, number), () => (arrivals.value += 1), lost);
+  batch(() => {
+    traceState.value = state;
+    traceError.value = null;
+    lastFrame.value = null;
+    if (state === null) replayStep.value = 0;
+    else if (state.facts) replayStep.value = Math.min(replayStep.value, Math.max(0, state.facts.steps - 1));
+    if (state?.facts) speed.value = SPEEDS.find((one) => (state.facts?.steps ?? 0) / one <= LONGEST_PLAY_S) ?? SPEEDS[SPEEDS.length - 1] ?? 1;
+    arrivals.value += 1;
+  });
+}
+
+function lost(error: unknown): void {
+  pause();
+  traceError.value = asApiError(error);
+}
+
+/** Take the answer, and look again as long as the search is being traced. */
+async function settle(id: string, asked: Promise<TraceState>): Promise<void> {
+  const end = begin("trace");
+  try {
+    let state = await asked;
+    while (run.peek()?.id === id) {
+      reset(state);
+      if (state.state !== "tracing") return;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      state = await api.trace(id);
+    }
+  } catch (error) {
+    if (run.peek()?.id === id) traceError.value = asApiError(error);
+  } finally {
+    end();
+  }
+}
+
+/** Have the search of the shown run traced. */
+export async function traceSearch(): Promise<void> {
+  const id = run.peek()?.id;
+  if (id === undefined || traceState.peek()?.state === "tracing") return;
+  await settle(id, api.startTrace(id));
+  if (traceFacts.peek() && run.peek()?.id === id) goToStep(0);
+}
+
+/** Stop tracing, or remove the trace. */
+export async function dropTrace(): Promise<void> {
+  const id = run.peek()?.id;
+  if (id === undefined) return;
+  pause();
+  try {
+    await api.dropTrace(id);
+    if (overlay.peek() === "search") overlay.value = "target";
+    await settle(id, api.trace(id));
+  } catch (error) {
+    traceError.value = asApiError(error);
+  }
+}
+
+/** Have the step's chunk and those around it, and its picture as soon as it is there. */
+function show(at: number): void {
+  const known = traceFacts.peek();
+  if (!known || !store) return;
+  const last = chunkOf(known, Math.max(0, known.steps - 1));
+  const own = chunkOf(known, at);
+  store.want([own, own + 1, own - 1, own + 2].filter((number) => number >= 0 && number <= last));
+  const chunk = store.get(own);
+  const next = chunk && frameAt(known, chunk, at);
+  if (next) lastFrame.value = next;
+}
+
+/** The picture of a step near the shown one, where its chunk is in memory. */
+export function frameNear(at: number): ReplayFrame | undefined {
+  void arrivals.value;
+  const known = traceFacts.peek();
+  const chunk = known && store?.get(chunkOf(known, at));
+  return known && chunk ? frameAt(known, chunk, at) : undefined;
+}
+
+/** Look at a step; playing ends. */
+export function goToStep(at: number): void {
+  const known = traceFacts.peek();
+  if (!known) return;
+  pause();
+  if (traceError.peek()) store?.forgive();
+  traceError.value = null;
+  setStep(at, known);
+}
+
+/** The step that an address names, to be looked at when its trace is there. */
+export function showStep(at: number): void {
+  pause();
+  const known = traceFacts.peek();
+  replayStep.value = known ? Math.min(at, Math.max(0, known.steps - 1)) : at;
+}
+
+/** One step on or back. */
+export function stepBy(by: 1 | -1): void {
+  goToStep(replayStep.peek() + by);
+}
+
+function setStep(at: number, known: TraceFacts): void {
+  batch(() => {
+    replayStep.value = Math.max(0, Math.min(known.steps - 1, at));
+    overlay.value = "search";
+  });
+}
+
+/** Play, or pause; a search that is not traced yet is traced first. */
+export function playOrPause(): void {
+  if (isPlaying.peek()) pause();
+  else if (traceFacts.peek()) play();
+  else if (replayable.peek()) void traceSearch();
+}
+
+let playing: ((nowMs: number) => boolean) | undefined;
+
+export function pause(): void {
+  if (playing) cancelFrame(playing);
+  playing = undefined;
+  isPlaying.value = false;
+}
+
+function play(): void {
+  const known = traceFacts.peek();
+  if (!known) return;
+  pause();
+  if (replayStep.peek() >= known.steps - 1) setStep(0, known);
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let anchor: { ms: number; step: number; speed: number } | undefined;
+  const job = (nowMs: number): boolean => {
+    if (!anchor || anchor.speed !== speed.peek() || isLoadingStep.peek()) anchor = { ms: nowMs, step: replayStep.peek(), speed: speed.peek() };
+    const next = stepAfter(anchor.step, (nowMs - anchor.ms) / 1000, anchor.speed, isStill);
+    if (next !== replayStep.peek() && !isLoadingStep.peek()) setStep(next, known);
+    if (replayStep.peek() < known.steps - 1) return true;
+    pause();
+    return false;
+  };
+  playing = job;
+  isPlaying.value = true;
+  requestFrame(job);
+}
+
+/** Where playing is after some time: every step in its turn; where motion is not wanted, in jumps of a second. */
+export function stepAfter(from: number, seconds: number, perSecond: number, isStill: boolean): number {
+  const passed = isStill ? Math.floor(seconds / STILL_S) * STILL_S : seconds;
+  return from + Math.floor(passed * perSecond);
+}

@@ -1,0 +1,27 @@
+// What the clock of the shown run shows: seconds from when it was created, as its server counts them, about every second.
+
+import { effect, signal } from "@preact/signals";
+import { hasEnded } from "../../data/run/reducer";
+import { run } from "./run";
+
+const TICK_MS = 1000;
+
+export const nowS = signal(0);
+
+/** Keep the clock going while the run does. */
+export function watchClock(): void {
+  let heard = { atMs: 0, nowS: 0 };
+  let ticking: ReturnType<typeof setInterval> | undefined;
+  const tick = (): void => void (nowS.value = heard.nowS + (performance.now() - heard.atMs) / 1000);
+  effect(() => {
+    const current = run.value;
+    heard = { atMs: performance.now(), nowS: current?.now_s ?? 0 };
+    tick();
+    const isGoing = current !== null && !hasEnded(current);
+    if (isGoing) ticking ??= setInterval(tick, TICK_MS);
+    else {
+      clearInterval(ticking);
+      ticking = undefined;
+    }
+  });
+}

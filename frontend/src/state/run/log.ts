@@ -1,0 +1,74 @@
+// The log of the shown run while somebody looks at it: what the server has written down, and what has come since.
+
+import { computed, effect, signal } from "@preact/signals";
+import { api, asApiError } from "../../data/api";
+import type { ApiError, Numbered } from "../../data/protocol";
+import { EVERY_LINE, filteredLines, logLines, type LogFilter, type LogLine } from "../../data/run/log_lines";
+import { drawerTab, isDrawerOpen } from "../display";
+import { run } from "./run";
+import { listenToRun } from "./stream";
+
+/** Lines that are kept; older ones are on the server. */
+const LINES_KEPT = 5000;
+
+export type LogState = { kind: "none" } | { kind: "loading" } | { kind: "failed"; error: ApiError } | { kind: "ready"; lines: readonly LogLine[]; isCut: boolean };
+
+export const log = signal<LogState>({ kind: "none" });
+export const logFilter = signal<LogFilter>(EVERY_LINE);
+
+export const shownLines = computed((): readonly LogLine[] => (log.value.kind === "ready" ? filteredLines(log.value.lines, logFilter.value) : []));
+
+const wanted = computed(() => (isDrawerOpen.value && drawerTab.value === "log" ? run.value?.id : undefined));
+
+/** Keep the log in step with the shown run. */
+export function watchLog(): void {
+  effect(() => {
+    const id = wanted.value;
+    log.value = { kind: "none" };
+    return id === undefined ? undefined : load(id);
+  });
+}
+
+/** Fetch the log and go on with what comes; gives what ends that. */
+function load(id: string): () => void {
+  let early: Numbered[] = [];
+  let isOver = false;
+  const fetched = (): void => {
+    api.log(id).then(
+      ({ items, is_cut: isCut }) => {
+        if (isOver) return;
+        log.value = { kind: "ready", lines: logLines(items), isCut };
+        append(early);
+        early = [];
+      },
+      (error: unknown) => {
+        if (!isOver) log.value = { kind: "failed", error: asApiError(error) };
+      },
+    );
+  };
+  const stop = listenToRun(id, ({ items, gap }) => {
+    if (log.peek().kind === "ready") append(items);
+    else early.push(...items);
+    if (gap) fetched();
+  });
+  log.value = { kind: "loading" };
+  fetched();
+  return () => {
+    isOver = true;
+    stop();
+  };
+}
+
+/** Events may come twice: by the log, and live. */
+function append(items: readonly Numbered[]): void {
+  const known = log.peek();
+  if (known.kind !== "ready") return;
+  const last = known.lines.at(-1);
+  const more = logLines(
+    items.filter((item) => item.seq > (last?.seq ?? 0)),
+    last,
+  );
+  if (more.length === 0) return;
+  const lines = [...known.lines, ...more];
+  log.value = { kind: "ready", lines: lines.slice(-LINES_KEPT), isCut: known.isCut || lines.length > LINES_KEPT };
+}

@@ -1,0 +1,72 @@
+// One candidate measured again: a run of its own beside the shown one, whose costs and plan are shown when it is done.
+
+import { computed, signal } from "@preact/signals";
+import { signedDuration, duration } from "../../base/format";
+import { api, asApiError } from "../../data/api";
+import type { CostedRow, RunSnapshot } from "../../data/protocol";
+import { hasEnded } from "../../data/run/reducer";
+import { goOnFrom } from "../plan/decisions";
+import { ended, run, runError, whatIf } from "./run";
+
+export interface Remeasuring {
+  /** The run that does it; null until the server has answered. */
+  id: string | null;
+  label: string;
+  target: string;
+  phase: string;
+}
+
+export const remeasuring = signal<Remeasuring | null>(null);
+/** What came of the last one, and of which run that is said. */
+const last = signal({ run: "", text: "" });
+/** What came of measuring again, where the shown run is what came of it; else empty. */
+export const remeasured = computed(() => (last.value.run === run.value?.id ? last.value.text : ""));
+
+/** Why nothing of the shown run can be measured again; null where it can. The server knows it better and is asked last. */
+export const cannotMeasure = computed((): string | null => {
+  const current = run.value;
+  if (!current?.plan || !hasEnded(current)) return "there is no finished run";
+  if (whatIf.value) return "a plan is being tried: keep or discard it first";
+  return current.recorded ? `the costs are from ${current.machine || "another machine"}: run it here first` : null;
+});
+
+const PHASE_TEXT: Record<string, string> = { load: "reading the model", costs: "building and timing", search: "searching with the new cost" };
+
+/** Measure a candidate of the shown run afresh, and show the plan that is best then. */
+export async function measureAgain(row: CostedRow): Promise<void> {
+  const base = run.peek();
+  if (!base?.plan || remeasuring.peek()) return;
+  const about = { label: row.label, target: row.target };
+  last.value = { run: "", text: "" };
+  remeasuring.value = { ...about, id: null, phase: "waiting" };
+  try {
+    const started = await api.startRun({ model: base.model, targets: base.targets, base: base.id, measure: row.id });
+    const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, id: started.id, phase: PHASE_TEXT[now.phase ?? ""] ?? "waiting" });
+    tell(started);
+    finish(base, row, await ended(started, tell));
+  } catch (error) {
+    runError.value = asApiError(error);
+  } finally {
+    remeasuring.value = null;
+  }
+}
+
+/** Where another run was opened meanwhile, it stays; this one is in the list of runs. */
+function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
+  if (result.state === "cancelled") {
+    last.value = { run: base.id, text: "Cancelled; the old cost stays." };
+  } else if (!result.plan || result.state === "failed") {
+    runError.value = result.error ?? { code: "failed", message: "it could not be measured", hint: "" };
+  } else {
+    const total = base.plan ? signedDuration(result.plan.total_s - base.plan.total_s) : "";
+    const before = row.cost.seconds === null ? row.cost.source : duration(row.cost.seconds);
+    const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best total changes by ${total}.`;
+    last.value = { run: result.id, text };
+    if (run.peek()?.id === base.id) goOnFrom(result);
+  }
+}
+
+export async function stopMeasuring(): Promise<void> {
+  const id = remeasuring.peek()?.id;
+  if (id) await api.cancelRun(id).catch((error: unknown) => (runError.value = asApiError(error)));
+}

@@ -1,0 +1,105 @@
+// The run on the page, followed while it goes on; starting and stopping it.
+
+import { batch, computed, signal } from "@preact/signals";
+import { during } from "../../base/idle";
+import { api, asApiError } from "../../data/api";
+import type { ApiError, PlanPartition, RunSnapshot, WhatIf } from "../../data/protocol";
+import { hasEnded } from "../../data/run/reducer";
+import { chosenTargets } from "../model/catalogue";
+import { followRun } from "./stream";
+
+/** The run that was opened or started, as the server keeps it; null where there is none. */
+export const keptRun = signal<RunSnapshot | null>(null);
+/** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
+export const whatIf = signal<WhatIf | null>(null);
+/** The run that is shown: the kept run, or the kept run with the plan of the what-if, of which nothing is built or verified. */
+export const run = computed((): RunSnapshot | null => {
+  const [kept, answer] = [keptRun.value, whatIf.value];
+  if (!kept || !answer?.plan) return kept;
+  const { plan, optimal } = answer;
+  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, artifact: false };
+});
+/** A request that failed (start, cancel, export): shown until it is put away. */
+export const runError = signal<ApiError | null>(null);
+/** Largest relative error of the next run as the user typed it; empty for the model's default. */
+export const accuracyText = signal("");
+/** A run was asked for and the server has not answered yet. */
+export const isStarting = signal(false);
+
+/** The targets that a decision may name: those of which the run knows costs, else those of the next run. */
+export const deciders = computed((): readonly string[] => {
+  const known = keptRun.value?.counts.map((one) => one.name) ?? [];
+  return known.length > 0 ? known : chosenTargets.value;
+});
+
+export const isActive = computed(() => isStarting.value || (run.value !== null && !hasEnded(run.value)));
+
+const NO_PARTITIONS: readonly PlanPartition[] = [];
+
+/** The partitions of the shown plan: the same array as long as the plan is the same, however often the run is updated. */
+export const partitions = computed(() => run.value?.plan?.partitions ?? NO_PARTITIONS);
+
+/** Node → its partition in the shown plan. */
+export const partitionOf = computed(() => {
+  const found = new Map<number, PlanPartition>();
+  for (const partition of partitions.value) for (const node of partition.nodes) found.set(node, partition);
+  return found;
+});
+
+let unfollow: (() => void) | undefined;
+
+/** Show a run; one that goes on is followed. */
+export function showRun(snapshot: RunSnapshot): void {
+  unfollow?.();
+  unfollow = undefined;
+  batch(() => {
+    keptRun.value = snapshot;
+    whatIf.value = null;
+    runError.value = null;
+  });
+  if (!hasEnded(snapshot)) unfollow = followRun(snapshot.id, snapshot, (next) => (keptRun.value = next), (error) => (runError.value = error));
+}
+
+export function clearRun(): void {
+  unfollow?.();
+  unfollow = undefined;
+  batch(() => {
+    keptRun.value = null;
+    whatIf.value = null;
+    runError.value = null;
+  });
+}
+
+/** Stop the shown run; what it measured is kept. */
+export async function cancelRun(): Promise<void> {
+  const current = run.value;
+  if (!current || hasEnded(current)) return;
+  try {
+    await api.cancelRun(current.id);
+  } catch (error) {
+    runError.value = asApiError(error);
+  }
+}
+
+/**
+ * Wait for a run to end, following it beside the shown one; the page is not idle before. Rejects with an `ApiFailure`'s facts
+ * where it cannot be followed.
+ */
+export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) => void): Promise<RunSnapshot> {
+  if (hasEnded(snapshot)) return Promise.resolve(snapshot);
+  const over = new Promise<RunSnapshot>((resolve, reject) => {
+    let isOver = false; // what is told once more after the end is not watched
+    followRun(
+      snapshot.id,
+      snapshot,
+      (next) => {
+        if (isOver) return;
+        isOver = hasEnded(next);
+        watched?.(next);
+        if (isOver) resolve(next);
+      },
+      (error) => reject(Object.assign(new Error(error.message), error)),
+    );
+  });
+  return during(`run ${snapshot.id}`, over);
+}

@@ -1,0 +1,103 @@
+// Every run that is kept: fetched while something shows them, and again when the shown run has ended or another is shown.
+
+import { computed, effect, signal } from "@preact/signals";
+import { api, asApiError } from "../../data/api";
+import type { ApiError, RunMarks, RunSummary } from "../../data/protocol";
+import { hasEnded } from "../../data/run/reducer";
+import { filteredRuns, orderedRuns, reorderedRuns, type RunColumn, type RunFilter, type RunOrder } from "../../data/tables/run_rows";
+import { drawerTab, isDrawerOpen, overlay } from "../display";
+import { model } from "../model/model";
+import { run } from "./run";
+
+/** Newest first; null until they are known. */
+export const runs = signal<readonly RunSummary[] | null>(null);
+/** Why something could not be done with a run; null where nothing failed. */
+export const runsError = signal<ApiError | null>(null);
+
+export const runFilter = signal<RunFilter>({ text: "", isStarredOnly: false, isEveryModel: false });
+export const runOrder = signal<RunOrder>({ by: "when", isDown: true });
+
+const NONE: readonly RunSummary[] = [];
+const kept = computed(() => filteredRuns(runs.value ?? NONE, runFilter.value, model.value?.info.id));
+/** The runs that the filter keeps, in their order. */
+export const runRows = computed(() => orderedRuns(kept.value, runOrder.value));
+/** Runs of the open model that have a plan, newest first. */
+export const plannedRuns = computed(() => (runs.value ?? NONE).filter((one) => one.model === model.value?.info.id && one.total_s !== null));
+
+export function changeRunFilter(change: Partial<RunFilter>): void {
+  runFilter.value = { ...runFilter.value, ...change };
+}
+
+export function sortRuns(by: RunColumn): void {
+  runOrder.value = reorderedRuns(runOrder.value, by);
+}
+
+const SHOWN_IN: ReadonlySet<string> = new Set(["runs", "compare", "charts"]);
+const isShown = computed(() => overlay.value === "difference" || (isDrawerOpen.value && SHOWN_IN.has(drawerTab.value)));
+/** Changes when the list may have: another run is shown, or the shown one is in another state. */
+const stamp = computed(() => (run.value ? `${run.value.id} ${run.value.state} ${String(hasEnded(run.value))}` : ""));
+
+/** Keep the list in step with what is shown. */
+export function watchRuns(): void {
+  effect(() => {
+    void stamp.value;
+    if (isShown.value && model.value) void loadRuns();
+  });
+}
+
+let newest = 0;
+
+async function loadRuns(): Promise<void> {
+  const mine = ++newest;
+  try {
+    const list = await api.runs();
+    if (mine === newest) runs.value = list.runs;
+  } catch (error) {
+    if (mine === newest) runsError.value = asApiError(error);
+  }
+}
+
+/** Give a run a name, a note or a star; the row is as the server has it then. */
+export async function markRun(id: string, change: Partial<RunMarks>): Promise<void> {
+  try {
+    const row = await api.markRun(id, change);
+    newest += 1;
+    runs.value = (runs.value ?? NONE).map((one) => (one.id === id ? row : one));
+    runsError.value = null;
+  } catch (error) {
+    runsError.value = asApiError(error);
+  }
+}
+
+/** Delete a run for good. Whether that was done. */
+export async function deleteRun(id: string): Promise<boolean> {
+  try {
+    runToDelete.value = null;
+    await api.deleteRun(id);
+    newest += 1;
+    runs.value = (runs.value ?? NONE).filter((one) => one.id !== id);
+    runsError.value = null;
+    return true;
+  } catch (error) {
+    runsError.value = asApiError(error);
+    return false;
+  }
+}
+
+/** The run whose name and note are being written, and what stands in the two fields. */
+export const edited = signal<{ id: string; name: string; note: string } | null>(null);
+/** The run that is to be deleted, if that is meant. */
+export const runToDelete = signal<string | null>(null);
+
+export function startEditing(row: RunSummary): void {
+  runToDelete.value = null;
+  edited.value = { id: row.id, name: row.name, note: row.note };
+}
+
+/** Keep what was written. */
+export function finishEditing(): void {
+  const now = edited.value;
+  if (!now) return;
+  edited.value = null;
+  void markRun(now.id, { name: now.name, note: now.note });
+}

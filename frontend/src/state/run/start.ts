@@ -1,0 +1,45 @@
+// Starts a run of the open model.
+
+import { api, asApiError } from "../../data/api";
+import { parseAccuracy } from "../../data/plan/terms";
+import type { RunRequest, RunSnapshot } from "../../data/protocol";
+import { showDrawer } from "../display";
+import { chosenTargets } from "../model/catalogue";
+import { model } from "../model/model";
+import { constraints, keepRun } from "../plan/decisions";
+import { showRulesPage } from "../tables/rules";
+import { optionsToRun } from "./options";
+import { accuracyText, isActive, isStarting, runError, showRun } from "./run";
+
+/** Start a run of the open model on the chosen targets, with the present constraints; the server finds costs that were measured before. */
+export async function runNow(): Promise<void> {
+  const current = model.peek();
+  if (!current || isActive.peek()) return;
+  const options = optionsToRun();
+  if (!options) {
+    showRulesPage("options");
+    return;
+  }
+  showDrawer("search");
+  const accuracy = parseAccuracy(accuracyText.peek());
+  if (accuracy === undefined) {
+    runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.peek()} is not a number between 0 and 1`, hint: "write it like 1e-3" };
+    return;
+  }
+  const started = await start({ ...options, model: current.info.id, targets: chosenTargets.peek(), constraints: [...constraints.peek()], accuracy });
+  if (started) keepRun(started);
+}
+
+async function start(request: RunRequest): Promise<RunSnapshot | null> {
+  isStarting.value = true;
+  try {
+    const started = await api.startRun(request);
+    showRun(started);
+    return started;
+  } catch (error) {
+    runError.value = asApiError(error);
+    return null;
+  } finally {
+    isStarting.value = false;
+  }
+}

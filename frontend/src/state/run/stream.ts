@@ -1,0 +1,138 @@
+// Follows runs over one socket for the whole page: numbered batches in, acknowledged; snapshots fetched where they are needed.
+// After a break every run is subscribed again from the last event that is known; the run itself goes on meanwhile.
+
+import { signal } from "@preact/signals";
+import type { Socket } from "socket.io-client";
+import { api, asApiError } from "../../data/api";
+import { config } from "../../data/config";
+import type { ApiError, Batch, RunSnapshot, Subscribe, Subscribed } from "../../data/protocol";
+import { EMPTY_FEED, feedFrom, needsSnapshot, newest, withBatch, withSnapshot, type Feed } from "../../data/run/feed";
+import { hasEnded } from "../../data/run/reducer";
+
+/** Whether the socket is up; `idle` where nothing has to be followed. */
+export const connection = signal<"idle" | "live" | "disconnected">("idle");
+
+interface Followed {
+  feed: Feed;
+  isFetching: boolean;
+  changed: (run: RunSnapshot) => void;
+  failed: (error: ApiError) => void;
+}
+
+const followed = new Map<string, Followed>();
+let opening: Promise<Socket> | undefined;
+
+/** Call `changed` with every state of a run, until it has ended or `stop` (what is returned) is called. */
+export function followRun(id: string, known: RunSnapshot | undefined, changed: Followed["changed"], failed: Followed["failed"]): () => void {
+  const entry: Followed = { feed: known ? feedFrom(known) : EMPTY_FEED, isFetching: false, changed, failed };
+  followed.set(id, entry);
+  if (known) changed(known);
+  void advance(id, entry);
+  return () => {
+    if (followed.get(id) === entry) void stop(id);
+  };
+}
+
+/** Fetch what is needed; subscribe where the run goes on; let go of one that is over. */
+async function advance(id: string, entry: Followed): Promise<void> {
+  if (needsSnapshot(entry.feed)) {
+    await fetchSnapshot(id, entry);
+    return;
+  }
+  const run = entry.feed.snapshot;
+  if (followed.get(id) !== entry || !run) return;
+  if (hasEnded(run)) await stop(id);
+  else await subscribe(id, entry);
+}
+
+async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
+  if (entry.isFetching) return;
+  entry.isFetching = true;
+  const need = entry.feed.needed;
+  try {
+    entry.feed = withSnapshot(entry.feed, await api.run(id), need);
+  } catch (error) {
+    const known = asApiError(error);
+    if (known.code === "unreachable") void open();
+    else followed.delete(id);
+    entry.failed(known);
+    return;
+  } finally {
+    entry.isFetching = false;
+  }
+  if (followed.get(id) !== entry) return;
+  if (entry.feed.snapshot) entry.changed(entry.feed.snapshot);
+  await advance(id, entry);
+}
+
+const listeners = new Map<string, Set<(batch: Batch) => void>>();
+
+/** Hear every batch of a run that is followed, as it comes, until what is returned is called. */
+export function listenToRun(id: string, heard: (batch: Batch) => void): () => void {
+  const all = listeners.get(id) ?? new Set();
+  listeners.set(id, all.add(heard));
+  return () => {
+    all.delete(heard);
+    if (all.size === 0) listeners.delete(id);
+  };
+}
+
+const subscribed = new Set<string>();
+
+async function subscribe(id: string, entry: Followed): Promise<void> {
+  const socket = await open();
+  if (!socket.connected || subscribed.has(id) || followed.get(id) !== entry) return;
+  subscribed.add(id);
+  const message: Subscribe = { run: id, after: newest(entry.feed) };
+  socket.emit("subscribe", message, (answer: Subscribed | { error: ApiError }) => {
+    if (!("error" in answer)) return;
+    subscribed.delete(id);
+    entry.feed = { ...entry.feed, needed: entry.feed.needed + 1 };
+    void advance(id, entry);
+  });
+}
+
+async function stop(id: string): Promise<void> {
+  followed.delete(id);
+  if (subscribed.delete(id)) (await open()).emit("unsubscribe", { run: id });
+  if (followed.size === 0) connection.value = "idle";
+}
+
+function open(): Promise<Socket> {
+  opening ??= import("socket.io-client").then(({ io }) => {
+    // A connection that breaks off before the server's first word is noticed by the timeout alone.
+    const path = `${config.prefix}/socket.io`;
+    const socket = io({ path, transports: ["websocket", "polling"], reconnectionDelayMax: 2000, timeout: 3000 });
+    socket.on("connect", () => connected());
+    socket.on("disconnect", () => disconnected());
+    socket.on("connect_error", () => disconnected());
+    socket.on("batch", (batch: Batch, acknowledge: () => void) => {
+      received(batch);
+      acknowledge();
+    });
+    return socket;
+  });
+  return opening;
+}
+
+function connected(): void {
+  subscribed.clear();
+  connection.value = followed.size > 0 ? "live" : "idle";
+  for (const [id, entry] of followed) void advance(id, entry);
+}
+
+function disconnected(): void {
+  subscribed.clear();
+  if (followed.size > 0) connection.value = "disconnected";
+}
+
+function received(batch: Batch): void {
+  const entry = followed.get(batch.run);
+  if (!entry) return;
+  const before = entry.feed.snapshot;
+  entry.feed = withBatch(entry.feed, batch);
+  const after = entry.feed.snapshot;
+  if (after && after !== before) entry.changed(after);
+  for (const heard of listeners.get(batch.run) ?? []) heard(batch);
+  if (needsSnapshot(entry.feed)) void advance(batch.run, entry);
+}

@@ -1,0 +1,110 @@
+// Two plans side by side: their totals, then region by region or node by node; a row shows its nodes on the graph.
+
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { signedDuration, duration, plural } from "../../base/format";
+import type { Difference } from "../../data/overlays/difference";
+import { hasEnded } from "../../data/run/reducer";
+import { comparedCsv } from "../../data/tables/csv";
+import { isAllCompared, overlay } from "../../state/display";
+import { saveText } from "../../state/download";
+import { model } from "../../state/model/model";
+import { againstRef, againstSide, planDifference, planRef, planSide, sideName, swapSides, type Side } from "../../state/plan/compare";
+import { run } from "../../state/run/run";
+import { PlanChoice } from "../graph/plan_choice";
+import { Choice } from "../widgets/choice";
+import { ErrorCard } from "../widgets/error_card";
+import { SaveMenu } from "../widgets/save_menu";
+import { ComparedNodes, ComparedRegions } from "./compared_rows";
+
+const grain = signal<"regions" | "nodes">("regions");
+
+export function CompareTab(): JSX.Element {
+  const current = run.value;
+  if (!current) return <p class="muted">No run yet.</p>;
+  if (!hasEnded(current)) return <p class="muted">The run goes on; plans are compared when it ends.</p>;
+  return (
+    <div class="filling">
+      <div class="table-bar">
+        <PlanChoice side="plan" />
+        <button type="button" class="icon" aria-label="Exchange the two plans" title="Exchange the two plans" onClick={swapSides}>
+          ⇄
+        </button>
+        <PlanChoice side="against" />
+        <button type="button" aria-pressed={overlay.value === "difference"} onClick={() => (overlay.value = overlay.value === "difference" ? "target" : "difference")}>
+          Show on the graph
+        </button>
+        <span class="spacer" />
+        <Choice
+          label="Compare by"
+          choices={[
+            { id: "regions", content: "Partitions", title: "The smallest sets of nodes that are whole partitions of both plans, with their costs" },
+            { id: "nodes", content: "Nodes", title: "Every node, with who runs it" },
+          ]}
+          chosen={grain.value}
+          choose={(id) => (grain.value = id)}
+        />
+        <label>
+          <input type="checkbox" checked={isAllCompared.value} onChange={(event) => (isAllCompared.value = event.currentTarget.checked)} /> the same too
+        </label>
+        {planDifference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every region of the two plans", save: saveCompared }]} />}
+      </div>
+      <Body />
+    </div>
+  );
+}
+
+function saveCompared(): void {
+  const [opened, found] = [model.peek(), planDifference.peek()];
+  if (opened && found) saveText(`${opened.info.name}-compared.csv`, "text/csv", comparedCsv(found, opened.graph.nodes));
+}
+
+function Body(): JSX.Element {
+  const [plan, against, found] = [planSide.value, againstSide.value, planDifference.value];
+  for (const side of [plan, against]) if (side.kind === "failed") return <ErrorCard error={side.error} />;
+  if (plan.kind === "none" || against.kind === "none") return <p class="muted">Choose two plans: this one, a baseline, or another run of the model.</p>;
+  if (plan.kind !== "ready" || against.kind !== "ready" || !found) return <p class="muted">Looking up the plans…</p>;
+  return (
+    <>
+      <Totals plan={plan.side} against={against.side} found={found} />
+      {grain.value === "regions" ? <ComparedRegions found={found} /> : <ComparedNodes found={found} />}
+    </>
+  );
+}
+
+function Totals({ plan, against, found }: { plan: Side; against: Side; found: Difference }): JSX.Element {
+  const count = (side: Side): string => plural(side.plan.partitions.length, "partition");
+  const lines: [string, string, string, string][] = [
+    ["sum of its costs", duration(plan.plan.total_s), duration(against.plan.total_s), signedDuration(plan.plan.total_s - against.plan.total_s)],
+    ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
+  ];
+  if (plan.measuredS !== null && against.measuredS !== null) {
+    lines.push(["measured end to end", duration(plan.measuredS), duration(against.measuredS), signedDuration(plan.measuredS - against.measuredS)]);
+  }
+  return (
+    <table class="compared" aria-label="Totals">
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">
+            {sideName(planRef.value, plan)} <span class="muted">{count(plan)}</span>
+          </th>
+          <th scope="col">
+            {sideName(againstRef.value, against)} <span class="muted">{count(against)}</span>
+          </th>
+          <th scope="col">difference</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(([name, ...cells]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            {cells.map((cell, i) => (
+              <td key={i}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,160 @@
+// The rows of a comparison of two plans: the regions, which are the smallest sets of nodes that are whole
+// partitions of both, with the partitions that each is made of; or every
+// node with who runs it. What is the same in both is left out unless it is asked for.
+
+import type { JSX } from "preact";
+import { signedDuration, duration, plural } from "../../base/format";
+import { changeOf, isChange, type Difference, type Region } from "../../data/overlays/difference";
+import type { PlanPartition } from "../../data/protocol";
+import { spansOf } from "../../data/spans";
+import { operatorsOf } from "../../data/tables/candidate_rows";
+import { isAllCompared } from "../../state/display";
+import { model } from "../../state/model/model";
+import { point, showNodes } from "../../state/selection/navigation";
+import { selection } from "../../state/selection/selection";
+import { Badge } from "../widgets/badge";
+import { LongTable, type Column } from "../widgets/long_table";
+
+/** A region; or, under it, a partition of one of the two plans. */
+interface RegionRow {
+  region: Region;
+  partition?: PlanPartition;
+  side?: "plan" | "against";
+}
+
+export function ComparedRegions({ found }: { found: Difference }): JSX.Element {
+  const regions = isAllCompared.value ? found.regions : found.regions.filter(isChange);
+  if (regions.length === 0) return <p class="muted">Both plans have the same partitions, and they cost the same.</p>;
+  const rows = regions.flatMap(regionRows);
+  return (
+    <LongTable
+      label="Regions of the two plans"
+      columns={REGION_COLUMNS}
+      rows={rows}
+      keyOf={keyOf}
+      isChosen={(row) => selection.value.kind === "box" && row.partition === undefined && row.region.nodes.includes(selection.value.box)}
+      pick={(row) => showNodes(nodesOf(row))}
+      point={(row) => point(row ? nodesOf(row) : [])}
+    />
+  );
+}
+
+/** The row of a region; below it a row for each of its partitions, where one of the plans has several. */
+function regionRows(region: Region): RegionRow[] {
+  if (region.plan.length <= 1 && region.against.length <= 1) return [{ region }];
+  const of = (side: "plan" | "against"): RegionRow[] =>
+    region[side].length > 1 ? [...region[side]].sort((a, b) => (b.cost_s ?? 0) - (a.cost_s ?? 0)).map((partition) => ({ region, partition, side })) : [];
+  return [{ region }, ...of("plan"), ...of("against")];
+}
+
+function nodesOf(row: RegionRow): number[] {
+  return row.partition?.nodes ?? row.region.nodes;
+}
+
+function keyOf({ region, partition, side }: RegionRow): string {
+  return partition ? `${side ?? ""} ${partition.id}` : `region ${region.nodes[0] ?? ""}`;
+}
+
+const REGION_COLUMNS: readonly Column<RegionRow, string>[] = [
+  { id: "region", title: "region", cell: (row) => <RegionName row={row} /> },
+  { id: "kind", title: "what differs", widthPx: 150, cell: ({ region, partition }) => (partition ? "" : KIND_TEXT[region.kind]) },
+  { id: "plan", title: "plan", widthPx: 190, cell: (row) => <Side row={row} side="plan" /> },
+  { id: "against", title: "compared with", widthPx: 190, cell: (row) => <Side row={row} side="against" /> },
+  { id: "change", title: "difference", widthPx: 110, isNumber: true, cell: ({ region, partition }) => (partition ? "" : words(changeOf(region))) },
+];
+
+const KIND_TEXT: Record<Region["kind"], string> = { moved: "changes target", recut: "cut otherwise", same: "the same" };
+
+function words(change: number | null): string {
+  return change === null ? "not known" : signedDuration(change);
+}
+
+function RegionName({ row }: { row: RegionRow }): JSX.Element {
+  const nodes = model.value?.graph.nodes ?? [];
+  const inside = nodesOf(row);
+  return (
+    <span class={row.partition ? "cut within" : "cut"}>
+      {operatorsOf(spansOf(inside), nodes)} <span class="muted">{`${nodes[inside[0] ?? 0]?.name ?? ""}, ${plural(inside.length, "node")}`}</span>
+    </span>
+  );
+}
+
+function Side({ row, side }: { row: RegionRow; side: "plan" | "against" }): JSX.Element | null {
+  const { region, partition } = row;
+  if (partition) return row.side === side ? <Holders all={[partition]} costS={partition.cost_s} /> : null;
+  return <Holders all={region[side]} costS={side === "plan" ? region.planS : region.againstS} />;
+}
+
+/** The targets of a region or partition, in how many partitions, and the cost. */
+function Holders({ all, costS }: { all: readonly PlanPartition[]; costS: number | null }): JSX.Element {
+  const targets = [...new Set(all.map((one) => one.target))];
+  return (
+    <span>
+      {targets.map((target) => (
+        <span key={target} title={target}>
+          <Badge target={target} />
+          <span class="unseen">{target}</span>{" "}
+        </span>
+      ))}
+      {costS === null ? "not known" : duration(costS)} <span class="muted">{all.length > 1 ? `in ${all.length}` : ""}</span>
+    </span>
+  );
+}
+
+interface NodeRow {
+  node: number;
+  plan: PlanPartition | undefined;
+  against: PlanPartition | undefined;
+}
+
+export function ComparedNodes({ found }: { found: Difference }): JSX.Element {
+  const rows = nodeRows(found).filter(({ node }) => isAllCompared.value || found.moved.has(node));
+  if (rows.length === 0) return <p class="muted">Every node is on the same target in both plans.</p>;
+  return (
+    <LongTable
+      label="Nodes of the two plans"
+      columns={NODE_COLUMNS}
+      rows={rows}
+      keyOf={({ node }) => String(node)}
+      isChosen={({ node }) => selection.value.kind === "box" && selection.value.box === node}
+      pick={({ node }) => showNodes([node])}
+      point={(row) => point(row ? [row.node] : [])}
+    />
+  );
+}
+
+function nodeRows(found: Difference): NodeRow[] {
+  const holder = (all: readonly PlanPartition[]): Map<number, PlanPartition> => new Map(all.flatMap((one) => one.nodes.map((node) => [node, one])));
+  const plan = holder(found.regions.flatMap((region) => region.plan));
+  const against = holder(found.regions.flatMap((region) => region.against));
+  return [...found.regionOf.keys()].sort((a, b) => a - b).map((node) => ({ node, plan: plan.get(node), against: against.get(node) }));
+}
+
+const NODE_COLUMNS: readonly Column<NodeRow, string>[] = [
+  { id: "node", title: "node", cell: (row) => <NodeName node={row.node} /> },
+  { id: "plan", title: "plan", widthPx: 280, cell: ({ plan }) => <Holder partition={plan} /> },
+  { id: "against", title: "compared with", widthPx: 280, cell: ({ against }) => <Holder partition={against} /> },
+];
+
+function NodeName({ node }: { node: number }): JSX.Element {
+  const one = model.value?.graph.nodes[node];
+  return (
+    <span class="cut">
+      {one?.op} <span class="muted">{one?.name}</span>
+    </span>
+  );
+}
+
+/** The cost is the partition's: what a single node of it takes is not known. */
+function Holder({ partition }: { partition: PlanPartition | undefined }): JSX.Element | null {
+  if (!partition) return null;
+  const size = partition.nodes.length;
+  return (
+    <span>
+      <Badge target={partition.target} /> {partition.target}{" "}
+      <span class="muted">
+        {partition.cost_s === null ? "" : duration(partition.cost_s)} {size > 1 ? `for ${size} nodes` : ""}
+      </span>
+    </span>
+  );
+}

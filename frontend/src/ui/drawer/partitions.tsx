@@ -1,0 +1,94 @@
+// The plan's partitions, dearest first: a click selects one on the graph.
+
+import type { JSX } from "preact";
+import { duration, plural, plusMinus } from "../../base/format";
+import { UNCERTAIN } from "../../data/overlays/certainty";
+import type { PlanInfo, PlanPartition } from "../../data/protocol";
+import { partitionsCsv } from "../../data/tables/csv";
+import { saveText } from "../../state/download";
+import { styleOf } from "../../state/model/catalogue";
+import { model } from "../../state/model/model";
+import { lastChange } from "../../state/plan/decisions";
+import { run } from "../../state/run/run";
+import { goToPartition, point } from "../../state/selection/navigation";
+import { selection } from "../../state/selection/selection";
+import { Badge } from "../widgets/badge";
+import { Bar } from "../widgets/bar";
+import { SaveMenu } from "../widgets/save_menu";
+import { TotalByTarget } from "./total_by_target";
+
+const SHOWN = 300;
+
+export function PartitionsTab(): JSX.Element {
+  const plan = run.value?.plan;
+  if (!plan) return <p class="muted">No plan yet.</p>;
+  const sorted = [...plan.partitions].sort((a, b) => (b.cost_s ?? -1) - (a.cost_s ?? -1));
+  const hasStability = sorted.some((partition) => partition.stability !== null);
+  return (
+    <>
+      <div class="table-bar">
+        <TotalByTarget plan={plan} />
+        <span class="spacer" />
+        <SaveMenu what="the partitions" formats={[{ name: "CSV", says: "Save the partitions, dearest first, and the transitions", save: () => savePartitions(sorted, plan) }]} />
+      </div>
+      <table class="partitions">
+        <thead>
+          <tr>
+            <th scope="col">partition</th>
+            <th scope="col">cost</th>
+            <th scope="col" title={UNCERTAIN}>
+              ±
+            </th>
+            <th scope="col" class="wide">
+              share of the total
+            </th>
+            <th scope="col">samples</th>
+            {hasStability && <th scope="col">stability</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, SHOWN).map((partition) => (
+            <Row key={partition.id} partition={partition} totalS={plan.total_s} hasStability={hasStability} />
+          ))}
+        </tbody>
+      </table>
+      {sorted.length > SHOWN && <p class="muted">and {plural(sorted.length - SHOWN, "cheaper partition")}</p>}
+    </>
+  );
+}
+
+function savePartitions(sorted: readonly PlanPartition[], plan: PlanInfo): void {
+  const opened = model.peek();
+  if (opened) saveText(`${opened.info.name}-partitions.csv`, "text/csv", partitionsCsv(sorted, plan, opened.graph.nodes));
+}
+
+function Row({ partition, totalS, hasStability }: { partition: PlanPartition; totalS: number; hasStability: boolean }): JSX.Element {
+  const { cost_s: costS, target, id } = partition;
+  const isSelected = selection.value.kind === "partition" && selection.value.id === id;
+  const share = costS === null || totalS <= 0 ? 0 : costS / totalS;
+  return (
+    <tr class={isSelected ? "selected" : undefined} onPointerEnter={() => point(partition.nodes)} onPointerLeave={() => point([])}>
+      <th scope="row">
+        <button type="button" class="row" aria-pressed={isSelected} onClick={() => goToPartition(partition)}>
+          <Badge target={target} /> {labelOf(partition)}
+          {lastChange.value?.changed.has(id) && <span class="tag">changed</span>}
+        </button>
+      </th>
+      <td>{costS === null ? "" : duration(costS)}</td>
+      <td class="muted">{plusMinus(costS, partition.interval_s)}</td>
+      <td class="wide">
+        <Bar share={share} colour={styleOf(target).base} /> {costS === null ? "" : `${(share * 100).toFixed(1)} %`}
+      </td>
+      <td>{partition.samples > 0 ? partition.samples : <span class="muted">{partition.source}</span>}</td>
+      {hasStability && <td>{partition.stability === null ? "" : `${Math.round(partition.stability * 100)} %`}</td>}
+    </tr>
+  );
+}
+
+/** What it holds, in few words: its operators, and the name of its first node. */
+function labelOf(partition: PlanPartition): string {
+  const nodes = model.value?.graph.nodes;
+  const ops = partition.nodes.map((node) => nodes?.[node]?.op ?? "");
+  const shown = ops.length <= 4 ? ops.join(" + ") : `${ops.slice(0, 2).join(" + ")} + ${ops.length - 2} more`;
+  return `${shown} · ${nodes?.[partition.nodes[0] ?? 0]?.name ?? ""}`;
+}

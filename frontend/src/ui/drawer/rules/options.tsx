@@ -1,0 +1,213 @@
+// The options of the next run, each with what is wrong beside it; what the shown run was given; back to the defaults.
+
+import type { JSX } from "preact";
+import { parseAccuracy } from "../../../data/plan/terms";
+import { ALL, FUSION, NOTHING_SAID, optionsInText, SEARCHERS } from "../../../data/run/options_form";
+import { model } from "../../../state/model/model";
+import { changeForm, changeTarget, form, formTargets, isChanged, problems, resetOptions, takeOver } from "../../../state/run/options";
+import { accuracyText, isActive, run } from "../../../state/run/run";
+import { runNow } from "../../../state/run/start";
+import { Badge } from "../../widgets/badge";
+
+export function OptionsForm(): JSX.Element {
+  return (
+    <div class="options-body">
+      <form
+        aria-label="Options of the next run"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void runNow();
+        }}
+      >
+        <TargetOptions />
+        <General />
+        <div class="option-buttons">
+          <button type="submit" class="primary" disabled={isActive.value || problems.value.size > 0}>
+            Run with these <span aria-hidden="true">▸</span>
+          </button>
+          <button type="button" disabled={!isChanged.value} onClick={resetOptions}>
+            Reset to defaults
+          </button>
+          <ShownRun />
+        </div>
+      </form>
+    </div>
+  );
+}
+
+function TargetOptions(): JSX.Element {
+  return (
+    <table class="target-options">
+      <thead>
+        <tr>
+          <th scope="col">target</th>
+          <th scope="col" title="most nodes on the longest path inside a candidate of its rules">
+            max depth
+          </th>
+          <th scope="col" title="nodes of a combined candidate that may be read outside">
+            max exits
+          </th>
+          <th scope="col" title="how its calls combine">
+            fusion
+          </th>
+          <th scope="col" title="a node may be read inside and outside">
+            taps
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {formTargets.value.map((target) => (
+          <TargetRow key={target} target={target} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TargetRow({ target }: { target: string }): JSX.Element {
+  const said = form.value.targets[target] ?? NOTHING_SAID;
+  const name = target === ALL ? "all others" : target;
+  return (
+    <tr>
+      <th scope="row">
+        {target !== ALL && <Badge target={target} />} {name}
+      </th>
+      <td>
+        <Field label={`max depth of ${name}`} field={at("max_depth", target)} value={said.depth} placeholder={target === ALL ? "its own" : "as all"} set={(depth) => changeTarget(target, { depth })} />
+      </td>
+      <td>
+        <Field label={`max exits of ${name}`} field={at("max_exits", target)} value={said.exits} placeholder={target === ALL ? "1" : "as all"} set={(exits) => changeTarget(target, { exits })} />
+      </td>
+      <td>{target !== ALL && <Select label={`fusion of ${name}`} value={said.fusion} first="its own" options={FUSION} set={(fusion) => changeTarget(target, { fusion })} />}</td>
+      <td>
+        <input type="checkbox" aria-label={`taps of ${name}`} checked={said.hasTaps} onChange={(event) => changeTarget(target, { hasTaps: event.currentTarget.checked })} />
+      </td>
+    </tr>
+  );
+}
+
+function at(option: string, target: string): string {
+  return target === ALL ? option : `${option}:${target}`;
+}
+
+function General(): JSX.Element {
+  const now = form.value;
+  const accuracyIsWrong = parseAccuracy(accuracyText.value) === undefined;
+  return (
+    <div class="general-options">
+      <Labelled words="threads">
+        <Field label="threads" field="threads" value={now.threads} placeholder="all cores" set={(threads) => changeForm({ threads })} />
+      </Labelled>
+      <Labelled words="accuracy" hint="largest relative error that a plan may have">
+        <Field
+          label="largest relative error"
+          field="accuracy"
+          value={accuracyText.value}
+          placeholder={model.value?.info.quantised ? "2e-2" : "1e-3"}
+          set={(text) => (accuracyText.value = text)}
+          problem={accuracyIsWrong ? "a number between 0 and 1, such as 1e-3" : undefined}
+        />
+      </Labelled>
+      <Labelled words="percentile" hint="of the measured samples: what counts as the cost">
+        <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
+      </Labelled>
+      <Labelled words="time limit, s" hint="after that the search gives its best">
+        <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => changeForm({ timeLimit })} />
+      </Labelled>
+      <Labelled words="search">
+        <Select label="search algorithm" value={now.search} first="astar (exact)" options={SEARCHERS.slice(1)} set={(search) => changeForm({ search })} />
+      </Labelled>
+      <Labelled words="plans by" hint="time, bytes, partitions, memory; one after another (bytes,time) or as a sum (time+2e-10*bytes)">
+        <Field label="objective" field="objective" value={now.objective} placeholder="time" set={(objective) => changeForm({ objective })} />
+      </Labelled>
+      <label class="check" title="every candidate, not only those that can matter">
+        <input type="checkbox" checked={now.measureAll} onChange={(event) => changeForm({ measureAll: event.currentTarget.checked })} /> measure everything
+      </label>
+    </div>
+  );
+}
+
+function Labelled({ words, hint, children }: { words: string; hint?: string; children: JSX.Element }): JSX.Element {
+  return (
+    <div class="labelled" title={hint}>
+      <span class="muted" aria-hidden="true">
+        {words}
+      </span>
+      {children}
+    </div>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  field: string;
+  value: string;
+  placeholder: string;
+  set: (text: string) => void;
+  problem?: string | undefined;
+}
+
+/** A short text field; what is wrong with it stands under it. */
+function Field({ label, field, value, placeholder, set, problem = problems.value.get(field) }: FieldProps): JSX.Element {
+  const id = `problem-${field}`;
+  return (
+    <span class="field">
+      <input
+        type="text"
+        size={8}
+        autocomplete="off"
+        spellcheck={false}
+        aria-label={label}
+        placeholder={placeholder}
+        value={value}
+        aria-invalid={problem !== undefined}
+        aria-describedby={problem === undefined ? undefined : id}
+        onInput={(event) => set(event.currentTarget.value)}
+      />
+      {problem !== undefined && (
+        <span class="bad" id={id} role="alert">
+          {problem}
+        </span>
+      )}
+    </span>
+  );
+}
+
+interface SelectProps {
+  label: string;
+  value: string;
+  /** What the empty value is called. */
+  first: string;
+  options: readonly string[];
+  set: (value: string) => void;
+}
+
+function Select({ label, value, first, options, set }: SelectProps): JSX.Element {
+  return (
+    <select aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
+      <option value="">{first}</option>
+      {options.map((one) => (
+        <option key={one} value={one}>
+          {one}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** What the shown run was given, and a way to run with it again. */
+function ShownRun(): JSX.Element | null {
+  const current = run.value;
+  if (!current) return null;
+  const words = optionsInText(current.options);
+  return (
+    <span class="muted shown-options">
+      {words.length === 0 ? "The shown run had the defaults." : `The shown run: ${words.join(" · ")}. `}
+      {words.length > 0 && (
+        <button type="button" class="link" onClick={() => takeOver(current.options)}>
+          Take over
+        </button>
+      )}
+    </span>
+  );
+}

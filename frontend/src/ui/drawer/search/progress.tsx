@@ -1,0 +1,113 @@
+// A run as it happens: the phases with their times, what it does this moment and how long that takes still, the counts of each target.
+
+import type { JSX } from "preact";
+import { count, duration, elapsed } from "../../../base/format";
+import type { RunSnapshot } from "../../../data/protocol";
+import { activityText, remainingS, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
+import { hasEnded } from "../../../data/run/reducer";
+import { overlay } from "../../../state/display";
+import { nowS } from "../../../state/run/clock";
+import { Badge } from "../../widgets/badge";
+
+const SIGNS = { done: "✓", now: "●", stopped: "✕", todo: "" } as const;
+const ARIA_TEXT = { done: "done", now: "goes on", stopped: "was stopped", todo: "not done" } as const;
+
+export function PhaseLine({ run }: { run: RunSnapshot }): JSX.Element {
+  return (
+    <ol class="phases" aria-label="Phases">
+      {phaseStates(run, nowS.value).map((state) => (
+        <Phase key={state.phase} {...state} />
+      ))}
+    </ol>
+  );
+}
+
+function Phase({ phase, status, seconds }: PhaseState): JSX.Element {
+  return (
+    <li class={status} aria-current={status === "now" ? "step" : undefined} title={`${PHASE_TEXT[phase]}: ${ARIA_TEXT[status]}`}>
+      <span aria-hidden="true">{SIGNS[status]}</span> {phase} <span class="unseen">{ARIA_TEXT[status]}</span>
+      {seconds !== null && <span class="muted">{elapsed(seconds)}</span>}
+    </li>
+  );
+}
+
+/** A trial that takes longer has its time told. */
+const LONG_S = 3;
+
+/** What goes on this moment, and why it takes as long as it does. */
+export function Now({ run }: { run: RunSnapshot }): JSX.Element {
+  const left = remainingS(run, nowS.value);
+  const [pace, isMeasuring] = [trialTimeText(run), phaseOf(run) === "costs"];
+  const sinceS = run.doing ? nowS.value - run.doing.since_s : 0;
+  return (
+    <div class="doing">
+      <p>
+        <span class="now-words">{activityText(run)}</span>
+        {sinceS >= LONG_S && <span class="muted">{` · for ${elapsed(sinceS)} now`}</span>}
+        {left !== null && left >= 1 && <span class="muted">{` · about ${elapsed(left)} of measuring left`}</span>}
+        {isMeasuring && pace !== "" && <span class="muted">{` · ${pace}`}</span>}
+        {overlay.value !== "search" && (run.considered || run.search) && (
+          <button type="button" class="link" onClick={() => (overlay.value = "search")}>
+            show on the graph
+          </button>
+        )}
+      </p>
+      {isMeasuring && <progress aria-label="Candidates that are known" max={Math.max(1, run.total)} value={run.done} />}
+    </div>
+  );
+}
+
+export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
+  const isMeasuring = run.considered !== null;
+  const bound = isMeasuring ? (run.considered?.total_s ?? null) : run.lower_bound_s;
+  return (
+    <dl class="best">
+      <dt>{hasEnded(run) ? "total" : "best total so far"}</dt>
+      <dd>{run.best_s === null ? <span class="muted">none yet</span> : duration(run.best_s)}</dd>
+      <dt title={isMeasuring ? "an estimate: costs that are not measured count with the least that they are likely to be" : "no plan can be faster than this"}>
+        {isMeasuring ? "estimated bound" : "lower bound"}
+      </dt>
+      <dd>{bound === null ? <span class="muted">not known</span> : duration(bound)}</dd>
+    </dl>
+  );
+}
+
+const COLUMNS = [
+  ["found", "candidates that the rules found"],
+  ["distinct", "equal computations are measured once"],
+  ["built", "trials that got as far as a built candidate"],
+  ["measured", "trials that gave a cost"],
+  ["failed", "computations that the target cannot take, with the reason in the table of costs"],
+  ["from cache", "their cost was known before"],
+  ["spared", "not measured: even at the least that they may cost, no better plan has them"],
+  ["rejected", "sub-graphs that became no candidate"],
+] as const;
+
+export function Counts({ run }: { run: RunSnapshot }): JSX.Element {
+  return (
+    <table class="counts" aria-label="Counts">
+      <thead>
+        <tr>
+          <th scope="col">target</th>
+          {COLUMNS.map(([name, says]) => (
+            <th key={name} scope="col" title={says}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {run.counts.map((one) => (
+          <tr key={one.name}>
+            <th scope="row">
+              <Badge target={one.name} /> {one.name}
+            </th>
+            {[one.found, one.unique, one.built, one.measured, one.invalid, one.cache_hits, one.spared, one.rejected].map((value, i) => (
+              <td key={COLUMNS[i]?.[0]}>{count(value)}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

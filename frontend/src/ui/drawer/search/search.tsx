@@ -1,0 +1,79 @@
+// The search as it goes on: phases, what it does now, counts per target, the best total falling against the bound; afterwards its replay.
+
+import type { JSX } from "preact";
+import { count } from "../../../base/format";
+import type { RunSnapshot } from "../../../data/protocol";
+import { briefText, keptText } from "../../../data/run/progress_text";
+import { hasEnded } from "../../../data/run/reducer";
+import { traceFacts } from "../../../state/replay/player";
+import { run } from "../../../state/run/run";
+import { runNow } from "../../../state/run/start";
+import { ErrorCard } from "../../widgets/error_card";
+import { Convergence } from "./convergence";
+import { Counts, Now, PhaseLine, Totals } from "./progress";
+import { Replay } from "./replay";
+
+/** One line: where the run stands. */
+export function RunStatus(): JSX.Element | null {
+  const current = run.value;
+  if (!current) return null;
+  return <span class="search-words muted">{words(current)}</span>;
+}
+
+function words(current: RunSnapshot): string {
+  if (!hasEnded(current)) return briefText(current);
+  const measured = current.counts.reduce((sum, one) => sum + one.measured, 0);
+  const proof = current.optimal === true ? "optimal · " : "";
+  if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
+  if (current.state !== "done") return current.state;
+  if (current.recorded) return `${proof}searched again over costs recorded on ${current.machine || "another machine"}`;
+  return current.base === null ? `${proof}${count(measured)} distinct candidates measured` : `${proof}searched again over known costs`;
+}
+
+export function SearchTab(): JSX.Element {
+  const current = run.value;
+  if (!current) return <p class="muted">No run yet. Choose targets and press Run; what it does is shown here as it happens.</p>;
+  const isTraced = traceFacts.value !== null;
+  return (
+    <div class="search">
+      <Stopped run={current} />
+      <PhaseLine run={current} />
+      {!hasEnded(current) && <Now run={current} />}
+      {isTraced && <Replay />}
+      <div class="columns">
+        {current.convergence.length > 1 && <Convergence curve={current.convergence} nowS={current.now_s} />}
+        {(current.best_s !== null || current.considered) && <Totals run={current} />}
+        <Counts run={current} />
+      </div>
+      {!isTraced && hasEnded(current) && current.plan && <Replay />}
+    </div>
+  );
+}
+
+/** A run that did not get to its end: why, what is kept, and the one thing to do. */
+function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
+  const again = (
+    <button type="button" onClick={() => void runNow()}>
+      Run again
+    </button>
+  );
+  if (current.state === "cancelled") {
+    return (
+      <div class="note stopped" role="status">
+        <span>{`Cancelled. ${keptText(current)}.`}</span>
+        {again}
+      </div>
+    );
+  }
+  if (!current.error) return null;
+  return (
+    <ErrorCard error={current.error}>
+      {current.state === "failed" && (
+        <div class="stopped">
+          <span>{`${keptText(current)}.`}</span>
+          {again}
+        </div>
+      )}
+    </ErrorCard>
+  );
+}

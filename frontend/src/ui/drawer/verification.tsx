@@ -1,0 +1,51 @@
+// Whether the plan is right: its largest error against the reference, and the error of each output.
+
+import type { JSX } from "preact";
+import { signedDuration, relativeError } from "../../base/format";
+import { errorsOf, largestError } from "../../data/plan/verification";
+import type { RunSnapshot } from "../../data/protocol";
+
+/** Outputs in the page; the document of the run has all. */
+const MOST_OUTPUTS = 50;
+
+export function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {
+  const { verify } = current;
+  const error = largestError(verify);
+  if (verify === null || error === null) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
+  const facts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
+  if (verify.accuracy !== null) facts.push(`${relativeError(verify.accuracy)} is accepted`);
+  if (verify.additive_error_s !== null) facts.push(`measured end to end: ${signedDuration(verify.additive_error_s)} against the sum of the costs`);
+  return (
+    <>
+      <p class="muted">{facts.join("; ")}.</p>
+      <OutputErrors errors={errorsOf(verify)} accuracy={verify.accuracy} />
+    </>
+  );
+}
+
+function OutputErrors({ errors, accuracy }: { errors: [string, number][]; accuracy: number | null }): JSX.Element | null {
+  if (errors.length === 0) return null;
+  return (
+    <table class="outputs" aria-label="Error of each output">
+      <thead>
+        <tr>
+          <th scope="col">output</th>
+          <th scope="col">largest relative error</th>
+        </tr>
+      </thead>
+      <tbody>
+        {errors.slice(0, MOST_OUTPUTS).map(([name, error]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td class={accuracy !== null && error > accuracy ? "bad" : undefined}>{relativeError(error)}</td>
+          </tr>
+        ))}
+        {errors.length > MOST_OUTPUTS && (
+          <tr>
+            <td colSpan={2} class="muted">{`${errors.length - MOST_OUTPUTS} more, none of them larger`}</td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,84 @@
+// The graph with what lies over it: overlays and legend, find, zoom buttons; the canvas and the near elements are the controller's.
+
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { band, bandRect } from "../../state/graph/band";
+import { takePicture } from "../../state/graph/pictures";
+import { fit, zoomStep } from "../../state/graph/view";
+import { model } from "../../state/model/model";
+import { MenuHost } from "../menu/host";
+import { SaveMenu, type Format } from "../widgets/save_menu";
+import { startGraph } from "./controller";
+import { FindBox } from "./find_box";
+import { GroupMenu } from "./group_menu";
+import { Legend } from "./legend";
+import { NodeTip } from "./node_tip";
+import { Notices } from "./notices";
+import { OverlayMenu } from "./overlay_menu";
+
+export function GraphView(): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const svg = useRef<SVGSVGElement>(null);
+  const head = useRef<HTMLDivElement>(null);
+  const corner = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!host.current || !canvas.current || !svg.current || !head.current || !corner.current) return undefined;
+    return startGraph(host.current, canvas.current, svg.current, { head: head.current, corner: corner.current });
+  }, []);
+  return (
+    <main class="graph">
+      <div class="stage" id="stage" ref={host} role="group" aria-label={`Graph of ${model.value?.info.name ?? ""}`}>
+        <canvas ref={canvas} aria-hidden="true" />
+        <svg ref={svg} />
+        <Band />
+      </div>
+      <div class="over over-top" ref={head}>
+        <div class="top-row">
+          <OverlayMenu />
+          <FindBox />
+        </div>
+        <Notices />
+      </div>
+      <div class="over bottom-left" ref={corner}>
+        <Legend />
+        <GroupMenu />
+      </div>
+      <div class="over bottom-right">
+        <SaveMenu what="the graph" formats={FORMATS} />
+        <ZoomButtons />
+      </div>
+      <NodeTip />
+      <MenuHost />
+    </main>
+  );
+}
+
+/** The rubber band. */
+function Band(): JSX.Element | null {
+  if (!band.value) return null;
+  const { x, y, width, height } = bandRect(...band.value);
+  return <span class="band" style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }} />;
+}
+
+const FORMATS: readonly Format[] = [
+  { name: "SVG", says: "all of it, to scale and to edit", save: () => void takePicture("svg") },
+  { name: "PNG", says: "all of it, to paste anywhere", save: () => void takePicture("png") },
+  { name: "DOT", says: "for Graphviz", save: () => void takePicture("dot") },
+];
+
+function ZoomButtons(): JSX.Element {
+  return (
+    <div class="segments vertical" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomStep(1)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomStep(-1)}>
+        −
+      </button>
+      <button type="button" aria-label="Fit" title="Fit the whole model; again for its width (f)" onClick={fit}>
+        ⤢
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+// What the colours of the search overlay mean while a run goes on.
+
+import type { JSX } from "preact";
+import { model } from "../../state/model/model";
+import { searchPicture } from "../../state/replay/overlay";
+
+export function LiveLegend(): JSX.Element {
+  const shown = searchPicture.value;
+  if (!shown) return <p class="legend muted">Shown while candidates are measured, and while the search goes on.</p>;
+  const { tried, frontier, partitions } = shown;
+  if (partitions.length === 0) {
+    const first = frontier === null ? undefined : model.value?.graph.nodes[frontier]?.name;
+    return (
+      <div class="legend">
+        <span>grey: covered by the state that was taken last</span>
+        <span class="muted">{first === undefined ? "all nodes are covered" : `outlined: the first that is not covered, ${first}`}</span>
+      </div>
+    );
+  }
+  return (
+    <div class="legend">
+      {partitions.some((one) => one !== tried) && <span>tinted: the plan that is best as far as one can tell</span>}
+      {partitions.some((one) => one !== tried && one.source === "estimate") && <span class="muted">lines across: not measured yet</span>}
+      {tried && <span>{`strong: ${tried.target} is being built and timed`}</span>}
+    </div>
+  );
+}

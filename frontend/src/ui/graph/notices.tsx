@@ -1,0 +1,33 @@
+// What is not as it should be, over the graph: the server does not answer, or the model's file is another one by now.
+
+import type { JSX } from "preact";
+import { model } from "../../state/model/model";
+import { openSource } from "../../state/model/open";
+import { isStale } from "../../state/model/stale";
+import { isActive } from "../../state/run/run";
+import { connection } from "../../state/run/stream";
+
+export function Notices(): JSX.Element {
+  const known = model.value;
+  return (
+    <div class="notices" role="status">
+      {connection.value === "disconnected" && (
+        <p class="notice">
+          <span>
+            <b>Disconnected.</b> The server does not answer; shown is the last that was heard. A run goes on as long as its server does, and the page catches up by itself.
+          </span>
+        </p>
+      )}
+      {known && isStale.value && (
+        <p class="notice">
+          <span>
+            <b>The model's file has changed</b> or is gone since it was opened; shown is what it was.
+          </span>
+          <button type="button" disabled={isActive.value} onClick={() => void openSource({ kind: "again", id: known.info.id })}>
+            Open it anew
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

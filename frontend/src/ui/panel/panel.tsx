@@ -1,0 +1,100 @@
+// The panel on the right: why, the node itself, the pins; under it what the last decision did, or would do.
+
+import type { JSX } from "preact";
+import { signedDuration, plural } from "../../base/format";
+import { overlay, panelTab } from "../../state/display";
+import { compare } from "../../state/plan/compare";
+import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, stepHistory, termCount } from "../../state/plan/decisions";
+import { runError, whatIf } from "../../state/run/run";
+import { ErrorCard } from "../widgets/error_card";
+import { Key } from "../widgets/key";
+import { Tabs } from "../widgets/tabs";
+import { NodePanel } from "./node";
+import { ConflictCard, PinsPanel } from "./pins";
+import { WhyPanel } from "./why";
+
+export function Panel(): JSX.Element {
+  const pins = termCount.value;
+  const tabs = [
+    { id: "why", label: "Why" },
+    { id: "node", label: "Node" },
+    { id: "pins", label: "Pins", ...(pins > 0 && { note: String(pins) }) },
+  ] as const;
+  return (
+    <aside class="panel" aria-label="Details">
+      <Tabs label="Details" tabs={tabs} chosen={panelTab.value} controls="panel-body" choose={(tab) => (panelTab.value = tab)} />
+      <div class="panel-body" id="panel-body" role="tabpanel" tabIndex={0} aria-label={panelTab.value}>
+        {runError.value && (
+          <ErrorCard error={runError.value}>
+            <button type="button" onClick={() => (runError.value = null)}>
+              Dismiss
+            </button>
+          </ErrorCard>
+        )}
+        {refusal.value && <ConflictCard refusal={refusal.value} />}
+        {panelTab.value === "why" && <WhyPanel />}
+        {panelTab.value === "node" && <NodePanel />}
+        {panelTab.value === "pins" && <PinsPanel />}
+      </div>
+      <DecisionBar />
+    </aside>
+  );
+}
+
+/** What the last decision did, or would do if it were kept, with the way back. */
+function DecisionBar(): JSX.Element | null {
+  const change = lastChange.value;
+  if (!change && !canUndo.value && !canRedo.value && !isDeciding.value) return null;
+  return (
+    <div class={whatIf.value ? "decision trying" : "decision"} aria-live="polite">
+      {isDeciding.value && <span>Searching again…</span>}
+      {!isDeciding.value && change && (
+        <span class="change">
+          {whatIf.value && "What if: "}
+          <b>{signedDuration(change.differenceS)}</b>, {changeText(change.changed.size)}
+          {change.changed.size > 0 && <DifferenceLink />}
+        </span>
+      )}
+      {whatIf.value && (
+        <span class="pair">
+          <button type="button" class="primary" disabled={isDeciding.value} title="Keep this plan (k)" onClick={() => void keep()}>
+            Keep <Key>k</Key>
+          </button>
+          <button type="button" disabled={isDeciding.value} title="Back to the kept plan (Esc, when nothing is selected)" onClick={discard}>
+            Discard
+          </button>
+        </span>
+      )}
+      <span class="spacer" />
+      <span class="pair">
+      <button type="button" disabled={!canUndo.value || isDeciding.value} title="Undo (u)" onClick={() => stepHistory(-1)}>
+        Undo
+      </button>
+      <button type="button" disabled={!canRedo.value || isDeciding.value} title="Redo (U)" onClick={() => stepHistory(1)}>
+        Redo
+      </button>
+      </span>
+    </div>
+  );
+}
+
+/** A way to the difference as the graph shows it. */
+function DifferenceLink(): JSX.Element | null {
+  if (overlay.value === "difference") return null;
+  const show = (): void => {
+    compare("", null);
+    overlay.value = "difference";
+  };
+  return (
+    <>
+      {" "}
+      <button type="button" class="link" title={`Colour the graph by the difference from ${whatIf.value ? "the kept plan" : "the plan before"} (d)`} onClick={show}>
+        show
+      </button>
+    </>
+  );
+}
+
+function changeText(count: number): string {
+  return count === 0 ? "no partition changes" : `${plural(count, "partition")} ${count === 1 ? "changes" : "change"}`;
+}

@@ -1,0 +1,133 @@
+// What the user decided: every pin, veto and cut, switched-off targets and the accuracy, each with what it costs, a way to its
+// nodes and a way out; and a decision that could not hold.
+
+import type { ComponentChildren, JSX } from "preact";
+import { plural } from "../../base/format";
+import { describe, describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
+import { effectText } from "../../data/plan/effect_text";
+import type { Effect } from "../../data/protocol";
+import { model } from "../../state/model/model";
+import { candidateLabel } from "../../state/plan/candidates";
+import { isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
+import { effects } from "../../state/plan/effects";
+import { run, whatIf } from "../../state/run/run";
+import { point, selectNodes } from "../../state/selection/navigation";
+import { Badge } from "../widgets/badge";
+import { ErrorCard } from "../widgets/error_card";
+import { Key } from "../widgets/key";
+
+export function PinsPanel(): JSX.Element {
+  const { groups, off, accuracy } = terms.value;
+  if (termCount.value === 0) return <Nothing />;
+  const known = effects.value;
+  return (
+    <>
+      {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
+      <ul class="pins">
+        {groups.map((group, i) => (
+          <Item key={JSON.stringify(group)} words={groupText(group)} effect={known?.groups[i]} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
+            <GroupLink group={group} />
+          </Item>
+        ))}
+        {off.map((target) => (
+          <Item key={target} words={`${target} switched off`} effect={known?.off[target]} remove={() => void switchTarget(target)}>
+            <span>
+              <Badge target={target} isOff /> {target} switched off
+            </span>
+          </Item>
+        ))}
+        {isOtherAccuracy.value && (
+          <Item words={`accuracy ${accuracy}`} effect={known?.accuracy ?? undefined} remove={() => void setAccuracy("")}>
+            <span>accuracy {accuracy}</span>
+          </Item>
+        )}
+      </ul>
+      {known && <p class="muted">On costs that are known; nothing is measured for it.</p>}
+      <Untimed />
+    </>
+  );
+}
+
+function Nothing(): JSX.Element {
+  return (
+    <p class="muted">
+      Nothing is pinned, vetoed or cut. Select nodes and press <Key>p</Key> to pin them to their target, <Key>v</Key> to veto that target there, <Key>x</Key> to cut around them, or right-click for more. The best plan is found again at once, from the costs that are
+      known; a target switched off above, or another accuracy, is tried in the same way.
+    </p>
+  );
+}
+
+/** Candidates that a looser accuracy would allow, and that nobody has timed. */
+function Untimed(): JSX.Element | null {
+  const count = whatIf.value?.untimed ?? 0;
+  return count === 0 ? null : <p class="muted">{`${plural(count, "candidate")} would be accurate enough now, but nobody has timed ${count === 1 ? "it" : "them"}: run again to find out.`}</p>;
+}
+
+interface ItemProps {
+  words: string;
+  effect: Effect | undefined;
+  isHeld?: boolean;
+  remove: () => void;
+  children: ComponentChildren;
+}
+
+function Item({ words, effect, isHeld = true, remove, children }: ItemProps): JSX.Element {
+  return (
+    <li>
+      <span class="pin">
+        {children}
+        {!isHeld && <span class="bad"> cannot hold with the others that are marked</span>}
+        {effect && <span class="muted">{effectText(effect)}</span>}
+      </span>
+      <button type="button" class="icon" disabled={isDeciding.value} aria-label={`Remove: ${words}`} title="Remove" onClick={remove}>
+        ✕
+      </button>
+    </li>
+  );
+}
+
+/** Whether no constraint of the group is among those of which the run says that they collide. */
+function isHeld(group: readonly Constraint[]): boolean {
+  const { constraints, conflict } = run.value ?? { constraints: [], conflict: [] };
+  const colliding = conflict.map((index) => JSON.stringify(constraints[index]));
+  return !group.some((one) => colliding.includes(JSON.stringify(one)));
+}
+
+function groupText(group: readonly Constraint[]): string {
+  return describeGroup(group, candidateLabel);
+}
+
+/** Constraints in words; where they name nodes, a way to these. */
+function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
+  const names = new Set(group.flatMap(namesIn));
+  const nodes = (model.value?.graph.nodes ?? []).filter((one) => names.has(one.name)).map((one) => one.id);
+  if (nodes.length === 0) return <span>{groupText(group)}</span>;
+  return (
+    <button type="button" class="link" onClick={() => selectNodes(nodes)} onPointerEnter={() => point(nodes)} onPointerLeave={() => point([])}>
+      {groupText(group)}
+    </button>
+  );
+}
+
+/** A decision that could not hold: why, and what it collides with. */
+export function ConflictCard({ refusal: refused }: { refusal: Refusal }): JSX.Element {
+  const colliding = [...refused.wanted.filter((_, i) => refused.conflict.includes(i)).map((one) => describe(one, candidateLabel)), ...refused.off.map((target) => `${target} switched off`)];
+  return (
+    <ErrorCard error={refused.error}>
+      {colliding.length > 0 && (
+        <>
+          <p>{colliding.length === 1 ? "This cannot hold:" : "These cannot hold together:"}</p>
+          <ul>
+            {colliding.map((words) => (
+              <li key={words}>{words}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p class="hint">The plan is as it was.</p>
+      <button type="button" onClick={() => (refusal.value = null)}>
+        Dismiss
+      </button>
+    </ErrorCard>
+  );
+}

@@ -1,0 +1,69 @@
+// The open model's name, and the menu to open another: samples, models opened before, files.
+
+import type { JSX } from "preact";
+import { bytes, plural, shape } from "../../base/format";
+import { models, samples } from "../../state/model/catalogue";
+import { model } from "../../state/model/model";
+import { openSource } from "../../state/model/open";
+import { FilePicker } from "../welcome/drop_zone";
+import { Popover } from "../widgets/popover";
+
+export function ModelMenu(): JSX.Element | null {
+  const info = model.value?.info;
+  if (!info) return null;
+  const content = (
+    <>
+      <b>{info.name}</b> <span aria-hidden="true">▾</span> <span class="muted">{plural(info.nodes, "node")}</span>
+      {info.stale && <span class="warn">file changed</span>}
+    </>
+  );
+  return (
+    <Popover content={content} label="Models" class="plain model">
+      {(close) => (
+        <div class="model-menu">
+          <p class="facts">
+            {info.inputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")} → {info.outputs.map((tensor) => `${tensor.name} ${shape(tensor.shape)}`).join(", ")}
+            <br />
+            {bytes(info.size_bytes)}
+            {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}
+            {info.quantised && " · quantised"}
+          </p>
+          {info.stale && <p class="warn">The file has changed since; open it again.</p>}
+          <h2>Samples</h2>
+          <ul>
+            {samples.value.map((sample) => (
+              <li key={sample.name}>
+                <button type="button" class="row" aria-current={sample.name === info.sample} onClick={() => (close(), void openSource({ kind: "sample", name: sample.name }))}>
+                  {sample.title}
+                  {sample.recorded !== null && <span class="tag">recorded run</span>}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <Opened close={close} />
+          <FilePicker />
+        </div>
+      )}
+    </Popover>
+  );
+}
+
+/** Models of the user's own that were opened before. */
+function Opened({ close }: { close: () => void }): JSX.Element | null {
+  const own = models.value.filter((one) => one.sample === null);
+  if (own.length === 0) return null;
+  return (
+    <>
+      <h2>Opened before</h2>
+      <ul>
+        {own.slice(0, 12).map((one) => (
+          <li key={one.id}>
+            <button type="button" class="row" aria-current={one.id === model.value?.info.id} onClick={() => (close(), void openSource({ kind: "id", id: one.id }))}>
+              {one.name} <span class="muted">{plural(one.nodes, "node")}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+// The bar at the top: model, targets, accuracy, run and cancel, the total by target, export, help.
+
+import type { JSX } from "preact";
+import { duration, count } from "../../base/format";
+import { isRecorded, shares } from "../../data/plan/summary";
+import { parseAccuracy } from "../../data/plan/terms";
+import { isHelpOpen } from "../../state/display";
+import { chosenTargets, styleOf } from "../../state/model/catalogue";
+import { model } from "../../state/model/model";
+import { closeModel } from "../../state/model/open";
+import { setAccuracy } from "../../state/plan/decisions";
+import { exporting, exportRun } from "../../state/run/export";
+import { accuracyText, cancelRun, isActive, run, whatIf } from "../../state/run/run";
+import { runNow } from "../../state/run/start";
+import { ModelMenu } from "./model_menu";
+import { Readout } from "./readout";
+import { TargetChips } from "./target_chips";
+
+export function TopBar(): JSX.Element {
+  return (
+    <header class="top">
+      <button type="button" class="brand" onClick={closeModel} title="All models">
+        Collage
+      </button>
+      {model.value && <h1 class="unseen">{model.value.info.name}</h1>}
+      {model.value && <ModelMenu />}
+      {model.value && <TargetChips />}
+      {model.value && <Accuracy />}
+      {model.value && <RunButtons />}
+      <span class="spacer" />
+      <TotalBar />
+      <Readout />
+      {run.value?.plan && <ExportButton />}
+      <button type="button" class="plain" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => (isHelpOpen.value = true)}>
+        ?
+      </button>
+    </header>
+  );
+}
+
+function Accuracy(): JSX.Element {
+  const isWrong = parseAccuracy(accuracyText.value) === undefined;
+  const byDefault = model.value?.info.quantised ? "2e-2" : "1e-3";
+  return (
+    <label class="accuracy" title="Largest relative error that a plan may have; another one is tried at once on the costs that are known">
+      <span class="word">accuracy </span>
+      <input
+        aria-label="accuracy"
+        type="text"
+        size={5}
+        inputMode="decimal"
+        placeholder={byDefault}
+        aria-invalid={isWrong}
+        value={accuracyText.value}
+        onInput={(event) => (accuracyText.value = event.currentTarget.value)}
+        onChange={(event) => void setAccuracy(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function RunButtons(): JSX.Element {
+  if (isActive.value) {
+    return (
+      <button type="button" class="stop" onClick={() => void cancelRun()}>
+        Cancel
+      </button>
+    );
+  }
+  const targets = chosenTargets.value.length;
+  return (
+    <button type="button" class="primary" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={() => void runNow()}>
+      Run <span aria-hidden="true">▸</span>
+    </button>
+  );
+}
+
+function ExportButton(): JSX.Element {
+  const phase = exporting.value;
+  return (
+    <button type="button" disabled={phase !== null || isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
+      {phase === null ? "Export" : `Export: ${phase}…`}
+    </button>
+  );
+}
+
+/** The total as one bar, by target; transitions are grey. */
+function TotalBar(): JSX.Element | null {
+  const plan = run.value?.plan;
+  if (!plan || !run.value || plan.partitions.every((partition) => partition.cost_s === null)) return null;
+  const all = shares(plan);
+  const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
+  const words = all.map((share) => `${share.name === "transition" ? "transitions" : share.name} ${duration(share.seconds)}`).join(", ");
+  const label = `Total by target: ${words}; ${count(plan.partitions.length)} partitions${isRecorded(run.value) ? ", recorded" : ""}`;
+  return (
+    <span class="total-bar" role="img" aria-label={label} title={label}>
+      {all.map((share) => (
+        <span key={share.name} style={{ flexGrow: sum > 0 ? share.seconds / sum : 0, background: share.name === "transition" ? "var(--grey)" : styleOf(share.name).base }} />
+      ))}
+    </span>
+  );
+}

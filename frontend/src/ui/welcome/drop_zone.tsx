@@ -1,0 +1,66 @@
+// Files from the user: chosen in a dialog, or dropped anywhere on the page. A model and its external data come together.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { bytes } from "../../base/format";
+import { config } from "../../data/config";
+import { openSource } from "../../state/model/open";
+
+/** A button that opens the file dialog. */
+export function FilePicker(): JSX.Element {
+  const input = useRef<HTMLInputElement>(null);
+  const take = (): void => {
+    const files = [...(input.current?.files ?? [])];
+    if (files.length > 0) void openSource({ kind: "files", files });
+  };
+  return (
+    <div class="file-picker">
+      <button type="button" onClick={() => input.current?.click()}>
+        Choose files…
+      </button>
+      <input ref={input} type="file" multiple hidden aria-label="Model files" onChange={take} />
+      <span class="muted">
+        or drop them on the page: the .onnx file with its external data
+        {config.upload_bytes > 0 && `, up to ${bytes(config.upload_bytes)}`}
+      </span>
+    </div>
+  );
+}
+
+/** Takes files that are dropped anywhere, and says so while they hover. */
+export function DropZone(): JSX.Element | null {
+  const isOver = useSignal(false);
+  useEffect(() => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+    window.addEventListener(
+      "dragover",
+      (event) => {
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        isOver.value = true;
+      },
+      { signal },
+    );
+    window.addEventListener("dragleave", (event) => (isOver.value = event.relatedTarget !== null && isOver.value), { signal });
+    window.addEventListener(
+      "drop",
+      (event) => {
+        isOver.value = false;
+        if (!hasFiles(event)) return;
+        event.preventDefault();
+        const files = [...(event.dataTransfer?.files ?? [])];
+        if (files.length > 0) void openSource({ kind: "files", files });
+      },
+      { signal },
+    );
+    return () => stop.abort();
+  }, [isOver]);
+  return isOver.value ? (
+    <div class="drop-veil" aria-hidden="true">
+      Drop the model, and its external data with it
+    </div>
+  ) : null;
+}

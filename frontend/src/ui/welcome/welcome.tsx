@@ -1,0 +1,168 @@
+// What the page shows without a model: the samples as cards, files to open, and what failed or is on its way.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { bytes, plural } from "../../base/format";
+import { config } from "../../data/config";
+import { parseShapes } from "../../data/model/shapes";
+import type { ApiError, SampleInfo } from "../../data/protocol";
+import { catalogueError, loadCatalogue, loadStorage, models, samples, storage, toolchains } from "../../state/model/catalogue";
+import { modelState, type Source } from "../../state/model/model";
+import { closeModel, openSource } from "../../state/model/open";
+import { ErrorCard } from "../widgets/error_card";
+import { FilePicker } from "./drop_zone";
+
+export function Welcome(): JSX.Element {
+  const state = modelState.value;
+  if (state.kind === "loading") {
+    return (
+      <main class="welcome" aria-busy="true">
+        <p class="loading">Opening {state.what}…</p>
+      </main>
+    );
+  }
+  return (
+    <main class="welcome">
+      {state.kind === "failed" && <Failed error={state.error} source={state.source} />}
+      {catalogueError.value && (
+        <ErrorCard error={catalogueError.value}>
+          <button type="button" onClick={() => void loadCatalogue()}>
+            Try again
+          </button>
+        </ErrorCard>
+      )}
+      <h1>Which toolchain should run which part of your model?</h1>
+      <p class="lead">Open a model, see its graph, and let Collage find the fastest way to run it over several toolchains at once. You can ask why, and overrule it.</p>
+      <div class="open-own">
+        <FilePicker />
+        {config.local_paths && <PathField />}
+      </div>
+      <h2>Samples</h2>
+      <ul class="cards">
+        {samples.value.map((sample) => (
+          <SampleCard key={sample.name} sample={sample} />
+        ))}
+      </ul>
+      <OpenedBefore />
+      <NoToolchains />
+      <Kept />
+    </main>
+  );
+}
+
+function SampleCard({ sample }: { sample: SampleInfo }): JSX.Element {
+  return (
+    <li>
+      <button type="button" class="card" onClick={() => void openSource({ kind: "sample", name: sample.name })}>
+        <b>{sample.title}</b>
+        <span class="muted">{sample.description}</span>
+        {sample.recorded !== null && <span class="tag">recorded run</span>}
+      </button>
+    </li>
+  );
+}
+
+function OpenedBefore(): JSX.Element | null {
+  const own = models.value.filter((one) => one.sample === null);
+  if (own.length === 0) return null;
+  return (
+    <>
+      <h2>Opened before</h2>
+      <ul class="cards">
+        {own.slice(0, 9).map((one) => (
+          <li key={one.id}>
+            <button type="button" class="card" onClick={() => void openSource({ kind: "id", id: one.id })}>
+              <b>{one.name}</b>
+              <span class="muted">{plural(one.nodes, "node")}</span>
+              {one.stale && <span class="warn">the file has changed since</span>}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Everything that is kept lies in one folder: which, and how much it is. */
+export function Kept(): JSX.Element | null {
+  useEffect(() => void loadStorage(), []);
+  const kept = storage.value;
+  if (!kept) return null;
+  return (
+    <p class="muted kept">
+      Models, runs and measurements are kept in <code>{kept.folder}</code>: {bytes(kept.size_bytes)}.
+    </p>
+  );
+}
+
+/** With nothing to measure with, graphs and recorded runs still open: say so, and what to install. */
+function NoToolchains(): JSX.Element | null {
+  const missing = toolchains.value.filter((one) => !one.usable);
+  if (toolchains.value.length === 0 || missing.length < toolchains.value.length) return null;
+  return (
+    <p class="note">
+      No toolchain can be used here: graphs and recorded runs can be looked at. {missing.map((one) => one.hint).filter(Boolean).join("; ")}
+    </p>
+  );
+}
+
+function PathField(): JSX.Element {
+  const path = useSignal("");
+  const open = (event: Event): void => {
+    event.preventDefault();
+    if (path.value.trim() !== "") void openSource({ kind: "path", path: path.value.trim() });
+  };
+  return (
+    <form class="path" onSubmit={open}>
+      <label>
+        or a file on this machine <input type="text" placeholder="/path/to/model.onnx" value={path.value} onInput={(event) => (path.value = event.currentTarget.value)} />
+      </label>
+      <button type="submit">Open</button>
+    </form>
+  );
+}
+
+/** A model that could not be opened; where shapes are missing, a field for them. */
+function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Element {
+  return (
+    <ErrorCard error={error}>
+      {error.code.includes("shape") && <ShapesField source={source} example={exampleIn(error.hint)} />}
+      <button type="button" onClick={closeModel}>
+        Dismiss
+      </button>
+    </ErrorCard>
+  );
+}
+
+/** The shape that the server's hint writes out (`--shape x=1,3,224,224`). */
+function exampleIn(hint: string): string {
+  return /--shape (\S+=[\d,]+)/.exec(hint)?.[1] ?? "";
+}
+
+function ShapesField({ source, example }: { source: Source; example: string }): JSX.Element {
+  const text = useSignal(example);
+  const parsed = parseShapes(text.value);
+  const again = (event: Event): void => {
+    event.preventDefault();
+    if (parsed) void openSource(source, parsed);
+  };
+  return (
+    <form class="shapes" onSubmit={again}>
+      <label>
+        Shapes of the inputs{" "}
+        <input
+          type="text"
+          autofocus
+          placeholder="input=1,3,224,224"
+          aria-invalid={parsed === null}
+          value={text.value}
+          onInput={(event) => (text.value = event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={parsed === null || text.value.trim() === ""}>
+        Open with these shapes
+      </button>
+    </form>
+  );
+}

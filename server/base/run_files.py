@@ -1,0 +1,23 @@
+"""Where the files of a run lie in its folder. Record and plan lie together: in the artifact where one was asked for, else beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RECORD = "run.json.gz"
+PLAN = "plan.json"
+ARTIFACT = "artifact"
+DOCUMENT = "document.json.gz"
+"""What ``collage partition --json`` prints."""
+
+CANDIDATES = "candidate_table.json.gz"
+"""`RunCandidates`."""
+
+ESTIMATES = "candidate_estimates.json.gz"
+"""`RunEstimates`."""
+
+
+def record_file(folder: Path) -> Path | None:
+    """The record of the run in `folder`; None where it has none yet."""
+    places = (folder / RECORD, folder / ARTIFACT / RECORD)
+    return next((place for place in places if place.exists()), None)

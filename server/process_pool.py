@@ -1,0 +1,193 @@
+"""`ProcessPool`: worker processes that have the engine imported before they are needed, and how one of them is stopped.
+
+What enters is which function to call, with its arguments; what leaves is its result or its error. A process that has measured is
+ended; one that has only searched or answered a query is used again, with the records that it has in memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, TypeVarTuple
+
+import psutil
+
+from collage_core.base.isolation.errors import WorkerError
+from collage_core.base.isolation.worker import Worker
+from collage_core.errors import Cancelled, CollageError
+
+from .worker import queries
+from .worker.engine import Engine
+
+IDLE_KEPT = 2
+PREPARE_TIMEOUT_S = 120.0
+CALL_TIMEOUT_S = 30.0
+RUN_TIMEOUT_S = 7 * 86400.0
+"""A run has its own time limit; this one only keeps it from being endless."""
+
+RETURN_S = 0.25
+"""How long a call waits for a process that is lent for something short, before it starts another: that takes longer."""
+
+GRACE_S = 0.5
+
+Events = list[dict[str, Any]]
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class ProcessPool:
+    """Worker processes, at least one of them idle as far as possible.
+
+    Args:
+        engine: What an idle process has imported.
+    """
+
+    def __init__(self, engine: Engine[Any]):
+        self._engine = engine
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
+        self._lent = 0
+        self._lock = threading.Condition()
+        self._closed = threading.Event()
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="collage-spare")
+
+    def start(self) -> None:
+        """Have an idle process made, in the background."""
+        self._in_background(self._make_spare)
+
+    def warm(self, folder: str) -> None:
+        """Have an idle process read the record of `folder`, in the background."""
+        self._in_background(lambda: self._prepare(queries.warm, self._engine, folder))
+
+    def call(self, function: Callable[[*Arguments], T], *args: *Arguments, timeout_s: float = CALL_TIMEOUT_S) -> T:
+        """Call a quick function of `server.worker`.
+
+        Raises:
+            CollageError: as the function raised it.
+            WorkerError: it failed.
+        """
+        with self._borrowed() as worker:
+            result: T = worker.call(function, *args, timeout_s=timeout_s, should_stop=self._closed.is_set)
+            return result
+
+    def run(
+        self,
+        function: Callable[[*Arguments], T],
+        *args: *Arguments,
+        on_events: Callable[[Events], None],
+        should_stop: Callable[[], bool],
+        is_reusable: bool,
+    ) -> T:
+        """Call a function of `server.worker` that may take as long as it likes.
+
+        Args:
+            on_events: Gets every list of events that the function reports.
+            should_stop: Asked about every 50 ms; the process and all that it started are ended soon after it says so.
+            is_reusable: The process can be used again afterwards.
+
+        Raises:
+            CollageError: as the function raised it.
+            Cancelled: it was stopped.
+            WorkerError: it died, or met a fault of ours.
+        """
+        with self._borrowed() if is_reusable else self._owned() as worker:
+            stop = _Stop(worker, lambda: self._closed.is_set() or should_stop())
+            try:
+                result: T = worker.call(function, *args, timeout_s=RUN_TIMEOUT_S, on_progress=on_events, should_stop=stop.is_wanted)
+                return result
+            finally:
+                stop.end_what_is_left()
+
+    def close(self) -> None:
+        """End every process; what runs is stopped."""
+        with self._lock:
+            self._closed.set()
+            self._lock.notify_all()
+            workers = list(self._all)
+        self._background.shutdown(wait=True, cancel_futures=True)
+        for worker in workers:
+            worker.close()
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Worker]:
+        worker = self._take(lent=1)
+        try:
+            yield worker
+        finally:
+            self._give(worker)
+
+    @contextmanager
+    def _owned(self) -> Iterator[Worker]:
+        worker = self._take(lent=0)
+        self.start()
+        try:
+            yield worker
+        finally:
+            self._end(worker)
+
+    def _take(self, lent: int) -> Worker:
+        with self._lock:
+            if self._lent:
+                self._lock.wait_for(lambda: self._idle or self._closed.is_set(), RETURN_S)
+            if self._closed.is_set():
+                raise Cancelled
+            self._lent += lent
+            worker = self._idle.pop() if self._idle else Worker()
+            self._all.add(worker)
+            return worker
+
+    def _give(self, worker: Worker) -> None:
+        with self._lock:
+            self._lent -= 1
+            self._lock.notify()
+            if len(self._idle) < IDLE_KEPT and not self._closed.is_set():
+                self._idle.append(worker)
+                return
+        self._end(worker)
+
+    def _end(self, worker: Worker) -> None:
+        with self._lock:
+            self._all.discard(worker)
+        worker.close()
+
+    def _make_spare(self) -> None:
+        if not self._idle:
+            self._prepare(queries.prepare, self._engine)
+
+    def _prepare(self, function: Callable[[*Arguments], None], *args: *Arguments) -> None:
+        """Call `function` in an idle process. A failure is ignored: the run that needs the process meets it again and tells it."""
+        with suppress(WorkerError, CollageError, Cancelled):
+            self.call(function, *args, timeout_s=PREPARE_TIMEOUT_S)
+
+    def _in_background(self, function: Callable[[], None]) -> None:
+        with self._lock:
+            if not self._closed.is_set():
+                self._background.submit(function)
+
+
+class _Stop:
+    """Remembers what a run has started when it is to stop, so that nothing of it is left behind."""
+
+    def __init__(self, worker: Worker, should_stop: Callable[[], bool]):
+        self._worker = worker
+        self._should_stop = should_stop
+        self._descendants: list[psutil.Process] = []
+
+    def is_wanted(self) -> bool:
+        if not self._should_stop():
+            return False
+        with suppress(psutil.NoSuchProcess):
+            self._descendants = psutil.Process(self._worker.pid).children(recursive=True)
+        return True
+
+    def end_what_is_left(self) -> None:
+        """Asked first, killed after half a second. The run's own process is dead by now."""
+        for process in self._descendants:
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+        _, alive = psutil.wait_procs(self._descendants, timeout=GRACE_S)
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()

@@ -1,0 +1,171 @@
+"""`RunFactory`: makes a new run of a request: its folder, its snapshot and its task; or says why that cannot be.
+
+There are three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from collage_core.cost.database.records import machine_id
+from collage_core.what_if.terms import Terms
+
+from ..config import ServerConfig
+from ..http.errors import Problem, not_found
+from ..http.request_checks import check_positive, check_targets, switched_off
+from ..messages.requests import OptionProblem, OptionProblems, RunOptions, RunRequest
+from ..messages.runs import RunSnapshot, TargetCounts
+from ..models.store import ModelStore
+from ..process_pool import ProcessPool
+from ..toolchains import descriptions
+from ..worker import queries, tasks
+from . import store as run_store
+from .live_run import LiveRun
+from .queue import RunQueue
+from .service import RunService
+from .state import Nodes
+from .task import RunTask
+
+
+class RunFactory:
+    """Makes runs of requests.
+
+    Args:
+        queue: Refuses what would have to wait too long.
+        wake: Called when a run has new events.
+    """
+
+    def __init__(
+        self, config: ServerConfig, models: ModelStore, pool: ProcessPool, runs: RunService, queue: RunQueue, wake: Callable[[], None]
+    ):
+        self._config = config
+        self._models = models
+        self._pool = pool
+        self._runs = runs
+        self._queue = queue
+        self._wake = wake
+
+    def task_of(self, request: RunRequest) -> RunTask:
+        """The task of a new run, which has not begun.
+
+        Raises:
+            CollageError: the request is not right, or there is no such model or base.
+        """
+        check_targets(request.targets)
+        check_positive("accuracy", request.accuracy)
+        check_positive("time_limit_s", request.time_limit_s)
+        if request.measure is not None:
+            return self._measure_again(request)
+        return self._search(request) if request.base is not None else self._partition(request)
+
+    def option_problems(self, targets: list[str], options: RunOptions) -> OptionProblems:
+        """Everything that the engine says against the options of a run on `targets`."""
+        given = options.given()
+        rows = self._pool.call(queries.option_problems, self._config.engine, targets, given) if given and targets else []
+        return OptionProblems([OptionProblem(**row) for row in rows])
+
+    def model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
+        """Where the model lies, and the shapes that its inputs were given.
+
+        Raises:
+            Problem: it is not open (404).
+        """
+        try:
+            return self._models.file(model)
+        except Problem as error:
+            if error.status != 404:
+                raise
+            raise not_found("unknown_model", f"the model {name!r} is not open here", "open it first: POST /api/v1/models") from error
+
+    def _partition(self, request: RunRequest) -> RunTask:
+        self._check_options(request)
+        path, shapes = self.model_file(request.model, request.model)
+        self._queue.check_room()
+        name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
+        described = descriptions.among(request.targets)
+        run = self._new_run(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
+        options: dict[str, Any] = {
+            "targets": request.targets,
+            "costs": "measure",
+            "constraints": request.constraints,
+            "shapes": shapes,
+            **request.given(),
+        }
+        if described:
+            options["toolchain_files"] = [str(file) for file in descriptions.write(run.folder / descriptions.FOLDER, described)]
+        return RunTask(run, tasks.partition, self._config.engine, str(path), options, str(run.folder), builds=True)
+
+    def _search(self, request: RunRequest) -> RunTask:
+        assert request.base is not None
+        base = self._runs.get(request.base)
+        if base.model != request.model:
+            raise Problem(400, "other_model", f"the run {base.id!r} is one of the model {base.model_name!r}", "give the model of the base")
+        given = [name for name in request.given() if name != "accuracy"]
+        if given:
+            message = f"{' and '.join(given)} cannot be set for a search on known costs"
+            raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
+        tried = descriptions.tried(request, [counts.name for counts in base.counts], self._pool)
+        off = switched_off(base, [name for name in request.targets if name not in tried])
+        terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried])
+        described = [*dict.fromkeys([*base.described, *tried])]
+        costs = str(self._runs.costs_of(base))
+        run = self._new_run(request, base.model_name, base.machine, (), base.options, described, base=base, has_own_costs=bool(tried))
+        return RunTask(run, tasks.search, self._config.engine, costs, terms, tried, str(run.folder), is_search=True)
+
+    def _measure_again(self, request: RunRequest) -> RunTask:
+        if request.base is None or request.measure is None:
+            raise Problem(400, "invalid", "'measure' names a candidate of a base, and there is none", "give the 'base' that it is of")
+        base = self._runs.get(request.base)
+        costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
+        self._queue.check_room()
+        same = replace(request, model=base.model, targets=base.targets, constraints=base.constraints, accuracy=base.accuracy)
+        nodes = self._models.nodes(base.model)
+        run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base)
+        terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets))
+        engine, folder = self._config.engine, str(run.folder)
+        return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
+
+    def _check_options(self, request: RunRequest) -> None:
+        """Refuse what the engine would not take. Accuracy and time limit were looked at already."""
+        for problem in self.option_problems(request.targets, replace(request, accuracy=None, time_limit_s=None)).problems:
+            raise Problem(400, "bad_option", problem.message, problem.hint)
+
+    def _new_run(
+        self,
+        request: RunRequest,
+        model_name: str,
+        machine: str,
+        nodes: Nodes,
+        options: RunOptions,
+        described: Iterable[str],
+        *,
+        base: RunSnapshot | None = None,
+        has_own_costs: bool = False,
+    ) -> LiveRun:
+        targets = list(dict.fromkeys([*request.targets, *described]))
+        snapshot = RunSnapshot(
+            id=run_store.new_run_id(),
+            state="queued",
+            seq=0,
+            model=request.model,
+            model_name=model_name,
+            targets=targets,
+            constraints=request.constraints,
+            created=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            base=request.base,
+            machine=machine,
+            counts=[TargetCounts(target) for target in targets],
+            remeasured=request.measure,
+            recorded=base is not None and base.recorded,
+            accuracy=request.accuracy,
+            options=options,
+            described=list(described),
+            has_own_costs=has_own_costs,
+        )
+        folder = run_store.runs_folder() / snapshot.id
+        folder.mkdir()
+        return LiveRun(folder, snapshot, nodes, self._wake)

@@ -1,0 +1,121 @@
+"""Routes of ``/api/v1/runs/<id>/…`` that ask about a run with a plan: its candidates, rules, baselines, and other plans on its costs.
+
+What enters are checked requests; what leaves are resources, found in a worker process that knows the run's record
+(`server.worker.queries`). Nothing of a run changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, TypeVarTuple
+
+from flask import Blueprint, Response, request
+
+from collage_core.errors import InfeasibleError
+from collage_core.what_if.terms import Terms
+
+from ..base.run_files import DOCUMENT
+from ..http.answers import answer, json_body, json_file
+from ..http.errors import Problem, api_error, not_found
+from ..http.request_checks import check_positive, check_targets, switched_off
+from ..messages.candidates import BaselinePlan, CandidateRegret, Effect, Effects, RegretRequest, RunRegrets, RunRules, RunSpec, WhatIf
+from ..messages.requests import WhatIfRequest
+from ..services import services
+from ..worker import queries
+from ..worker.engine import Engine
+from .state import plan_info
+
+blueprint = Blueprint("run_queries", __name__)
+
+MOST_REGRETS = 200
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+@blueprint.get("/runs/<run>/candidates")
+def get_candidates(run: str) -> Response:
+    node = request.args.get("node")
+    if node is None:
+        return json_file(Path(_ask(queries.write_candidates, run, run)))
+    if not (node.isascii() and node.isdecimal() and len(node) < 10):
+        raise Problem(400, "invalid", f"'node' must be the number of a node, and is {node[:40]!r}", "ask with ?node=0")
+    return answer(_ask(queries.node_candidates, run, int(node)))
+
+
+@blueprint.get("/runs/<run>/estimates")
+def get_estimates(run: str) -> Response:
+    return json_file(Path(_ask(queries.write_estimates, run, run)))
+
+
+@blueprint.get("/runs/<run>/rules")
+def get_rules(run: str) -> Response:
+    return answer(RunRules(run, [RunSpec(**spec) for spec in _ask(queries.specs, run)]))
+
+
+@blueprint.post("/runs/<run>/regrets")
+def get_regrets(run: str) -> Response:
+    wanted = json_body(RegretRequest).candidates
+    if len(wanted) > MOST_REGRETS:
+        raise Problem(400, "invalid", f"{len(wanted)} candidates were named, {MOST_REGRETS} are accepted", "ask for some at a time")
+    return answer(RunRegrets(run, [CandidateRegret(**item) for item in _ask(queries.regrets, run, wanted)]))
+
+
+@blueprint.get("/runs/<run>/baselines/<name>/plan")
+def get_baseline_plan(run: str, name: str) -> Response:
+    services().runs.folder(run)
+    known = [baseline.name for baseline in services().runs.get(run).baselines]
+    if name not in known:
+        raise not_found("unknown_baseline", f"the run {run!r} has no baseline {name!r}", f"it has {', '.join(known) or 'none'}")
+    return answer(BaselinePlan(run, name, plan_info(_ask(queries.baseline_plan, run, name))))
+
+
+@blueprint.get("/runs/<run>/document")
+def get_document(run: str) -> Response:
+    folder = services().runs.folder(run)
+    if not (folder / DOCUMENT).exists():
+        _ask(queries.outcome, run)
+    return json_file(folder / DOCUMENT)
+
+
+@blueprint.post("/runs/<run>/what-if")
+def find_what_if(run: str) -> Response:
+    body = json_body(WhatIfRequest)
+    costs, terms = _terms(run, body)
+    try:
+        found = services().pool.call(queries.what_if, services().config.engine, costs, terms)
+    except InfeasibleError as error:
+        return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
+    return answer(WhatIf(run, plan_info(found["plan"]), found["optimal"], found["untimed"]))
+
+
+@blueprint.post("/runs/<run>/effects")
+def find_effects(run: str) -> Response:
+    body = json_body(WhatIfRequest)
+    costs, terms = _terms(run, body)
+    count = len(body.constraints)
+    if any(not 0 <= index < count for group in body.groups for index in group):
+        raise Problem(400, "invalid", f"'groups' names a constraint that there is not: {count} were given", "they are numbered from 0")
+    found = services().pool.call(queries.effects, services().config.engine, costs, terms, body.groups)
+    off = {target: Effect(**effect) for target, effect in found["switched_off"].items()}
+    accuracy = Effect(**found["accuracy"]) if found["accuracy"] else None
+    return answer(Effects(run, [Effect(**effect) for effect in found["groups"]], off, accuracy))
+
+
+def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *Arguments) -> T:
+    """Have a worker process answer `query` about the record of `run`.
+
+    Raises:
+        CollageError: there is no such run (404), it has no plan (409), or as `query` raises it.
+    """
+    return services().pool.call(query, services().config.engine, str(services().runs.folder(run)), *args)
+
+
+def _terms(run: str, body: WhatIfRequest) -> tuple[str, Terms]:
+    """The folder with the costs of `run`, and the terms that are asked for."""
+    check_targets(body.targets)
+    check_positive("accuracy", body.accuracy)
+    snapshot = services().runs.get(run)
+    off = switched_off(snapshot, body.targets)
+    return str(services().runs.costs_of(snapshot)), Terms(body.constraints, body.accuracy, off)

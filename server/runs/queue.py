@@ -1,0 +1,140 @@
+"""`RunQueue`: one run measures at a time, and the others wait for their turn; a run that only searches waits for nobody.
+
+What enters are `RunTask`s; each is called in a process of its own, from a thread here that only listens. A run that dies has
+failed, and says why.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+from collage_core.base.isolation.errors import WorkerError
+from collage_core.errors import Cancelled, CollageError
+
+from ..base.run_files import record_file
+from ..config import ServerConfig
+from ..http.errors import Problem
+from ..process_pool import ProcessPool
+from ..worker import queries
+from . import store as run_store
+from .live_run import LiveRun
+from .task import RunTask, failure
+
+_log = logging.getLogger(__name__)
+
+
+class RunQueue:
+    """The tasks of all runs, waiting and under way."""
+
+    def __init__(self, config: ServerConfig, pool: ProcessPool):
+        self._config = config
+        self._pool = pool
+        self._lock = threading.RLock()
+        self._waiting: deque[RunTask] = deque()
+        self._measuring: RunTask | None = None
+        self._threads: set[threading.Thread] = set()
+        self._closed = False
+
+    def submit(self, task: RunTask) -> None:
+        """Begin with the task, or let it wait for its turn."""
+        with self._lock:
+            if task.is_search:
+                self._start(task)
+            else:
+                self._waiting.append(task)
+        self._start_next()
+
+    def withdraw(self, run: LiveRun) -> RunTask | None:
+        """Take the task of the run out of those that wait; None where none does."""
+        with self._lock:
+            waiting = next((task for task in self._waiting if task.run is run), None)
+            if waiting is not None:
+                self._waiting.remove(waiting)
+        return waiting
+
+    def check_room(self) -> None:
+        """Refuse one more.
+
+        Raises:
+            Problem: too many wait (429).
+        """
+        with self._lock:
+            if len(self._waiting) >= self._config.waiting_runs:
+                raise Problem(429, "too_many", f"{len(self._waiting)} runs wait already", "cancel some, or wait")
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether a run has the machine to itself."""
+        with self._lock:
+            return self._measuring is not None
+
+    def close(self) -> None:
+        """Stop everything; what was under way has failed because the server was stopped."""
+        with self._lock:
+            self._closed = True
+            waiting, threads = list(self._waiting), list(self._threads)
+            self._waiting.clear()
+        for task in waiting:
+            task.run.change("failed", error=run_store.STOPPED)
+        self._pool.close()
+        for thread in threads:
+            thread.join()
+
+    def _start_next(self) -> None:
+        """Let the next run measure, if none does."""
+        with self._lock:
+            if self._measuring is None and self._waiting and not self._closed:
+                self._measuring = self._waiting.popleft()
+                self._start(self._measuring)
+
+    def _start(self, task: RunTask) -> None:
+        thread = threading.Thread(target=self._carry_out, args=(task,), name=f"collage-run-{task.run.snapshot.id}", daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def _carry_out(self, task: RunTask) -> None:
+        """The thread of a run: from running to whatever it ends in."""
+        try:
+            self._run(task)
+        except Exception as error:  # noqa: BLE001 - the border of the run: its reason is kept and shown
+            _log.exception("fault in the run %s", task.run.snapshot.id)
+            task.run.change(task.before or "failed", **failure(error, task.run.folder))
+        finally:
+            with self._lock:
+                self._threads.discard(threading.current_thread())
+                if self._measuring is task:
+                    self._measuring = None
+            self._start_next()
+
+    def _run(self, task: RunTask) -> None:
+        run = task.run
+        run.change("running")
+        try:
+            outcome = self._pool.run(
+                task.function, *task.args, on_events=run.add, should_stop=run.cancel.is_set, is_reusable=task.is_search
+            )
+        except Cancelled:
+            self._stopped(task)
+        except (CollageError, WorkerError) as error:
+            run.change(task.before or "failed", document=self._salvaged(run), **failure(error, run.folder))
+        else:
+            run.change(task.rest, document=outcome.document, machine=outcome.machine, artifact=task.builds)
+            self._pool.warm(str(run.folder))
+
+    def _stopped(self, task: RunTask) -> None:
+        if task.run.cancel.is_set():
+            task.run.change(task.before or "cancelled", document=self._salvaged(task.run))
+        else:
+            task.run.change(task.before or "failed", error=run_store.STOPPED)
+
+    def _salvaged(self, run: LiveRun) -> dict[str, Any] | None:
+        """The document of a run that did not get to its end, where it has a plan: that stands where building it failed."""
+        if record_file(run.folder) is None:
+            return None
+        with suppress(CollageError, WorkerError, Cancelled):
+            return self._pool.call(queries.outcome, self._config.engine, str(run.folder)).document
+        return None

@@ -1,0 +1,119 @@
+"""What is asked about a run that has a record, each answered within seconds. Called in a worker process, never in the server's.
+
+What enters are an engine, the run's folder and plain arguments; what leaves is plain data, or the path of a file in the run's folder.
+Nothing is measured, and nothing of a run changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from collage_core.errors import CollageError
+from collage_core.what_if.terms import Terms
+
+from ..base.json_files import json_data, write_json
+from ..base.run_files import CANDIDATES, ESTIMATES, record_file
+from .engine import Engine, Json, Outcome, R
+from .records import keep_record, load_record
+
+
+def prepare(engine: Engine[R]) -> None:
+    """Have the engine imported, so that the run to come finds it there."""
+    engine.prepare()
+
+
+def warm(engine: Engine[R], folder: str) -> None:
+    """Have the record of `folder` in memory, so that a search on it starts at once."""
+    if record_file(Path(folder)):
+        load_record(engine, Path(folder))
+
+
+def outcome(engine: Engine[R], folder: str) -> Outcome:
+    """The outcome of the record that is in `folder`; its document is written there."""
+    return keep_record(engine, load_record(engine, Path(folder)), Path(folder))
+
+
+def option_problems(engine: Engine[R], targets: Sequence[str], given: Json) -> list[dict[str, str]]:
+    """The fields of an `OptionProblem` for each option that is wrong, and for each target of which it says something wrong."""
+    return [problem for name, value in given.items() for problem in _problems(engine, targets, name, value)]
+
+
+def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) -> Iterator[dict[str, str]]:
+    parts = [(target, {target: one}) for target, one in value.items()] if isinstance(value, Mapping) else [("", value)]
+    for target, part in parts:
+        try:
+            engine.check_option(targets, name, part)
+        except CollageError as error:
+            yield {"option": name, "target": target, "message": error.message, "hint": error.hint}
+
+
+def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
+    """`NodeCandidates`.
+
+    Raises:
+        CollageError: the model has no such node.
+    """
+    record = load_record(engine, Path(folder))
+    count = engine.node_count(record)
+    if not 0 <= node < count:
+        raise CollageError(f"there is no node {node}: the model has {count}", "nodes are numbered from 0", "unknown_node")
+    return json_data(engine.node_candidates(record, node))
+
+
+def regrets(engine: Engine[R], folder: str, candidates: Sequence[str]) -> list[Json]:
+    """The fields of a `CandidateRegret` for each usable one of `candidates`."""
+    return json_data(engine.regrets(load_record(engine, Path(folder)), candidates))
+
+
+def specs(engine: Engine[R], folder: str) -> list[Json]:
+    """The fields of a `RunSpec` for each rule tree of the run."""
+    return json_data(engine.specs(load_record(engine, Path(folder))))
+
+
+def write_candidates(engine: Engine[R], folder: str, run: str) -> str:
+    """Have `RunCandidates` of the run in a file; its path."""
+    return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
+
+
+def write_estimates(engine: Engine[R], folder: str, run: str) -> str:
+    """Have `RunEstimates` of the run in a file; its path."""
+    return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **engine.estimates(load_record(engine, Path(folder)))})
+
+
+def _kept(file: Path, make: Callable[[], Json]) -> str:
+    """The file with what `make` gives, made again where the run's record is newer."""
+    record = record_file(file.parent)
+    if record is None or not file.exists() or file.stat().st_mtime_ns < record.stat().st_mtime_ns:
+        write_json(file, json_data(make()))
+    return str(file)
+
+
+def baseline_plan(engine: Engine[R], folder: str, name: str) -> Json:
+    """The plan of the baseline `name`, as the ``plan`` part of a document.
+
+    Raises:
+        CollageError: it cannot take the whole model.
+    """
+    return json_data(engine.baseline_plan(load_record(engine, Path(folder)), name))
+
+
+def what_if(engine: Engine[R], folder: str, terms: Terms) -> Json:
+    """The best plan under other terms, as `Engine.what_if`.
+
+    Raises:
+        CollageError: a constraint is malformed.
+        InfeasibleError: no plan holds the terms.
+    """
+    return json_data(engine.what_if(load_record(engine, Path(folder)), terms))
+
+
+def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
+    """``groups``, ``switched_off`` and ``accuracy``: the fields of an `Effect` for each of the terms.
+
+    Raises:
+        CollageError: a constraint is malformed.
+    """
+    return json_data(asdict(engine.effects(load_record(engine, Path(folder)), terms, groups)))

@@ -1,0 +1,55 @@
+"""The records of runs that a worker process has read or made, kept in its memory for what is asked next.
+
+In go run folders and records; out come records and `Outcome`s. The document of a record is written beside it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from collage_core.errors import CollageError
+
+from ..base.json_files import json_data, write_json
+from ..base.run_files import DOCUMENT, record_file
+from .engine import Engine, Outcome, R
+
+RECORDS_KEPT = 3
+
+_records: OrderedDict[tuple[str, int], Any] = OrderedDict()
+"""By file and time of writing, the newest last."""
+
+
+def load_record(engine: Engine[R], folder: Path) -> R:
+    """The record of the run in `folder`, from memory where this process has it.
+
+    Raises:
+        CollageError: the run has none, or it cannot be read.
+    """
+    file = record_file(folder)
+    if file is None:
+        raise CollageError("the run has no plan", "run it again", "no_record")
+    key = (str(file), file.stat().st_mtime_ns)
+    record: R = _records[key] if key in _records else engine.load_record(file.parent)
+    _remember(key, record)
+    return record
+
+
+def keep_record(engine: Engine[R], record: R, folder: Path) -> Outcome:
+    """Write the document of a record that is in `folder`, keep the record in memory, and give its outcome."""
+    outcome = engine.outcome(record)
+    document = json_data(outcome.document)
+    write_json(folder / DOCUMENT, document)
+    file = record_file(folder)
+    if file is not None:
+        _remember((str(file), file.stat().st_mtime_ns), record)
+    return replace(outcome, document=document, constraints=json_data(outcome.constraints))
+
+
+def _remember(key: tuple[str, int], record: Any) -> None:
+    _records[key] = record
+    _records.move_to_end(key)
+    while len(_records) > RECORDS_KEPT:
+        _records.popitem(last=False)

@@ -1,0 +1,60 @@
+"""What the processes of runs do: partition, search, measure again, build, trace. Called in a worker process, never in the server's.
+
+What enters are an engine and plain arguments; what leaves are events (`EventReporter`), the run's outcome, and files in the run's
+folder (`run_files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from collage_core.base.isolation.report import report
+from collage_core.trace.trace_file import FILE_NAME
+from collage_core.what_if.terms import Terms
+
+from ..base.run_files import ARTIFACT
+from .engine import Engine, Json, Outcome, R
+from .event_reporter import EventReporter
+from .records import keep_record, load_record
+
+
+def partition(engine: Engine[R], model: str, options: Json, folder: str) -> Outcome:
+    """Run the whole pipeline, with an artifact."""
+    with EventReporter() as emit:
+        record = engine.partition(Path(model), options, Path(folder) / ARTIFACT, emit)
+    return keep_record(engine, record, Path(folder))
+
+
+def search(engine: Engine[R], base: str, terms: Terms, descriptions: Mapping[str, str], folder: str) -> Outcome:
+    """Search alone, on the costs of the run in `base`, and on the estimates of described toolchains beside them where some are given."""
+    with EventReporter() as emit:
+        known = load_record(engine, Path(base))
+        if descriptions:
+            known = engine.with_described(known, descriptions, terms, emit)
+        record = engine.search_again(known, terms, emit)
+    engine.save_record(record, Path(folder))
+    return keep_record(engine, record, Path(folder))
+
+
+def measure_again(engine: Engine[R], base: str, model: str, candidate: str, terms: Terms, folder: str) -> Outcome:
+    """Measure one candidate of the run in `base` afresh, and search on the costs that are known then."""
+    with EventReporter() as emit:
+        record = engine.measure_again(load_record(engine, Path(base)), Path(model), candidate, terms, emit)
+    engine.save_record(record, Path(folder))
+    return keep_record(engine, record, Path(folder))
+
+
+def build(engine: Engine[R], model: str, folder: str) -> Outcome:
+    """Build and verify the plan in `folder`; the record says afterwards how that went."""
+    record = load_record(engine, Path(folder))
+    with EventReporter() as emit:
+        engine.build(record, Path(model), Path(folder) / ARTIFACT, emit)
+    engine.save_record(record, Path(folder))
+    return keep_record(engine, record, Path(folder))
+
+
+def trace(engine: Engine[R], folder: str) -> None:
+    """Trace the search of the run in `folder`, and leave the trace there; reports how many steps there are so far."""
+    record = load_record(engine, Path(folder))
+    engine.trace(record, Path(folder) / FILE_NAME, lambda steps: report([{"steps": steps}]))

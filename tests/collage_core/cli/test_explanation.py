@@ -1,0 +1,67 @@
+"""`collage explain`: why a candidate is not in the plan, and from what cost it would be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from collage_core.options import Options
+from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.run import partition
+from collage_core.search.problem import FEMTOSECONDS
+from collage_core.search.solve import solve
+from tests.collage_core.cli.test_main import MOCK, collage, document
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecord, Path]:
+    """A mini-MNIST searched over mock costs, and the folder that the run lies in."""
+    folder = tmp_path_factory.mktemp("explained")
+    (folder / "mock.json").write_text(json.dumps(MOCK))
+    costs = f"mock:{folder / 'mock.json'}"
+    record = partition("mini_mnist", Options(("tvm", "onnxruntime"), costs=costs, max_depth={"": 2}))
+    record.save(folder)
+    return record, folder
+
+
+def chosen_at(record: RunRecord, candidate: str, seconds: float) -> bool:
+    """Whether the best plan holds `candidate` where it costs so much."""
+    problem = record.problem
+    cost = round(seconds * FEMTOSECONDS)
+    changed = [replace(one, cost=cost) if one.id == candidate else one for one in problem.candidates]
+    return candidate in {problem.candidates[index].id for index in solve(problem.with_candidates(changed)).chosen}
+
+
+def test_a_candidate_enters_the_plan_just_below_the_cost_that_is_told(
+    saved: tuple[RunRecord, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    record, folder = saved
+    told = {}
+    for node in range(len(record.graph)):
+        rows = document(capsys, "explain", folder, "--node", node)["nodes"][0]["candidates"]
+        assert sum(row["chosen"] for row in rows) == 1, "one partition runs the node"
+        told |= {row["id"]: row for row in rows}
+    beaten = [row for row in told.values() if row["enters_below_s"]]
+    assert len(beaten) > 5
+    for row in beaten:
+        assert row["regret_s"] > 0
+        assert row["enters_below_s"] == pytest.approx(row["cost"]["seconds"] - row["regret_s"])
+        assert chosen_at(record, row["id"], row["enters_below_s"] * (1 - 1e-6))
+        assert not chosen_at(record, row["id"], row["enters_below_s"] * (1 + 1e-6))
+
+
+def test_people_read_the_regret_the_cost_to_enter_and_why_others_cannot(
+    saved: tuple[RunRecord, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    record, folder = saved
+    pool = next(node.name for node in record.graph.nodes if node.op == "MaxPool")
+    status, out, _ = collage(capsys, "explain", folder, "--node", pool)
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0].startswith(f"{pool} (MaxPool), node ")
+    assert lines[1].startswith(" * onnxruntime ")
+    assert any("  regret " in line and ", enters below " in line for line in lines)
+    assert any(line.startswith("   tvm ") and "MaxPool" in line for line in lines), "TVM cannot take it, and the reason stands there"

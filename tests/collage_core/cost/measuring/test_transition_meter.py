@@ -1,0 +1,121 @@
+"""The meter of transitions: how two sizes become a line, and what is measured, kept and said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from misbehaviours import places
+
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import MeasuredTransition, TransitionKey, machine_id
+from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit
+from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
+from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
+from collage_core.cost.transition import Transition
+from collage_core.events import Event, Note
+from collage_core.model.probe import relu_model
+from collage_core.toolchains import registry
+
+WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
+
+
+@pytest.fixture(autouse=True)
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(registry.EXTRA, f"{WELL},{places('segfaults_at_run', 'refuses_relu', 'hangs_at_build')}")
+
+
+@pytest.mark.parametrize(("fixed", "slope"), [(0.0, 0.0), (2e-6, 0.0), (1e-6, 1e-12)])
+def test_two_sizes_give_back_the_line_that_made_them(fixed: float, slope: float) -> None:
+    small, large = (fixed + slope * size for size in SIZES)
+    assert fit(small, large) == pytest.approx((fixed, slope))
+
+
+@pytest.mark.parametrize(("small", "large"), [(2e-6, 1e-6), (0.0, 1e-3), (1e-9, 1e-3)])
+def test_no_part_of_the_line_is_negative(small: float, large: float) -> None:
+    fixed, slope = fit(small, large)
+    assert fixed >= 0
+    assert slope >= 0
+    assert fixed <= small
+
+
+def test_probe_model_is_one_relu() -> None:
+    import onnx
+
+    made = relu_model(16)
+    (node,) = onnx.load_from_string(made.onnx).graph.node
+    assert node.op_type == "Relu"
+    assert [tensor.type.bytes for tensor in (*made.inputs, *made.outputs)] == [64, 64]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> CostDatabase:
+    return CostDatabase(tmp_path / "costs.sqlite3")
+
+
+class Impatient:
+    """A caller that waits half a second for `hangs_at_build`, and as long as it takes for the others."""
+
+    def __init__(self, caller: Caller):
+        self._caller = caller
+
+    def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
+        return self._caller.call(function, *args, timeout_s=0.5 if "hangs_at_build" in args else timeout_s, should_stop=should_stop)
+
+    def close(self) -> None:
+        self._caller.close()
+
+
+class ImpatientBackend(LocalBackend):
+    def caller(self) -> Caller:
+        return Impatient(super().caller())
+
+
+def meter_of(database: CostDatabase, events: list[Event]) -> TransitionMeter:
+    backend = ImpatientBackend(TrialRunner(registry.get, 1, 0.0, TrialLimits()), registry.get)
+    return TransitionMeter(threads=1, database=database, backend=backend, emit=events.append, get_toolchain=registry.get)
+
+
+def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
+    events: list[Event] = []
+    meter = meter_of(database, events)
+    model = meter.measure({"numpy": "1", "babbles": "1"})
+    meter.close()
+    assert set(model.pairs) == {("numpy", "babbles"), ("babbles", "numpy")}
+    assert events == []
+    for maker, reader in model.pairs:
+        kept = database.get_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()))
+        assert kept is not None
+        assert (kept.fixed_s, kept.per_byte_s, kept.note) == (*model.to_json()[f"{maker}->{reader}"].values(), "")
+        assert 0 <= kept.fixed_s < 1e-2
+        assert 0 <= kept.per_byte_s < 1e-6
+
+
+def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
+    for maker, reader in (("numpy", "hangs_at_build"), ("hangs_at_build", "numpy")):
+        database.put_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()), MeasuredTransition(4.0, 2.0))
+    meter = meter_of(database, [])
+    assert meter.measure({"numpy": "1", "hangs_at_build": "1"}).cost_s("hangs_at_build", "numpy", 1, "float32") == 6.0
+    meter.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("segfaults_at_run", "crashed with SIGSEGV"),
+        ("refuses_relu", "no converter for Relu"),
+        ("hangs_at_build", "gave no answer within 0.5 s"),
+    ],
+)
+def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_pair(database: CostDatabase, target: str, why: str) -> None:
+    said = [Note(f"transitions to and from {target} cannot be measured and count as free: {why}")]
+    for _ in range(2):
+        events: list[Event] = []
+        meter = meter_of(database, events)
+        model = meter.measure({"numpy": "1", target: "1", "babbles": "1"})
+        meter.close()
+        assert events == said
+        assert model.pairs["numpy", target] == model.pairs[target, "babbles"] == Transition()
+        assert ("numpy", "babbles") in model.pairs

@@ -1,0 +1,24 @@
+"""The graph as plain data: from a node to its number and its name, and back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from collage_core.graph.dataflow_graph import HOST, DataflowGraph
+from tests.helpers.graphs import MINI_MNIST, graphs
+
+
+@given(on=graphs())
+def test_node_number_and_name_lead_to_one_another(on: DataflowGraph) -> None:
+    assert len(on.index_by_name) == len(on) == len(on.nodes)
+    for number, node in enumerate(on.nodes):
+        assert on.nodes[node.index] is node
+        assert node.index == on.index_by_name[node.name] == number
+        assert all(on.producer[tensor.name] == number for tensor in node.outputs)
+
+
+def test_a_tensor_leads_to_the_node_that_makes_it_and_to_those_that_read_it() -> None:
+    assert MINI_MNIST.producer["x"] == HOST
+    assert MINI_MNIST.nodes[MINI_MNIST.producer["relu"]].name == "relu"
+    assert [MINI_MNIST.nodes[reader].name for reader in MINI_MNIST.readers["relu"]] == ["pool"]
+    assert MINI_MNIST.readers["bias"] == ()

@@ -1,0 +1,39 @@
+"""The rule trees that toolchains share: what each fusion style joins, and whose word counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
+from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.trees import arbitrary_fusion, classic_fusion
+from tests.helpers.graphs import MINI_MNIST
+
+
+def combined(rule: PartitionRule) -> set[tuple[int, ...]]:
+    """The sets of several nodes that `combine` makes on the mini-MNIST; segments, which every fusing style has, are left out."""
+    found = rule.find(RuleContext(MINI_MNIST, "t", RejectionLog()))
+    return {tuple(item.inside) for item in found if ".combine." in item.path and len(item.inside) > 1}
+
+
+CLASSIC = {(1, 2), (2, 3), (1, 2, 3), (6, 7)}
+"""What `FuseOps` may fuse in Pad, Conv, Add, Relu, MaxPool, Reshape, MatMul, Add."""
+PAIRS = {(first, first + 1) for first in range(7)}
+
+
+@pytest.mark.parametrize(
+    ("style", "depth", "wanted"), [("none", 3, set()), ("tvm", 3, CLASSIC), ("arbitrary", 2, PAIRS), (None, 3, CLASSIC)]
+)
+def test_each_fusion_style_joins_what_it_says(style: str | None, depth: int, wanted: set[tuple[int, ...]]) -> None:
+    assert combined(classic_fusion(OpPredicate(), RuleOptions(fusion=style), depth)) == wanted
+
+
+def test_a_style_that_the_user_gives_goes_before_the_toolchains_own() -> None:
+    assert combined(arbitrary_fusion(OpPredicate(), RuleOptions(), 2)) == PAIRS
+    assert combined(arbitrary_fusion(OpPredicate(), RuleOptions(fusion="tvm"), 3)) == CLASSIC
+
+
+def test_a_depth_that_the_user_gives_goes_before_the_toolchains_own() -> None:
+    assert max(map(len, combined(arbitrary_fusion(OpPredicate(), RuleOptions(max_depth=3), 2)))) == 3
+    assert combined(arbitrary_fusion(OpPredicate(), RuleOptions(max_depth=1), 2)) == set()

@@ -1,0 +1,357 @@
+"""`FakeEngine`: an engine that does nothing but what the first target's name says: `ServerConfig.engine` in the tests.
+
+Like every engine it is sent to the worker processes that the server starts, and works there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from collage_server.worker.engine import Engine, Json, Outcome
+
+from collage_core.errors import AccuracyError, CollageError, InfeasibleError
+from collage_core.events import (
+    BaselineMeasured,
+    CandidateBuilding,
+    CandidateCosted,
+    CandidatesFound,
+    Emit,
+    Note,
+    PhaseEnded,
+    PhaseStarted,
+    PlanConsidered,
+    PlanImproved,
+    SearchProgress,
+    Verified,
+)
+from collage_core.trace.trace_file import TraceWriter
+from collage_core.what_if.terms import Terms
+from collage_core.what_if.what_if import Effect, Effects
+
+FLOOD = 100_000
+FLOOD_PLANS = 100
+PARTITION = {
+    "id": "c0",
+    "nodes": [0, 1],
+    "names": ["a", "b"],
+    "ops": ["Conv", "Relu"],
+    "spread_s": 1e-4,
+    "interval_s": 1e-4,
+    "samples": 9,
+    "source": "measured",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a behaviour gets: the options of a run, and where its files go."""
+
+    options: Json
+    out: Path
+
+    @property
+    def target(self) -> str:
+        return str(self.options["targets"][0])
+
+
+@dataclass
+class FakeRecord:
+    document: Json
+    targets: list[str]
+    constraints: list[Json]
+    model: str
+
+    @property
+    def named(self) -> set[str | None]:
+        """The targets that the constraints name."""
+        return {constraint.get("target") for constraint in self.constraints}
+
+
+class FakeEngine(Engine[FakeRecord]):
+    def prepare(self) -> None:
+        return None
+
+    def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
+        return None
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> FakeRecord:
+        run = Run(options, out)
+        emit(PhaseStarted("load"))
+        emit(Note(f"{model.name} {sorted(options['shapes'])} {options.get('accuracy')} {options.get('time_limit_s')}"))
+        emit(PhaseEnded("load", 0.1))
+        return BEHAVIOURS[run.target](run, emit)
+
+    def search_again(self, record: FakeRecord, terms: Terms, emit: Emit) -> FakeRecord:
+        emit(PhaseStarted("search"))
+        named = [constraint.get("target") for constraint in terms.constraints]
+        if "impossible" in named:
+            last = [] if terms.switched_off else [len(named) - 1]
+            off = list(terms.switched_off[-1:])
+            raise InfeasibleError("no plan holds these", "drop one of them", conflict=[0, *last], switched_off=off, uncovered=[1])
+        if "crash" in named:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        emit(PlanImproved(0.007, (("fast", (0, 1)),), 0))
+        document = {**record.document, "verify": None, "plan": document_plan(0.007)}
+        return replace(record, document=document, constraints=list(terms.listed))
+
+    def measure_again(self, record: FakeRecord, model: Path, candidate: str, terms: Terms, emit: Emit) -> FakeRecord:
+        emit(PhaseStarted("costs"))
+        if candidate == "slow":
+            time.sleep(600)
+        if candidate == "nothing":
+            raise CollageError(f"the run has no candidate {candidate!r}", "look again", "unknown_candidate")
+        emit(CandidateCosted("fast", (candidate,), "Conv+Relu", {"seconds": 0.004, "source": "measured"}, False, 1, 1))
+        return self.search_again(record, terms, emit)
+
+    def with_described(self, record: FakeRecord, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> FakeRecord:
+        return replace(record, targets=[*record.targets, *descriptions])
+
+    def build(self, record: FakeRecord, model: Path, out: Path, emit: Emit) -> None:
+        if "unbuildable" in record.named:
+            raise CollageError("assembling the plan failed: no linker", "install one", "toolchain")
+        emit(PhaseStarted("rewrite"))
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "model.so").write_bytes(b"built of " + model.name.encode())
+        emit(Verified(0.008, 1e-6, 1e-3))
+        verify = {"measured_s": 0.008, "additive_error_s": 0.001, "max_rel_error": 1e-6, "reference": "fake", "accuracy": 1e-3}
+        record.document["verify"] = verify
+
+    def load_record(self, folder: Path) -> FakeRecord:
+        with gzip.open(folder / "run.json.gz", "rt") as file:
+            data = json.load(file)
+        return FakeRecord(**{name: data[name] for name in FakeRecord.__dataclass_fields__})
+
+    def save_record(self, record: FakeRecord, folder: Path) -> None:
+        with gzip.open(folder / "run.json.gz", "wt") as file:
+            json.dump(vars(record), file)
+        (folder / "plan.json").write_text(json.dumps({"schema": 1, "constraints": record.constraints}))
+
+    def outcome(self, record: FakeRecord) -> Outcome:
+        return Outcome(
+            document=record.document,
+            machine="the fake machine",
+            model=record.model,
+            model_name="tiny",
+            targets=record.targets,
+            constraints=record.constraints,
+            created="2026-01-02T03:04:05+00:00",
+        )
+
+    def node_count(self, record: FakeRecord) -> int:
+        return 2
+
+    def node_candidates(self, record: FakeRecord, node: int) -> Json:
+        cost = {"seconds": float("nan"), "source": "measured"}
+        row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
+        found = {"times": 2, "supposed": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
+        return {"node": node, "candidates": [{**row, **found}], "rejections": []}
+
+    def candidate_table(self, record: FakeRecord) -> Json:
+        return {"candidates": [], "rejections": []}
+
+    def regrets(self, record: FakeRecord, candidates: Sequence[str]) -> list[Json]:
+        return [{"id": name, "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False} for name in candidates if name == "c0"]
+
+    def estimates(self, record: FakeRecord) -> Json:
+        return {"machine": "the fake machine", "reason": "none", "seconds": {}}
+
+    def specs(self, record: FakeRecord) -> list[Json]:
+        return []
+
+    def baseline_plan(self, record: FakeRecord, name: str) -> Json:
+        return document_plan(0.012)
+
+    def what_if(self, record: FakeRecord, terms: Terms) -> Json:
+        found = self.search_again(record, terms, lambda event: None)
+        return {"plan": found.document["plan"], "optimal": True, "untimed": 0 if terms.accuracy is None else 3}
+
+    def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
+        """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
+        count = len(terms.constraints) + len(terms.switched_off)
+
+        def effect(taken_back: int) -> Effect:
+            return Effect(float(taken_back), float(count - taken_back), count)
+
+        late = [any(terms.constraints[index].get("target") == "late" for index in group) for group in groups]
+        if any(late):
+            return Effects([effect(len(group)) for group in groups[: late.index(True)]])
+        off = {target: effect(1) for target in terms.switched_off}
+        return Effects([effect(len(group)) for group in groups], off, None if terms.accuracy is None else effect(0))
+
+    def trace(self, record: FakeRecord, file: Path, on_steps: Callable[[int], None]) -> None:
+        """Two chunks of two steps; what the constraints name happens in between."""
+        with TraceWriter(file) as writer:
+            writer.add({"first": 0, "kinds": "bt"})
+            on_steps(2)
+            if "untraceable" in record.named:
+                raise CollageError("the searcher 'old' is not known here", "trace it with the version that made it", "unknown_search")
+            if "deadly" in record.named:
+                os.kill(os.getpid(), signal.SIGSEGV)
+            while "slow" in record.named and not (file.parent / "go").exists():
+                time.sleep(0.01)
+            writer.add({"first": 2, "kinds": "pe"})
+            about = {"steps": 4, "chunk_steps": 2, "bound_bytes": 9, "is_thinned": False, "nodes": 2, "seconds": 0.1}
+            result = {"algorithm": "astar", "optimal": True, "stopped": False, "total_s": 0.01, "lower_bound_s": 0.01}
+            counts = {"states": 1, "transitions": 1, "seconds": 0.1}
+            before = {"taken": 0, "found": 0, "improved": 0, "refused": 0, "best_s": None}
+            walk = {"title": "the search", "is_again": False, "first": 0, "candidates": 1, "before": before, "bound_s": None}
+            walks = [{**walk, "result": None}, {**walk, "is_again": True, "result": {**result, **counts}}]
+            writer.finish({**about, "reasons": ["overlaps"], "searches": walks})
+
+
+def _fast(run: Run, emit: Emit) -> FakeRecord:
+    first, cost = run.target, {"seconds": 0.01, "source": "measured"}
+    emit(CandidatesFound(first, 3, 2, 1))
+    emit(CandidateBuilding(first, "c0", "Conv+Relu", (0, 1), 0, 2))
+    emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 2))
+    emit(CandidateCosted(first, ("c1",), "Relu", {"seconds": None, "source": "invalid"}, False, 2, 2))
+    emit(SearchProgress(10, 20, 3, 1, 2, 0.009, float("inf")))
+    emit(PlanImproved(0.01, ((first, (0, 1)),), 0))
+    emit(Verified(0.011, 1e-7, 1e-3))
+    emit(BaselineMeasured(first, 0.012, 0.013))
+    record = _record(run)
+    _write(run.out, record)
+    return record
+
+
+def _wait(run: Run, emit: Emit) -> FakeRecord:
+    """Goes on when somebody puts a file there."""
+    while not (run.out.parent / "go").exists():
+        time.sleep(0.01)
+    return _fast(run, emit)
+
+
+def _stages(run: Run, emit: Emit) -> FakeRecord:
+    """A run over a model of six nodes that goes on, stage by stage, when somebody puts a file there."""
+    first, cost = run.target, {"seconds": 4e-4, "source": "measured", "stage": "", "reason": ""}
+
+    def until(name: str) -> None:
+        while not (run.out.parent / name).exists():
+            time.sleep(0.01)
+
+    emit(PhaseStarted("candidates"))
+    emit(CandidatesFound(first, 9, 7, 2))
+    emit(PhaseEnded("candidates", 0.25))
+    emit(PhaseStarted("costs"))
+    emit(PlanConsidered(5e-4, None, ((first, (0, 1), False), (first, (2, 5), False))))
+    emit(CandidateBuilding(first, "c0", "Conv+Relu", (0, 1), 0, 4))
+    until("go1")
+    emit(CandidateCosted(first, ("c0",), "Conv+Relu", cost, False, 1, 4, 1.9, 400.0))
+    emit(PlanConsidered(6e-4, 9e-4, ((first, (0, 1), True), (first, (2, 5), False))))
+    emit(CandidateBuilding(first, "c1", "MaxPool+Reshape+MatMul+Add", (2, 5), 1, 4, 400.0))
+    until("go2")
+    emit(
+        CandidateCosted(
+            first,
+            ("c1",),
+            "MaxPool",
+            {**cost, "seconds": None, "source": "invalid", "stage": "build", "reason": "no linker"},
+            False,
+            2,
+            4,
+            0.5,
+        )
+    )
+    emit(PhaseEnded("costs", 3.5))
+    emit(PhaseStarted("search"))
+    emit(SearchProgress(1200, 5000, 70, 2, 6, 7e-4, 9e-4))
+    until("go3")
+    emit(PhaseEnded("search", 1.0))
+    return _fast(run, emit)
+
+
+def _hang(run: Run, emit: Emit) -> FakeRecord:
+    child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    _write(run.out, _record(run))
+    emit(Note(f"child {child.pid}"))
+    time.sleep(600)
+    raise AssertionError
+
+
+def _crash(run: Run, emit: Emit) -> FakeRecord:
+    emit(Note("about to crash"))
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError
+
+
+def _exit(run: Run, emit: Emit) -> FakeRecord:
+    print("cannot allocate a grain of sand", file=sys.stderr)
+    os._exit(3)
+
+
+def _fault(run: Run, emit: Emit) -> FakeRecord:
+    raise RuntimeError("a wheel came off")
+
+
+def _mistake(run: Run, emit: Emit) -> FakeRecord:
+    raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
+
+
+def _infeasible(run: Run, emit: Emit) -> FakeRecord:
+    raise InfeasibleError("no plan covers the model", "add a target", uncovered=[1])
+
+
+def _wrong(run: Run, emit: Emit) -> FakeRecord:
+    record = _record(run)
+    record.document["verify"] = {"measured_s": 0.01, "max_rel_error": math.inf, "accuracy": 1e-3, "errors": {"x": 0.5, "y": math.inf}}
+    _write(run.out, record)
+    (run.out / "model.so").unlink()
+    raise AccuracyError("the partitioned model is wrong", "allow more")
+
+
+def _flood(run: Run, emit: Emit) -> FakeRecord:
+    for number in range(1, FLOOD + 1):
+        emit(SearchProgress(number, number, 1, 1, 2, 0.001, None))
+        if number % (FLOOD // FLOOD_PLANS) == 0:
+            emit(PlanImproved(1.0 / number, ((run.target, (0, 1)),), number))
+    return _fast(run, emit)
+
+
+BEHAVIOURS: dict[str, Callable[[Run, Emit], FakeRecord]] = {
+    "fast": _fast,
+    "wait": _wait,
+    "stages": _stages,
+    "hang": _hang,
+    "crash": _crash,
+    "exit": _exit,
+    "fault": _fault,
+    "mistake": _mistake,
+    "infeasible": _infeasible,
+    "wrong": _wrong,
+    "flood": _flood,
+}
+
+
+def _write(out: Path, record: FakeRecord) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    FakeEngine().save_record(record, out)
+    (out / "model.so").write_bytes(b"a library")
+
+
+def _record(run: Run) -> FakeRecord:
+    counts = {"candidates": 3, "invalid": 1, "unique": 2, "measured": 1, "cache_hits": 0}
+    document = {
+        "schema": 1,
+        "targets": [{"name": target, **counts} for target in run.options["targets"]],
+        "search": {"optimal": True, "lower_bound_s": 0.01},
+        "plan": document_plan(0.01),
+        "baselines": [{"name": run.target, "total_s": 0.012, "measured_s": 0.013, "reason": ""}],
+        "verify": {"measured_s": 0.011, "additive_error_s": 0.001, "max_rel_error": 1e-7, "reference": "fake", "accuracy": 1e-3},
+    }
+    return FakeRecord(document, list(run.options["targets"]), list(run.options["constraints"]), "f" * 64)
+
+
+def document_plan(total_s: float) -> Json:
+    move = {"from": "host", "to": "fast", "tensor": "x", "bytes": 12, "cost_s": 0.0}
+    return {"total_s": total_s, "partitions": [{**PARTITION, "target": "fast", "cost_s": total_s}], "transitions": [move]}
