@@ -35,7 +35,7 @@ def test_each_pair_is_tried_once_and_only_where_one_reads_the_other() -> None:
     assert len(set(spy.asked)) == len(spy.asked)
     for upper, lower in spy.asked:
         assert any(reader in lower for node in upper for reader in on.consumers[node]), (upper, lower)
-    made = [tuple(piece.inside) for piece in closure.pieces]
+    made = [tuple(member.inside) for member in closure.members]
     assert len(set(made)) == len(made), "each set once"
 
 
@@ -45,7 +45,7 @@ def test_a_longer_chain_takes_as_many_more_tries_as_it_has_more_nodes() -> None:
     def tries(length: int) -> int:
         on = graph([f"n{index}: Relu <- {f'n{index - 1}' if index else 'x'}" for index in range(length)])
         spy, closure = tried(on, max_depth=3)
-        assert len(closure.pieces) == 3 * length - 3
+        assert len(closure.members) == 3 * length - 3
         return len(spy.asked)
 
     assert tries(100) - tries(90) == tries(20) - tries(10)
