@@ -1,4 +1,4 @@
-"""A run as it happens, on a real server with a pipeline that does what its target's name says: stages, floods, a server that dies."""
+"""A run as it happens, on a real server with an engine that does what its target's name says: stages, floods, a server that dies."""
 
 from __future__ import annotations
 
