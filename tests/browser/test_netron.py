@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import netron
+import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
 from .conftest import OpenPage
@@ -99,8 +100,10 @@ def test_the_selection_is_carried_over_both_ways(explorer: Explorer, open_page: 
     assert picked(watched) == ["add1"]
 
 
-def test_every_form_of_the_model_in_the_dark(explorer: Explorer, open_page: OpenPage) -> None:
-    watched = open_page(f"{explorer.address}?sample=resnet50", scheme="dark")
+@pytest.mark.parametrize("sample", ["mnist", pytest.param("resnet50", marks=pytest.mark.long)])
+def test_every_form_of_the_model_in_the_dark(explorer: Explorer, open_page: OpenPage, sample: str) -> None:
+    """The second is a file of 100 MB."""
+    watched = open_page(f"{explorer.address}?sample={sample}", scheme="dark")
     nodes = inside(watched).locator(".graph-node")
     assert ask(watched, "inner.matchMedia('(prefers-color-scheme: dark)').matches")
     folded = nodes.count()
