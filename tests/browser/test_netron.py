@@ -36,6 +36,9 @@ CONTRACT = """() => {
   };
 }"""
 
+CUT_OFF = b"\x08\x08\x3a\x7f"
+"""The begin of an ONNX file: Netron knows at once who has to read it, and need not try all that it can read."""
+
 EXPECTED = {
     "window.__view__": "object",
     "__view__.activeTarget.nodes[].name": "string",
@@ -128,7 +131,7 @@ def test_it_works_offline_and_after_its_date(explorer: Explorer, open_page: Open
 
 def test_what_netron_cannot_read_is_said(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(explorer.address)
-    watched.page.route("**/api/v1/models/*/onnx", lambda route: route.fulfill(body=b"no model", content_type="application/octet-stream"))
+    watched.page.route("**/api/v1/models/*/onnx", lambda route: route.fulfill(body=CUT_OFF, content_type="application/octet-stream"))
     watched.open(f"{explorer.address}?sample=mini_mnist")
     inside(watched)
     choose(watched, "Original")
