@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.problem import SearchProblem
 from collage_core.search.searcher import REASONS, SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers.exact import astar, dijkstra
+from tests.helpers.examples import examples
 from tests.helpers.problems import problems
 
 
@@ -63,7 +64,7 @@ class Trace(SearchReporter):
         return tuple(made[::-1])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems())
 def test_a_trace_is_the_search(problem: SearchProblem) -> None:
     problem = SearchProblem(**{**vars(problem), "exclusive": ()})
