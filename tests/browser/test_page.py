@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,9 +108,19 @@ def test_why_lists_every_target_with_its_costs(sample: Watched) -> None:
     expect(panel).to_contain_text("1×8×28×28 float32")
 
 
-def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenPage) -> None:
-    """The one test that measures: counts rise, the run ends, the plan is verified and honours the pin."""
-    watched = open_page(f"{explorer.address}?sample=mini_mnist")
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.long)], ids=["briefly", "as a user"])
+def measuring(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Explorer]:
+    """The explorer of all tests, or one whose runs take the time that they take."""
+    if request.param:
+        yield request.getfixturevalue("explorer")
+    else:
+        with running(tmp_path) as own:
+            yield own
+
+
+def test_a_run_is_watched_and_its_pins_hold(measuring: Explorer, open_page: OpenPage) -> None:
+    """Counts rise, the run ends, the plan is verified and honours the pin."""
+    watched = open_page(f"{measuring.address}?sample=mini_mnist")
     page = watched.page
     target = pin_elsewhere(watched, "relu1")
     page.get_by_role("button", name="Run", exact=True).click()

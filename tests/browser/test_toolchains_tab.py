@@ -39,7 +39,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """An explorer with a toolchain that is not installed, and one that takes few operators."""
     plug_ins = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
     more = {"COLLAGE_TOOLCHAINS": plug_ins, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with running(tmp_path_factory.mktemp("plugged"), **more) as started:
+    with running(tmp_path_factory.mktemp("plugged"), is_brief=True, **more) as started:
         yield started
 
 

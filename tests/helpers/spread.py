@@ -3,8 +3,8 @@
 Each worker gets its share as one list, the longest tests first; who is done takes from the end of the other's list (``--dist worksteal``),
 where the short ones stand. Tests that share a fixture of their module stay together, so that it is made once.
 
-Durations stand in `DURATIONS`, in seconds, by file and test; ``pytest --write-durations`` (`make test-durations`) adds those of the
-tests that ran. Only their proportions matter. A test that is not listed is taken for a short one.
+Durations stand in `DURATIONS`, in seconds, by file and test; ``pytest --write-durations`` (`make test-durations`) writes them anew.
+Only their proportions matter. A test that is not listed is taken for a short one.
 """
 
 from __future__ import annotations
@@ -101,11 +101,9 @@ class Recorder:
         self._seconds[report.nodeid] += report.duration
 
     def pytest_sessionfinish(self) -> None:
-        known = {file: dict(tests) for file, tests in read_durations(self._path).items() if (ROOT / file).exists()}
-        for nodeid, seconds in self._seconds.items():
+        made: dict[str, dict[str, float]] = defaultdict(dict)
+        for nodeid, seconds in sorted(self._seconds.items()):
             file, _, test = nodeid.partition("::")
-            known.setdefault(file, {}).pop(test, None)
             if seconds >= LISTED_S:
-                known[file][test] = round(seconds, 1)
-        listed = {file: dict(sorted(tests.items())) for file, tests in sorted(known.items()) if tests}
-        self._path.write_text(json.dumps(listed, indent=1) + "\n")
+                made[file][test] = round(seconds, 1)
+        self._path.write_text(json.dumps(made, indent=1) + "\n")

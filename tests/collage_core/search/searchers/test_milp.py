@@ -17,6 +17,7 @@ from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers import milp as module
 from collage_core.search.searchers.exact import astar, dijkstra
 from collage_core.search.searchers.milp import milp
+from tests.helpers.examples import examples
 from tests.helpers.tiny_problems import (
     CROSSED,
     allowed_plans,
@@ -33,7 +34,7 @@ def everything(problem: SearchProblem) -> list[int]:
     return allowed_indices(problem, ())
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(constrained_problems())
 def test_all_exact_searchers_agree_with_enumeration(case: tuple[SearchProblem, list[Constraint]]) -> None:
     problem, constraints = case
