@@ -3,7 +3,8 @@
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (its N-th trial is about to begin), ``costed:N`` (the N-th cost has come) or
 ``repetition:N`` (a trial that was made N times already is about to begin). The action is ``die`` (by SIGKILL), or the stage at which
 the toolchain `Holds` stops: ``build`` or ``run``. ``over=ACTION`` ends the time limit as soon as that toolchain has stopped there,
-and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended to the file ``trials`` in the folder that `HOLD` names.
+and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended to the
+file ``trials`` in the folder that `HOLD` names.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import signal
 import sys
 from pathlib import Path
 
-from brief_runs import set_existing, shorten
 from collage_test_toolchains import HOLD
 
 from collage_core.cli import terminal
