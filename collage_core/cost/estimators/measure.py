@@ -35,8 +35,9 @@ from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
 from ..measuring.disturbed_trials import disturbed_trials
 from ..measuring.noise_filter import Speed
+from ..measuring.repetition_noise import RepetitionNoise
 from ..measuring.repetition_rounds import RepetitionRounds
-from ..measuring.repetitions import cost_of
+from ..measuring.repetitions import cost_of, repetition_values
 from ..measuring.transition_meter import TransitionMeter
 from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
@@ -140,6 +141,8 @@ class MeasureEstimator:
             threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
+        self._repeated: dict[CostKey, list[float]] = {}
+        self._noise = RepetitionNoise()
         self._tell_notes()
         self._targets: dict[str, None] = {}
         self._singles: dict[str, tuple[str, float]] = {}
@@ -167,6 +170,7 @@ class MeasureEstimator:
         yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
         computations = self._computations(candidates)
         records = {} if self._is_afresh else self._database.get(computation.key for computation in computations)
+        self._learn_noise(records)
         trials, done = [], 0
         for computation in sorted(computations, key=_order):
             record = records.get(computation.key)
@@ -183,6 +187,7 @@ class MeasureEstimator:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
         computations = self._computations(candidates)
         records = self._database.get(computation.key for computation in computations)
+        self._learn_noise(records)
         for computation in sorted(computations, key=_order):
             record = records.get(computation.key)
             if record is not None and (record.stopped_early or self._still_holds(record)):
@@ -195,6 +200,7 @@ class MeasureEstimator:
         measured = {key: one for key, one in computations.items() if key in records}
         self._prepare(list(measured.values()), list(computations.values()))
         for key, record in self._repetitions(len(measured), best_s, left_s).rounds(measured, records):
+            self._learn_noise({key: record})
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
 
@@ -371,8 +377,16 @@ class MeasureEstimator:
 
     def _cost(self, record: Record, target: str) -> Cost:
         """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module."""
-        cost = cost_of(record, self._percentile, "measured").judged(self._accuracy)
+        cost = cost_of(record, self._percentile, "measured", self._noise).judged(self._accuracy)
         return cost if cost.seconds is None else replace(cost, seconds=cost.seconds + self._call_of(target))
+
+    def _learn_noise(self, records: Mapping[CostKey, Record]) -> None:
+        """Learn from the repetitions of these records how far costs may be off; the costs told from now on say so."""
+        values = {key: repetition_values(record, self._percentile) for key, record in records.items()}
+        repeated = {key: each for key, each in values.items() if len(each) > 1}
+        if repeated:
+            self._repeated |= repeated
+            self._noise = RepetitionNoise.of(self._repeated.values())
 
     def _call_of(self, target: str) -> float:
         if self._calls is not None and target not in self._call_s:
