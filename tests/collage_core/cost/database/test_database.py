@@ -169,7 +169,7 @@ def test_records_that_cannot_be_true_are_not_kept(path: Path) -> None:
             "a cost of tvm is not kept, since it cannot be true: "
             "samples[1] is nan, it must be seconds: a number, not negative and at most 1e6",
             f"a cost of tvm is not kept, since it cannot be true: machine is '{'x' * 56}..., it must be text of at most 256 bytes",
-            "a hand-over from tvm to onnxruntime is not kept, since it cannot be true: "
+            "a transition from tvm to onnxruntime is not kept, since it cannot be true: "
             "fixed_s is -1.0, it must be seconds: a number, not negative and at most 1e6",
         ]
         database.put(KEY, RECORD)
@@ -403,7 +403,7 @@ def test_locked_at_the_start_it_is_opened_later(path: Path, monkeypatch: pytest.
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseTrouble, match="cannot be opened: it is locked by another program"):
             CostDatabase(path, busy_s=0.05)
-        database = CostDatabase(path, busy_s=0.05, go_on=True)
+        database = CostDatabase(path, busy_s=0.05, may_be_unavailable=True)
         assert "cannot be opened: it is locked by another program (end the program" in database.notes[0]
         database.put(KEY, RECORD)
         assert database.get([KEY, known]) == {KEY: RECORD}

@@ -17,7 +17,7 @@ import pytest
 
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.location import DatabaseTrouble
-from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, transitions
+from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, selected_transitions
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
@@ -205,7 +205,7 @@ def test_merge_select_and_remove(postgres_url: str) -> None:
             ("a shed", 1, {"build": 1}),
         ]
         assert records(database, Selection(computation="c0f", machine="*shed*")) == [(elsewhere, FAILED)]
-        assert transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
+        assert selected_transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
         assert remove(database, Selection(before="2026-02-01")) == (1, 1)
         assert records(database, Selection()) == [(KEY, newer)]
 

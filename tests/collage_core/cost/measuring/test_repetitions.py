@@ -12,8 +12,8 @@ from statistics import median
 import pytest
 
 from collage_core.cost.database.database import CostDatabase
-from collage_core.cost.database.record_validation import flaw
-from collage_core.cost.database.records import CostKey, Record
+from collage_core.cost.database.record_validation import cost_row
+from collage_core.cost.database.records import CostKey, Record, fields_of
 from collage_core.cost.measuring import repetition_rounds
 from collage_core.cost.measuring.repetition_rounds import RepetitionRounds
 from collage_core.cost.measuring.repetitions import (
@@ -165,7 +165,8 @@ def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
     record = with_repetition(with_repetition(sat(1.0, 2.0), Record(samples=(9.0,), slowed_by=0.5)), Record(samples=(3.0,) * 3))
     assert repetition_count(record) == 4
     assert repetition_values(record, 50.0) == [1.0, 2.0, 3.0]
-    assert flaw(replace(record, created="2026-01-31T12:00:00+00:00")) == ""
+    kept = replace(record, created="2026-01-31T12:00:00+00:00")
+    assert cost_row(fields_of(KEY, kept)) == (KEY, kept)
 
 
 class Played:
