@@ -61,7 +61,7 @@ def test_environment_names_another(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert database.get([KEY]) == {KEY: RECORD}
 
 
-def test_the_fastest_echo_of_late(path: Path) -> None:
+def test_the_lowest_core_to_core_latency_since(path: Path) -> None:
     def keep(number: int, core_latency_s: float | None, minutes_ago: int, machine: str = KEY.machine) -> None:
         created = (datetime.now(UTC) - timedelta(minutes=minutes_ago)).isoformat(timespec="seconds")
         database.put(
@@ -244,9 +244,9 @@ def test_threads_share_it(path: Path) -> None:
         assert (database.count(), database.notes) == (60, [])
 
 
-def test_killed_writers_lose_nothing_that_was_told(path: Path) -> None:
-    told = kill_writers(path, 15)
-    assert_nothing_lost(path, told)
+def test_killed_writers_lose_nothing_that_they_reported(path: Path) -> None:
+    reported = kill_writers(path, 15)
+    assert_nothing_lost(path, reported)
     with CostDatabase(path) as database:
         assert database.notes == []
 
