@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 _LONGEST = 60
 _OWN_WORDS = "must_be"
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 _CONTAINERS = ("tuple", "list", "set", "frozenset", "dict", "typed-dict", "dataclass", "model")
 
 
@@ -21,6 +22,7 @@ class MustBe:
     """Metadata of an annotated type: the words that follow "it must be" where a value does not fit.
 
     They replace pydantic's words. A mistake inside an element of a list, or inside a field of an object, keeps its own.
+    Where one value may be wrong in two ways, a validator raises ValueError with the words.
 
         Threads = Annotated[int, Strict(), Field(ge=1, le=1024), MustBe("a whole number from 1 to 1024")]
     """
@@ -75,8 +77,7 @@ def first_mistake(error: ValidationError) -> FieldMistake:
     field = _path(first["loc"])
     if first["type"] == "missing":
         return FieldMistake(field, None, "given")
-    wanted = "left out" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Input should be ")
-    return FieldMistake(field, first["input"], wanted)
+    return FieldMistake(field, first["input"], "left out" if first["type"] in _UNKNOWN else _wanted(first["msg"]))
 
 
 def shown(value: Any) -> str:
@@ -87,6 +88,15 @@ def shown(value: Any) -> str:
 
 def _first(error: ValidationError) -> Any:
     return error.errors(include_url=False, include_context=False)[0]
+
+
+def _wanted(message: str) -> str:
+    """Turn pydantic's words, such as "Input should be a valid string", into what follows "it must be"."""
+    for prefix in ("Input should be ", "Value error, "):
+        if message.startswith(prefix):
+            return message.removeprefix(prefix)
+    kind, should_have, rest = message.partition(" should have ")
+    return f"a {kind.lower()} with {rest}" if should_have else message
 
 
 def _path(keys: tuple[int | str, ...]) -> str:

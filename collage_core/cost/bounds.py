@@ -1,8 +1,8 @@
-"""What a candidate could cost at most in any best plan: the budget that lets a trial end as soon as it is sure to lose.
+"""Compute an upper bound for the cost of a candidate in any best plan: a trial may end as soon as it is sure to exceed it.
 
-If the candidate were replaced by its nodes, each on the target where it is cheapest alone, the plan would stay well
-formed: it would cost the sum of these, and at most the dearest hand-overs in and out. A candidate that costs more than
-that is in no best plan. Plain data.
+If the candidate were replaced by its nodes, each on the target where it is cheapest alone, the plan would stay well formed. It would
+cost the sum of these, and at most the most expensive transitions in and out. A candidate that costs more is in no best plan. Plain
+data.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Cheapest = Mapping[int, tuple[str, float]]
 def upper_bound_s(
     graph: DataflowGraph, inside: IndexSet, cheapest: Cheapest, transitions: TransitionModel, targets: Collection[str]
 ) -> float | None:
-    """Seconds that a candidate over `inside` may cost at most to be in a best plan; None while a node has no known cost.
+    """Return the seconds that a candidate over `inside` may cost at most to be in a best plan; None while a node has no known cost.
 
     Args:
-        targets: Those that the nodes around it could be on.
+        targets: Targets that the nodes around it could be on.
     """
     if any(index not in cheapest for index in inside):
         return None
@@ -34,15 +34,15 @@ def upper_bound_s(
         own = cheapest[index][0]
         for name in dict.fromkeys(graph.nodes[index].inputs):
             if name in graph.producer:
-                makers = _on(graph.producer[name], inside, cheapest, around)
+                makers = _targets_of(graph.producer[name], inside, cheapest, around)
                 size, dtype = graph.types[name].bytes, graph.types[name].dtype
                 total += max(transitions.cost_s(maker, own, size, dtype) for maker in makers)
         total += _leaving_s(graph, index, inside, own, transitions, around)
     return total
 
 
-def _on(index: int, inside: IndexSet, cheapest: Cheapest, around: tuple[str, ...]) -> tuple[str, ...]:
-    """The targets on which a maker may be: its cheapest where it is inside, else any."""
+def _targets_of(index: int, inside: IndexSet, cheapest: Cheapest, around: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the targets on which node `index` may be: its cheapest where it is inside, else any."""
     if index == HOST:
         return (HOST_TARGET,)
     return (cheapest[index][0],) if index in inside else around
@@ -51,7 +51,7 @@ def _on(index: int, inside: IndexSet, cheapest: Cheapest, around: tuple[str, ...
 def _leaving_s(
     graph: DataflowGraph, index: int, inside: IndexSet, own: str, transitions: TransitionModel, around: tuple[str, ...]
 ) -> float:
-    """The dearest hand-overs of what node `index` makes to readers outside, each in a partition of its own."""
+    """Return the cost of the most expensive transitions from node `index` to its readers outside, each in a partition of its own."""
     total = 0.0
     for tensor in graph.nodes[index].outputs:
         size, dtype = tensor.type.bytes, tensor.type.dtype

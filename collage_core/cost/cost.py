@@ -1,6 +1,6 @@
-"""`Cost`: what one run of a candidate takes, how that is known, and how sure it is.
+"""`Cost`: the seconds that one run of a candidate takes, where they come from, and how certain they are.
 
-Seeds: RFC 62 (0.81), "Util Datatypes", Appendix E; design, "Cost of a plan". Plain data, in seconds.
+RFC 62 (Collage), "Util Datatypes" and Appendix E. Plain data.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ class Cost:
     Attributes:
         seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
         spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
-        samples: How many timed runs it rests on (0 where it was not measured).
+        samples: Number of timed runs behind it (0 where it was not measured).
         source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``host`` (nothing to
             run), ``invalid`` or ``unknown``.
-        stage: Where an invalid one failed: import, build, run, numerics, device or predicate.
+        stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
         reason: Why it is invalid or unknown, in the toolchain's own words.
-        stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
+        stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
         error: Largest relative error against the reference while it was measured, if it was compared.
-        interval_s: By how much `seconds` may be off either way, half of a 95 % interval; None where nothing is known of that.
+        interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
     """
 
     seconds: float | None
@@ -38,12 +38,12 @@ class Cost:
 
     @classmethod
     def invalid(cls, stage: str, reason: str) -> Cost:
-        """The toolchain cannot take it."""
+        """Make the cost of a candidate that the toolchain cannot take."""
         return cls(None, "invalid", stage=stage, reason=reason)
 
     @classmethod
     def unknown(cls, reason: str) -> Cost:
-        """It could be taken, but nobody knows what it takes."""
+        """Make the cost of a candidate that could be taken, but was not measured."""
         return cls(None, "unknown", reason=reason)
 
     @property
@@ -55,7 +55,7 @@ class Cost:
         return self.source == "unknown"
 
     def judged(self, accuracy: float) -> Cost:
-        """Itself, or an invalid one where it errs by more than `accuracy`."""
+        """Return this cost, or an invalid one where its error is more than `accuracy`."""
         if self.is_invalid or self.error is None or self.error <= accuracy:
             return self
         reason = f"it errs by {self.error:.2g} of the largest value, at most {accuracy:g} may be"

@@ -1,4 +1,4 @@
-"""Records of costs to test with, and what is done to every kind of cost database alike."""
+"""Records of costs for tests, and checks that every kind of cost database must pass."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def start_writer(where: str | Path, owner: str) -> subprocess.Popen[str]:
 
 
 def kill_writers(where: str | Path, after: int) -> list[set[str]]:
-    """Two processes put costs, and are killed with no warning after so many; what each had been told was kept."""
+    """Let two processes put costs, and kill them after so many; return the computations that each reported as kept."""
     writers = [start_writer(where, owner) for owner in ("a", "b")]
-    told = []
+    reported = []
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stderr is not None
@@ -50,9 +50,9 @@ def kill_writers(where: str | Path, after: int) -> list[set[str]]:
         writer.kill()
         lines += writer.stdout.readlines()
         assert (writer.wait(), writer.stderr.read()) == (-signal.SIGKILL, "")
-        told.append({line.strip() for line in lines if line.endswith("\n")})
-    assert all(len(kept) >= after for kept in told)
-    return told
+        reported.append({line.strip() for line in lines if line.endswith("\n")})
+    assert all(len(kept) >= after for kept in reported)
+    return reported
 
 
 def computations(where: str | Path) -> set[str]:
@@ -62,18 +62,18 @@ def computations(where: str | Path) -> set[str]:
         return {key.computation for key, _ in records(database, Selection())}
 
 
-def assert_nothing_lost(where: str | Path, told: Iterable[set[str]]) -> None:
-    """All that was told is there, and at most one more of each writer, which had no time to tell."""
+def assert_nothing_lost(where: str | Path, reported: Iterable[set[str]]) -> None:
+    """Assert that all reported costs are there, and at most one more of each writer, which it had no time to report."""
     there = computations(where)
-    for kept in told:
+    for kept in reported:
         owner = next(iter(kept))[0]
         assert kept <= there
         assert len({name for name in there if name[0] == owner} - kept) <= 1
 
 
-def deaths_while_brought_forward(where: str | Path) -> int:
-    """Kill the process at every statement of the migration; after each, all is as before or all is as after."""
-    ran = subprocess.run([sys.executable, PROCESSES, "forward", str(where)], capture_output=True, text=True)
+def kills_during_migration(where: str | Path) -> int:
+    """Kill a process at every statement of the migration; each time, all rows must be as before it, or all as after it."""
+    ran = subprocess.run([sys.executable, PROCESSES, "migrate", str(where)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     *states, done = ran.stdout.splitlines()
     assert done == "done"
@@ -84,7 +84,7 @@ def deaths_while_brought_forward(where: str | Path) -> int:
 
 
 def all_at_once(count: int, work: Callable[[int], None]) -> None:
-    """Do `work` in as many threads, all of which begin together; what one raises is raised here."""
+    """Do `work` in `count` threads that begin together; raise what one of them raises."""
     barrier = Barrier(count)
 
     def begin(number: int) -> None:

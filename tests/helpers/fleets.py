@@ -1,4 +1,4 @@
-"""A fleet on loopback for tests: TVM's tracker, `collage worker` processes, and what they are given to measure."""
+"""A fleet on loopback for tests: TVM's tracker, `collage worker` processes, and trials for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for a condition, not for a time; gives up loudly when the machine is beyond hope."""
+    """Wait for a condition, not for a fixed time; fail where it does not come within a minute."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
@@ -52,18 +52,18 @@ class Process:
         return self.log.read_text()
 
     def family(self) -> list[psutil.Process]:
-        """Itself and everything below it."""
+        """Return the process and all its descendants."""
         own = psutil.Process(self.popen.pid)
         return [own, *own.children(recursive=True)]
 
     def end(self, number: int = signal.SIGKILL) -> int:
-        """Send a signal to it alone, and wait for its end."""
+        """Send a signal to the process alone, and wait for its end."""
         with suppress(ProcessLookupError):
             self.popen.send_signal(number)
         return self.popen.wait(PATIENCE_S)
 
     def clear(self) -> None:
-        """Leave nothing of it behind, whatever the test did."""
+        """Kill the process and all its descendants, whatever the test did."""
         with suppress(psutil.NoSuchProcess):
             family = self.family()
             self.end()

@@ -1,5 +1,5 @@
-"""Processes that use a cost database. ``put WHERE OWNER`` writes until it is killed, ``forward WHERE`` kills itself at every
-statement in turn that brings an older database forward, ``measure WHERE`` goes on as a user who may not write."""
+"""Processes that use a cost database. ``put WHERE OWNER`` writes until it is killed; ``migrate WHERE`` kills a child at every
+statement in turn of the migration of an older database; ``measure WHERE`` continues as a user who may not write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 
 def put(where: str | Path, owner: str) -> None:
-    """Tells each computation as soon as it was kept."""
+    """Print each computation as soon as it was kept."""
     with CostDatabase(where) as database:
         for number in count():
             database.put(CostKey(f"{owner}{number}", "tvm", "1", 1, "a CPU"), Record(samples=(1e-3,) * 50))
@@ -31,12 +31,12 @@ def put(where: str | Path, owner: str) -> None:
             print(f"{owner}{number}", flush=True)
 
 
-def forward(where: str | Path) -> None:
-    """Prints, after each death, the schema and how many costs and hand-overs there are; and at the end, ``done``."""
+def migrate(where: str | Path) -> None:
+    """Print, after each kill, the schema and the numbers of costs and transitions; at the end, ``done``."""
     for number in count():
         child = os.fork()
         if child == 0:
-            die_at(number)
+            kill_at(number)
             CostDatabase(where).close()
             os._exit(0)
         if os.waitpid(child, 0)[1] == 0:
@@ -45,7 +45,7 @@ def forward(where: str | Path) -> None:
         print(*state(where), flush=True)
 
 
-def die_at(number: int) -> None:
+def kill_at(number: int) -> None:
     statements = count()
 
     @event.listens_for(Engine, "before_cursor_execute")
@@ -55,7 +55,7 @@ def die_at(number: int) -> None:
 
 
 def measure(where: str | Path) -> None:
-    """Prints the computations known of a0 and b0 before and after putting b0, and the notes."""
+    """Print the computations known of a0 and b0 before and after putting b0, and the notes."""
     known, other = (CostKey(name, "tvm", "0.27", 1, "a CPU, 2 cores", "float32") for name in ("a0", "b0"))
     with TemporaryDirectory() as warm_up:  # Python's own files may be out of reach afterwards
         put_one(Path(warm_up) / "costs", other)
@@ -78,7 +78,7 @@ def put_one(path: Path, key: CostKey) -> None:
 
 
 def state(where: str | Path) -> tuple[str, int, int]:
-    """Read without anything of ours."""
+    """Read the schema and the numbers of costs and transitions without `CostDatabase`."""
     from sqlalchemy import create_engine
 
     engine = create_engine(str(where).replace("postgresql:", "postgresql+psycopg:") if is_url(where) else f"sqlite:///{where}")
@@ -91,4 +91,4 @@ def state(where: str | Path) -> tuple[str, int, int]:
 
 if __name__ == "__main__":
     mode, where, *rest = sys.argv[1:]
-    {"put": put, "forward": forward, "measure": measure}[mode](where, *rest)
+    {"put": put, "migrate": migrate, "measure": measure}[mode](where, *rest)

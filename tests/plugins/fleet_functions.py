@@ -1,6 +1,6 @@
-"""What the fleet's tests let workers run: toolchains that wait for the test, end their worker, or pass for another machine.
+"""Toolchains and functions for workers in tests: they wait for the test, end their worker, or pass for another machine.
 
-`main` is a worker that is none: an RPC server of TVM's own that registers with a tracker and answers nonsense.
+`main` is a false worker: an RPC server of TVM's own that registers with a tracker and gives invalid answers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from collage_core.cost.fleet.protocol import ASK, PUT
 from collage_core.cost.fleet.request_handler import describe
 
 FOLDER = "COLLAGE_TEST_FOLDER"
-"""Environment variable with the folder in which workers and the test leave each other files."""
+"""Environment variable with the folder through which workers and the test exchange files."""
+ANSWER = "COLLAGE_TEST_ANSWER"
+"""Environment variable that names one of `INVALID_ANSWERS`."""
 
 
 class Waits(Numpy):
-    """Says that a build has begun, and goes on when the test says so."""
+    """Tells the test that a build has begun, and waits until the test lets it continue."""
 
     name = "waits"
 
@@ -66,9 +68,9 @@ def give_nan() -> float:
     return float("nan")
 
 
-# The nonsense, by name: what it answers for a trial.
+# Invalid answers to a trial, by name.
 RECORD = asdict(records.Record(samples=(1e-9,), error=0.0, reference_s=1e-3))
-NONSENSE = {
+INVALID_ANSWERS = {
     "no_json": "\x80\x05K\x01.",
     "a_list": "[1, 2]",
     "no_record": json.dumps({"record": None}),
@@ -80,11 +82,11 @@ NONSENSE = {
 }
 
 
-def answer_nonsense() -> None:
+def answer_invalidly() -> None:
     """Register functions under the names of a worker's, in TVM's own RPC server."""
     import tvm_ffi
 
-    answer = NONSENSE[os.environ["COLLAGE_TEST_NONSENSE"]]
+    answer = INVALID_ANSWERS[os.environ[ANSWER]]
 
     def ask(request: bytes) -> str:
         wanted, *arguments = pickle.loads(request)
@@ -99,14 +101,14 @@ def answer_nonsense() -> None:
 
 
 def main() -> None:
-    """``TRACKER_PORT KEY [NONSENSE]``: without the last, an RPC server that has none of a worker's functions."""
+    """``TRACKER_PORT KEY [ANSWER]``: without the last, the RPC server has none of a worker's functions."""
     from tvm import rpc
 
-    port, key, *nonsense = sys.argv[1:]
-    if nonsense:
-        os.environ["COLLAGE_TEST_NONSENSE"] = nonsense[0]
+    port, key, *answer = sys.argv[1:]
+    if answer:
+        os.environ[ANSWER] = answer[0]
     server = rpc.Server(
-        "127.0.0.1", key=key, tracker_addr=("127.0.0.1", int(port)), server_init_callback=answer_nonsense if nonsense else None
+        "127.0.0.1", key=key, tracker_addr=("127.0.0.1", int(port)), server_init_callback=answer_invalidly if answer else None
     )
     server.proc.join()
 

@@ -1,4 +1,4 @@
-"""`find_location`: from the path or the URL that a user gives to the cost database that it means. Nothing is opened."""
+"""`find_location`: make a `DatabaseLocation` of the path or the URL that a user gives. Nothing is opened."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ VARIABLE = "COLLAGE_COSTS"
 
 
 def find_location(where: str | Path | None, busy_s: float = BUSY_S, *, read_only: bool = False) -> DatabaseLocation:
-    """The location that `where` means.
+    """Return the location that `where` means.
 
     Args:
         where: A path or a URL; None for what `COLLAGE_COSTS` names, or else the file in the user's data folder.
-        busy_s: How long to wait for another process that writes.
+        busy_s: Seconds to wait for another process that writes.
         read_only: Never write, not even a journal.
 
     Raises:
-        CollageError: a URL of something else, or one that says nothing.
+        CollageError: a URL of another kind of database, or one that cannot be read.
     """
     text = str(where if where is not None else os.environ.get(VARIABLE, ""))
     url = URL.match(text)

@@ -1,6 +1,7 @@
-"""Files in which costs move from one database to another: JSON lines, packed or not, or another cost database itself.
+"""Write and read the files in which costs get from one database to another: JSON lines, packed or not.
 
-A file is read to its end and checked before anything of it is used, and appears under its name only when it is whole.
+Another cost database can be read as well. A file is read to its end and validated before anything of it is used; a file that is
+written appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ...errors import CollageError
 from .database import CostDatabase
 from .json_lines import Costs, read_lines, write_lines
 from .maintenance import Selection, records, selected_transitions
-from .schema import CostRow, TransitionRow
+from .records import CostRow, TransitionRow
 
 STREAM = "-"
 _SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -37,7 +38,7 @@ def write_file(file: str, costs: Iterable[CostRow], pairs: Iterable[TransitionRo
     path = Path(file)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.is_file() and _begins(path) == _SQLITE_MAGIC:
+        if path.is_file() and _first_bytes(path) == _SQLITE_MAGIC:
             raise CollageError(f"{file!r} is a database, which an export would overwrite", "name another file", "bad_option")
         with gzip.open(unfinished, "wt") if path.suffix == ".gz" else unfinished.open("w") as out:
             out.writelines(lines)
@@ -49,31 +50,31 @@ def write_file(file: str, costs: Iterable[CostRow], pairs: Iterable[TransitionRo
 
 
 def read_file(file: str) -> Costs:
-    """What an export or a cost database holds; ``-`` is an export on standard input.
+    """Read an export or a cost database; ``-`` is an export on standard input.
 
     Raises:
-        CollageError: it cannot be read, or holds what cannot be, with the line and the field.
+        CollageError: it cannot be read, or a field is invalid; the message names the line and the field.
     """
     if file == STREAM:
-        return _read(io.BufferedReader(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
+        return _read_stream(io.BufferedReader(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
     path = Path(file)
     try:
-        if _begins(path) == _SQLITE_MAGIC:
-            return _of_database(path)
+        if _first_bytes(path) == _SQLITE_MAGIC:
+            return _read_database(path)
         with path.open("rb") as stream:
-            return _read(stream, repr(file))
+            return _read_stream(stream, repr(file))
     except OSError as error:
         raise CollageError(
             f"cannot read {file!r}: {error.strerror or error}", "give a file that `collage costs export` wrote", "bad_costs"
         ) from error
 
 
-def _begins(path: Path) -> bytes:
+def _first_bytes(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(len(_SQLITE_MAGIC))
 
 
-def _of_database(path: Path) -> Costs:
+def _read_database(path: Path) -> Costs:
     with CostDatabase(path, read_only=True) as database:
         costs = Costs(records(database, Selection()), selected_transitions(database, Selection()))
         if database.notes:
@@ -81,7 +82,7 @@ def _of_database(path: Path) -> Costs:
     return costs
 
 
-def _read(stream: io.BufferedReader, title: str) -> Costs:
+def _read_stream(stream: io.BufferedReader, title: str) -> Costs:
     if not stream.peek(2).startswith(_GZIP_MAGIC):
         return read_lines(stream, title)
     try:

@@ -1,6 +1,6 @@
-"""`DatabaseLocation`: what a cost database in a file (`sqlite_file`) and one on a team's server (`postgres`) have in common.
+"""`DatabaseLocation`: the interface of a cost database in a file (`sqlite_file`) and of one on a team's server (`postgres`).
 
-`find_location` finds the one that a path or a URL means.
+`find_location` makes one of a path or a URL.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from sqlalchemy.exc import DBAPIError
 from ...errors import CollageError
 
 BUSY_S = 5.0
-"""How long to wait for another process that writes."""
+"""Seconds to wait for another process that writes."""
 URL = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
 
 class DatabaseTrouble(CollageError):
-    """Raised when the database is temporarily unavailable: locked, offline, read-only or full. What it holds is sound.
+    """Raised when the database is temporarily unavailable: locked, offline, read-only or full.
 
     Attributes:
-        words: What is the matter, without saying of what.
+        words: The reason alone, without the name of the database.
     """
 
     def __init__(self, name: str, what: str, words: str, hint: str, code: str = "database"):
@@ -32,34 +32,38 @@ class DatabaseTrouble(CollageError):
 
 
 class DatabaseLocation(Protocol):
-    """Where a cost database lies, and how it is opened.
+    """Knows where a cost database is, and how to open it.
 
     Attributes:
         name: The path or the URL, without a password.
-        notes: What the user should know of its opening.
+        notes: What the user should know about its opening.
     """
 
     name: str
     notes: list[str]
 
     def open(self) -> Engine:
-        """Connect, make what is missing, bring older tables forward. Transactions that write have the option ``writes``.
+        """Connect, make missing tables, and migrate older ones. Transactions that write have the option ``writes``.
 
         Raises:
-            DatabaseTrouble: not now.
-            CollageError: it never will be one of ours, or was written by a newer version.
+            DatabaseTrouble: it is unavailable just now.
+            CollageError: it is no cost database, or was written by a newer version.
         """
         ...
 
-    def to_read(self) -> DatabaseLocation:
-        """The same location, never to be written."""
+    def as_read_only(self) -> DatabaseLocation:
+        """Return the same location, never to be written."""
         ...
 
     def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
-        """`error` in plain words; `what` could not be done (``read``, ``written``, ``opened``)."""
+        """Say `error` in plain words.
+
+        Args:
+            what: What could not be done with the database: ``read``, ``written`` or ``opened``.
+        """
         ...
 
 
 def is_url(where: str | Path) -> bool:
-    """Whether it is a URL, and no path."""
+    """Return whether `where` is a URL, and no path."""
     return isinstance(where, str) and URL.match(where) is not None

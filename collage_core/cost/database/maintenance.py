@@ -1,6 +1,6 @@
-"""What is done with a cost database as a whole: select, count, merge and remove. The `collage costs` commands rest on it.
+"""Select, count, merge and remove costs and transitions of a whole database, for `collage costs`.
 
-What enters is an open database; nothing here goes on in memory when it cannot be used, as measuring does: it says so.
+What enters is an open database. Where it cannot be used, everything here raises; nothing is kept in memory instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from sqlalchemy import ColumnElement, Table, and_, delete, false, func, or_, sel
 from sqlalchemy.engine import Connection
 
 from .database import CostDatabase
-from .schema import CostRow, Row, TransitionRow, cost_row, measurements, put_rows, transition_row, transitions
+from .record_validation import cost_row, transition_row
+from .records import CostRow, Row, TransitionRow
+from .schema import measurements, put_rows, read_rows, transitions
 
 _CHUNK = 500
 _GROUP = ("machine", "toolchain", "version", "threads", "options")
@@ -22,12 +24,12 @@ _GROUP = ("machine", "toolchain", "version", "threads", "options")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which costs are meant: those to which all that is given applies. A hand-over is meant if either of its ends is.
+    """A condition on costs: all attributes that are not empty must apply. A transition is selected if one of its ends is.
 
     Attributes:
-        toolchain, version: Exactly.
+        toolchain, version: Exact.
         machine: A pattern, as `fnmatch` knows it.
-        computation: What its digest begins with; no hand-over has one.
+        computation: The first characters of its digest; no transition has one.
         before: Measured before this time (UTC, ISO 8601).
     """
 
@@ -40,12 +42,12 @@ class Selection:
 
 @dataclass
 class Group:
-    """Costs that may be compared with each other.
+    """Costs that may be compared with each other: all but their computations is the same.
 
     Attributes:
-        costs: How many there are, those that failed included.
-        failed: How many of them failed, by stage.
-        newest: When the last of them was measured.
+        costs: Number of costs, those that failed included.
+        failed: Number of those that failed, by stage.
+        newest: Time at which the last of them was measured.
     """
 
     machine: str
@@ -60,7 +62,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What became of the rows that were brought: new, in place of an older one, or dropped for one that is as new."""
+    """Numbers of merged rows: new ones, those that replaced an older one, and those dropped because the kept one is as new."""
 
     new: int
     replaced: int
@@ -71,26 +73,26 @@ class Merged:
 
 
 def records(database: CostDatabase, selection: Selection) -> list[CostRow]:
-    """The costs that are meant, in the order of their keys."""
+    """Return the selected costs, in the order of their keys."""
     with database.session() as connection:
-        query = select(measurements).where(_meant(connection, selection)).order_by(*measurements.primary_key)
-        return list(database.sound(map(cost_row, connection.execute(query).mappings())))
+        query = select(measurements).where(_selects_cost(connection, selection)).order_by(*measurements.primary_key)
+        return list(database.valid(cost_row, read_rows(connection, query)))
 
 
 def selected_transitions(database: CostDatabase, selection: Selection) -> list[TransitionRow]:
-    """The transitions that are meant, in the order of their keys."""
+    """Return the selected transitions, in the order of their keys."""
     with database.session() as connection:
-        query = select(transitions).where(_meant_transitions(connection, selection)).order_by(*transitions.primary_key)
-        return list(database.sound(map(transition_row, connection.execute(query).mappings())))
+        query = select(transitions).where(_selects_transition(connection, selection)).order_by(*transitions.primary_key)
+        return list(database.valid(transition_row, read_rows(connection, query)))
 
 
 def groups(database: CostDatabase, selection: Selection) -> list[Group]:
-    """How many costs there are, by all that they must have in common to be compared."""
+    """Count the selected costs by all that they must have in common to be compared."""
     columns = [measurements.c[name] for name in _GROUP]
     counted = (func.count(), func.max(measurements.c.created))
     made: dict[tuple[Any, ...], Group] = {}
     with database.session() as connection:
-        query = select(*columns, measurements.c.stage, *counted).where(_meant(connection, selection))
+        query = select(*columns, measurements.c.stage, *counted).where(_selects_cost(connection, selection))
         for *names, stage, count, newest in connection.execute(query.group_by(*columns, measurements.c.stage)):
             group = made.setdefault(tuple(names), Group(*names))
             group.costs += count
@@ -101,7 +103,7 @@ def groups(database: CostDatabase, selection: Selection) -> list[Group]:
 
 
 def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[TransitionRow]) -> Merged:
-    """Take rows in, all of them or none. Of two with equal keys the newer stays, and of two as new the one that is there.
+    """Merge rows into the database, all of them or none. Of two with equal keys the newer stays; of two as new, the one in the database.
 
     Raises:
         CollageError: the database cannot be written.
@@ -111,14 +113,14 @@ def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[Tran
 
 
 def remove(database: CostDatabase, selection: Selection) -> tuple[int, int]:
-    """Remove what is meant; how many costs and how many transitions that were.
+    """Remove the selected rows; return the numbers of costs and of transitions that were removed.
 
     Raises:
         CollageError: the database cannot be written.
     """
     with database.session(writes=True) as connection:
-        costs = connection.execute(delete(measurements).where(_meant(connection, selection))).rowcount
-        return costs, connection.execute(delete(transitions).where(_meant_transitions(connection, selection))).rowcount
+        costs = connection.execute(delete(measurements).where(_selects_cost(connection, selection))).rowcount
+        return costs, connection.execute(delete(transitions).where(_selects_transition(connection, selection))).rowcount
 
 
 def _merge(connection: Connection, table: Table, rows: Sequence[Row]) -> Merged:
@@ -135,7 +137,7 @@ def _merge(connection: Connection, table: Table, rows: Sequence[Row]) -> Merged:
 
 
 def _created(connection: Connection, table: Table, keys: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Of the keys that are there, when they were measured. Asked by the first column, which tells costs well apart."""
+    """Yield (key, time of its measurement) for those of `keys` that are in the table; queried by their first column alone."""
     first, *_ = columns = list(table.primary_key)
     names = sorted({key[0] for key in keys})
     for start in range(0, len(names), _CHUNK):
@@ -144,24 +146,24 @@ def _created(connection: Connection, table: Table, keys: Iterable[tuple[Any, ...
             yield tuple(key), created
 
 
-def _meant(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+def _selects_cost(connection: Connection, selection: Selection) -> ColumnElement[bool]:
     table = measurements.c
     same = [table[name] == value for name in ("toolchain", "version") if (value := getattr(selection, name))]
     if selection.computation:
         same.append(table.computation.startswith(selection.computation, autoescape=True))
-    return and_(true(), *same, *_common(connection, measurements, selection))
+    return and_(true(), *same, *_selects_row(connection, measurements, selection))
 
 
-def _meant_transitions(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+def _selects_transition(connection: Connection, selection: Selection) -> ColumnElement[bool]:
     table, ends = transitions.c, []
     for end in ("maker", "reader"):
         asked = ((table[end], selection.toolchain), (table[f"{end}_version"], selection.version))
-        ends.append(and_(true(), *(column == value for column, value in asked if value), *_common(connection, transitions, selection)))
+        ends.append(and_(true(), *(column == value for column, value in asked if value), *_selects_row(connection, transitions, selection)))
     return false() if selection.computation else or_(*ends)
 
 
-def _common(connection: Connection, table: Table, selection: Selection) -> list[ColumnElement[bool]]:
-    """Conditions on what both tables have."""
+def _selects_row(connection: Connection, table: Table, selection: Selection) -> list[ColumnElement[bool]]:
+    """Return the conditions on columns that both tables have."""
     same: list[ColumnElement[bool]] = []
     if selection.machine:
         there = connection.execute(select(table.c.machine).distinct()).scalars()

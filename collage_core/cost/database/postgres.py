@@ -1,6 +1,6 @@
-"""`PostgresDatabase`: a cost database that a team shares, on a PostgreSQL server; driven by psycopg, which is an extra.
+"""`PostgresDatabase`: a cost database that a team shares on a PostgreSQL server, through psycopg, which is an extra.
 
-A server that is away, slow or full is a `DatabaseTrouble` within seconds, and never a wait without end.
+A server that is offline, slow or full raises `DatabaseTrouble` within seconds; nothing waits without a limit.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from ...errors import CollageError
 from .location import DatabaseTrouble
-from .migrations import bring_forward, found_schema
+from .migrations import found_schema, migrate
 from .schema import SCHEMA
 
-_OPENERS = 0x636F7374
-"""Key of the lock under which one process at a time makes the tables."""
+_SETUP_LOCK = 0x636F7374
+"""Key of the advisory lock under which one process at a time makes the tables."""
 _SECRETS = ("password", "sslpassword")
-_LONGEST = 300
+_LONGEST_REASON = 300
 _HINTS = {
     "password authentication failed": "put the right name and password in the URL: postgresql://NAME:PASSWORD@HOST/DATABASE",
     "no password supplied": "put the password in the URL, postgresql://NAME:PASSWORD@HOST/DATABASE, or in ~/.pgpass",
@@ -39,7 +39,7 @@ class PostgresDatabase:
 
     Args:
         rest: The URL behind its ``postgresql://``.
-        busy_s: How long to wait for a connection, or for another process that holds the tables.
+        busy_s: Seconds to wait for a connection, or for another process that holds the tables.
 
     Raises:
         CollageError: the URL cannot be read.
@@ -50,10 +50,10 @@ class PostgresDatabase:
         self._url = _read_url(rest)
         self._busy_s = busy_s
         self._read_only = read_only
-        self.name = _name(self._url)
+        self.name = _without_secrets(self._url)
         self.notes: list[str] = []
 
-    def to_read(self) -> PostgresDatabase:
+    def as_read_only(self) -> PostgresDatabase:
         return PostgresDatabase(self._rest, self._busy_s, read_only=True)
 
     def open(self) -> Engine:
@@ -69,7 +69,7 @@ class PostgresDatabase:
         return engine
 
     def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
-        words = _words(error)
+        words = _reason(error)
         hint = next((hint for part, hint in _HINTS.items() if part in words), "see what the server's log says")
         return DatabaseTrouble(self.name, what, words, hint)
 
@@ -80,7 +80,7 @@ class PostgresDatabase:
             "keepalives_idle": 10,
             "application_name": "collage-explorer",
         }
-        # A pooler in front of the server may give each transaction another session, where what was prepared is not there.
+        # A pooler in front of the server may give each transaction another session, which lacks the prepared statements of the last.
         arguments = {**{name: value for name, value in waits.items() if name not in self._url.query}, "prepare_threshold": None}
         try:
             engine = create_engine(self._url, pool_pre_ping=True, connect_args=arguments)
@@ -99,10 +99,10 @@ class PostgresDatabase:
     def _check(self, engine: Engine) -> None:
         with engine.begin() as connection:
             if not self._read_only:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _OPENERS})
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SETUP_LOCK})
             found = found_schema(connection, self.name)
             if not self._read_only:
-                bring_forward(connection, found)
+                migrate(connection, found)
             elif found is None:
                 hint = "check the URL; the first run that measures makes one"
                 raise CollageError(f"there is no cost database in {self.name!r}", hint, "no_database")
@@ -118,26 +118,26 @@ def _read_url(rest: str) -> URL:
     try:
         url = make_url(f"postgresql+psycopg://{rest}")
     except (ArgumentError, ValueError) as error:
-        raise CollageError(  # what was given is not quoted: a password may be in it
+        raise CollageError(  # the URL is not quoted: a password may be in it
             "the URL of the cost database cannot be read", "the form is postgresql://NAME:PASSWORD@HOST:PORT/DATABASE", "bad_option"
         ) from error
     if not url.database:
         raise CollageError(
-            f"the URL of the cost database {_name(url)!r} names no database",
+            f"the URL of the cost database {_without_secrets(url)!r} names no database",
             "the form is postgresql://NAME:PASSWORD@HOST:PORT/DATABASE",
             "bad_option",
         )
     return url
 
 
-def _name(url: URL) -> str:
+def _without_secrets(url: URL) -> str:
     hidden = url.update_query_dict({name: "***" for name in _SECRETS if name in url.query})
     return hidden.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def _words(error: DBAPIError) -> str:
-    """What the server or the driver says, in one line, without what the hint says better."""
+def _reason(error: DBAPIError) -> str:
+    """Return the words of the server or the driver in one line, without those that the hint says better."""
     said = str(getattr(getattr(error.orig, "diag", None), "message_primary", None) or error.orig)
     lines = [line.strip() for line in said.rpartition("FATAL:")[2].splitlines()]
-    told = " ".join(line for line in lines if line and not line.startswith("Is the server running"))
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    reason = " ".join(line for line in lines if line and not line.startswith("Is the server running"))
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"

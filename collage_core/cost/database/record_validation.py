@@ -1,48 +1,55 @@
-"""What a record of a cost may say: the checks that everything passes which is put into the cost database, or read from it.
+"""Validate the fields of costs and transitions, from a database, an imported file, a fleet's worker or this process.
 
-What enters are keys and records from anywhere, with fields of any type; what leaves is the first flaw, in words.
+What enters are fields by name, of any type; what leaves are keys and records of which every field can be true.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from .records import CostKey, MeasuredTransition, Record, TransitionKey
+from pydantic import AfterValidator, BaseModel, FailFast, Field, Strict, ValidationError, create_model
+
+from ...base.validation import MustBe, first_mistake
+from .records import CostKey, CostRow, MeasuredTransition, Record, TransitionKey, TransitionRow, utc
 
 LARGEST_S = 1e6
 MOST_SAMPLES = 100_000
 MOST_THREADS = 1 << 20
-_NUMBERS = (int, float)
 _LONGEST_WORD = 256
 """Bytes: a key of PostgreSQL's index holds 2,704."""
 _LONGEST_TEXT = 20_000
 
-Item = CostKey | Record | TransitionKey | MeasuredTransition
-T = TypeVar("T", CostKey, Record, TransitionKey, MeasuredTransition)
+Item = TypeVar("Item", CostKey, Record, TransitionKey, MeasuredTransition)
 
 
-def flaw(*items: Item) -> str:
-    """The first thing that cannot be true, with its field and the value found; empty where all is sound."""
-    for item in items:
-        for field in fields(item):
-            value = getattr(item, field.name)
-            wrong = _samples_flaw(value) if field.name == "samples" else _flaw(field.name, value)
-            if wrong:
-                return wrong
-        if isinstance(item, Record) and not item.samples and not item.stage:
-            return "samples is empty, though stage names no failure"
-        if isinstance(item, Record) and item.repetitions and sum(item.repetitions) != len(item.samples):
-            return f"repetitions is {shown(item.repetitions)}, but there are {len(item.samples)} samples"
-    return ""
+class InvalidRecord(ValueError):
+    """Raised for a cost or transition that cannot be true; its text names the field, the value found, and what it must be."""
 
 
-def cleaned(item: T) -> T:
-    """The same with text that every database takes: no NUL, no half characters, no more of it than one can read."""
+def cost_row(values: Mapping[str, Any]) -> CostRow:
+    """Make a cost of its fields by name; other names are ignored. Raises `InvalidRecord`."""
+    key, record = _validated(_COST, values, CostKey, Record)
+    if not record.samples and not record.stage:
+        raise InvalidRecord("samples is empty, though stage names no failure")
+    if record.repetitions and sum(record.repetitions) != len(record.samples):
+        raise InvalidRecord(f"repetitions is {list(record.repetitions)}, but there are {len(record.samples)} samples")
+    return key, record
+
+
+def transition_row(values: Mapping[str, Any]) -> TransitionRow:
+    """Make a transition of its fields by name; other names are ignored. Raises `InvalidRecord`."""
+    return _validated(_TRANSITION, values, TransitionKey, MeasuredTransition)
+
+
+def record_of(values: Mapping[str, Any]) -> Record:
+    """Make a record of its fields by name, each of which is valid by itself. Raises `InvalidRecord`."""
+    return _validated(_RECORD, values, Record)[0]
+
+
+def cleaned(item: Item) -> Item:
+    """Return `item` with text that every database takes: no NUL, no lone surrogates, at most 20,000 characters."""
     changes: dict[str, Any] = {}
     for field in fields(item):
         value = getattr(item, field.name)
@@ -51,101 +58,64 @@ def cleaned(item: T) -> T:
     return replace(item, **changes)
 
 
-def utc(text: str) -> str:
-    """A time with its zone as records hold it: UTC, whole seconds; ValueError where it is none."""
-    time = datetime.fromisoformat(text)
-    if time.tzinfo is None:
-        raise ValueError("no zone")
-    return time.astimezone(UTC).isoformat(timespec="seconds")
+def _check_short(word: str) -> str:
+    if len(word.encode()) > _LONGEST_WORD:
+        raise ValueError
+    return word
 
 
-def shown(value: Any) -> str:
-    """A value as a message quotes it."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _check_filled(name: str) -> str:
+    if not name:
+        raise ValueError("text, and not empty")
+    return name
 
 
-def _flaw(name: str, value: Any) -> str:
-    wrong = _CHECKS[name](value)
-    return f"{name} is {shown(value)}, it must be {wrong}" if wrong else ""
+def _check_utc(time: str) -> str:
+    if utc(time) != time:
+        raise ValueError
+    return time
 
 
-def _samples_flaw(samples: Any) -> str:
-    if not isinstance(samples, tuple) or len(samples) > MOST_SAMPLES:
-        return f"samples is {shown(samples)}, it must be a list of at most {MOST_SAMPLES} numbers"
-    for place, value in enumerate(samples):
-        if not _is_number(value, LARGEST_S):
-            return f"samples[{place}] is {shown(value)}, it must be {_SECONDS}"
-    return ""
+_Word = Annotated[str, Strict(), AfterValidator(_check_short), MustBe(f"text of at most {_LONGEST_WORD} bytes")]
+_Name = Annotated[_Word, AfterValidator(_check_filled)]
+_Text = Annotated[str, Strict(), Field(max_length=_LONGEST_TEXT), MustBe(f"text of at most {_LONGEST_TEXT} characters")]
+_Seconds = Annotated[float, Strict(), Field(ge=0, le=LARGEST_S), MustBe("seconds: a number, not negative and at most 1e6")]
+_Share = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), MustBe("a finite number, not negative")]
+_Threads = Annotated[int, Strict(), Field(ge=1, le=MOST_THREADS), MustBe(f"a whole number from 1 to {MOST_THREADS}")]
+_Flag = Annotated[bool, Strict(), MustBe("true or false")]
+_Time = Annotated[str, Strict(), AfterValidator(_check_utc), MustBe("a time in UTC, such as 2026-01-31T12:00:00+00:00")]
+_Samples = Annotated[tuple[_Seconds, ...], FailFast(), Field(max_length=MOST_SAMPLES), MustBe(f"a list of at most {MOST_SAMPLES} numbers")]
+_Counts = Annotated[tuple[Annotated[int, Strict(), Field(ge=0)], ...], FailFast(), MustBe("a list of whole numbers, none below 0")]
 
-
-def _is_number(value: Any, most: float) -> bool:
-    return isinstance(value, _NUMBERS) and not isinstance(value, bool) and 0 <= value <= most
-
-
-_SECONDS = "seconds: a number, not negative and at most 1e6"
-
-
-def _word(value: Any) -> str:
-    fits = isinstance(value, str) and len(value.encode("utf-8", "replace")) <= _LONGEST_WORD
-    return "" if fits else f"text of at most {_LONGEST_WORD} bytes"
-
-
-def _name(value: Any) -> str:
-    return _word(value) if value else "text, and not empty"
-
-
-def _text(value: Any) -> str:
-    return "" if isinstance(value, str) and len(value) <= _LONGEST_TEXT else f"text of at most {_LONGEST_TEXT} characters"
-
-
-def _seconds(value: Any) -> str:
-    return "" if _is_number(value, LARGEST_S) else _SECONDS
-
-
-def _maybe_seconds(value: Any) -> str:
-    return "" if value is None else _seconds(value)
-
-
-def _share(value: Any) -> str:
-    return "" if _is_number(value, sys.float_info.max) else "a finite number, not negative"
-
-
-def _maybe_share(value: Any) -> str:
-    return "" if value is None else _share(value)
-
-
-def _flag(value: Any) -> str:
-    return "" if isinstance(value, bool) else "true or false"
-
-
-def _threads(value: Any) -> str:
-    fits = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_THREADS
-    return "" if fits else f"a whole number from 1 to {MOST_THREADS}"
-
-
-def _repetitions(value: Any) -> str:
-    fits = isinstance(value, tuple) and all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in value)
-    return "" if fits else "a list of whole numbers, none below 0"
-
-
-def _time(value: Any) -> str:
-    with suppress(ValueError, TypeError, OverflowError):
-        if utc(value) == value:
-            return ""
-    return "a time in UTC, such as 2026-01-31T12:00:00+00:00"
-
-
-_CHECKS: Mapping[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader"), _name),
-    **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _word),
-    **dict.fromkeys(("reason", "note"), _text),
-    **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent"), _seconds),
-    **dict.fromkeys(("limit_s", "reference_s", "core_latency_s"), _maybe_seconds),
-    **dict.fromkeys(("stopped_early", "crashed"), _flag),
-    "threads": _threads,
-    "error": _maybe_share,
-    "slowed_by": _share,
-    "created": _time,
-    "repetitions": _repetitions,
+_TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader"), _Name),
+    **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _Word),
+    **dict.fromkeys(("reason", "note"), _Text),
+    **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent"), _Seconds),
+    **dict.fromkeys(("limit_s", "reference_s", "core_latency_s"), _Seconds | None),
+    **dict.fromkeys(("stopped_early", "crashed"), _Flag),
+    "threads": _Threads,
+    "samples": _Samples,
+    "repetitions": _Counts,
+    "error": _Share | None,
+    "slowed_by": _Share,
+    "created": _Time,
 }
+
+
+def _model(*classes: type[Any]) -> type[BaseModel]:
+    """The fields of `classes`, which are all required."""
+    names = {field.name: (_TYPES[field.name], ...) for one in classes for field in fields(one)}
+    return create_model("_".join(one.__name__ for one in classes), **names)  # type: ignore[call-overload]
+
+
+_COST, _TRANSITION, _RECORD = _model(CostKey, Record), _model(TransitionKey, MeasuredTransition), _model(Record)
+
+
+def _validated(model: type[BaseModel], values: Mapping[str, Any], *classes: type[Any]) -> Any:
+    """One object of each of `classes`."""
+    try:
+        valid = model.model_validate(values).__dict__
+    except ValidationError as error:
+        raise InvalidRecord(str(first_mistake(error))) from None
+    return tuple(one(**{name: valid[name] for name in one.__slots__}) for one in classes)

@@ -1,4 +1,7 @@
-"""`Record` and `CostKey`: what a trial came to, and everything that it depends on. Plain data; kept by `CostDatabase`."""
+"""`CostKey` and `Record`: everything that a measured cost depends on, and the result of its trial; the same for transitions.
+
+Plain data, kept by `CostDatabase`. `record_validation` says what each field may hold.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
 class CostKey:
-    """What a measurement depends on.
+    """Everything that a measured cost depends on.
 
     Attributes:
-        computation: As `computation_key` gives it.
-        toolchain, version: Name of the target, and version of its library.
+        computation: Digest of the computation, as `computation_key` gives it.
+        toolchain, version: Name of the target, and the version of its library.
         threads: Threads that the kernel was given.
         machine: As `machine_id` gives it.
-        options: Whatever else of the toolchain changes the result: its precision.
-        weights: A digest of the weights' values, for a toolchain that looks at them; empty for the others.
+        options: Whatever else changes the result: the precision, and whether the caches were flushed.
+        weights: Digest of the weights' values, for a toolchain that looks at them; empty for the others.
     """
 
     computation: str
@@ -35,23 +39,23 @@ class CostKey:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a trial came to.
+    """The result of a trial.
 
     Attributes:
-        samples: Seconds of one run each, of those that nothing disturbed (`steadiness`); empty where it failed.
-        repetitions: How many of the samples each repetition gave, one after another, 0 where it did not count; empty where there was one.
-        stage: Where it failed (`Cost.stage`), or empty.
-        reason: Why.
+        samples: Seconds of each timed run that the noise filter kept; empty where the trial failed.
+        repetitions: Number of samples of each repetition, in order, 0 for one that did not count; empty where there was only one.
+        stage: Stage at which the trial failed (`Cost.stage`); empty where it did not.
+        reason: Why it failed.
         error: Largest relative error against the reference, where it was compared and finite.
         stopped_early: The trial was ended because it was sure to lose.
         crashed: It failed by a crash, a hang or too much memory, and not in the toolchain's own words.
-        limit_s: It was ended after that many seconds; a trial that may take longer is worth another try.
-        reference_s: Median seconds of a small fixed computation between the samples: tells a slowed-down machine.
-        created: UTC, ISO 8601.
-        slowed_by: By what share the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
-        worker: Name of the machine that measured it, in a fleet; empty for this one.
-        seconds_spent: What building, checking and timing it took, the first time.
-        core_latency_s: Seconds of the fastest echo between two cores meanwhile (`echo`); None where none was asked for.
+        limit_s: The trial was ended after that many seconds; with a higher limit it is worth another try.
+        reference_s: Median seconds of a small fixed computation between the samples: it shows how fast the machine was.
+        created: Time of the measurement: UTC, ISO 8601.
+        slowed_by: Share by which the machine was slowed down, where too few samples were undisturbed and all were kept; else 0.
+        worker: Name of the fleet's worker that measured it; empty for this machine.
+        seconds_spent: Seconds that building, checking and timing took, the first time.
+        core_latency_s: Lowest core-to-core latency during the trial, in seconds; None where it was not probed.
     """
 
     samples: tuple[float, ...] = ()
@@ -71,13 +75,13 @@ class Record:
 
     @property
     def is_lasting(self) -> bool:
-        """Worth keeping. A target that cannot be used here and now may be usable in the next run."""
+        """Whether the record is worth keeping: a target that cannot be used here and now may be usable in the next run."""
         return self.stage != "device"
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionKey:
-    """What a measured transition depends on; an empty `dtype` means any."""
+    """Everything that a measured transition depends on; an empty `dtype` means any."""
 
     maker: str
     reader: str
@@ -90,9 +94,11 @@ class TransitionKey:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTransition:
-    """What measuring a hand-over came to; `note` says why it could not be measured, and then it counts as free.
+    """The result of measuring a transition.
 
-    `created` (UTC, ISO 8601) is when; two that say the same at different times are equal.
+    Attributes:
+        note: Why it could not be measured, and so counts as free; empty where it was.
+        created: Time of the measurement: UTC, ISO 8601. It does not count when two are compared.
     """
 
     fixed_s: float = 0.0
@@ -101,15 +107,36 @@ class MeasuredTransition:
     created: str = field(default="", compare=False)
 
 
+CostRow = tuple[CostKey, Record]
+TransitionRow = tuple[TransitionKey, MeasuredTransition]
+Row = TypeVar("Row", CostRow, TransitionRow)
+
+
+def fields_of(key: CostKey | TransitionKey, value: Record | MeasuredTransition) -> dict[str, Any]:
+    """Return the fields of both by name. `dataclasses.asdict` copies each sample, which takes longer than writing it."""
+    return {name: getattr(item, name) for item in (key, value) for name in item.__slots__}
+
+
 @cache
 def machine_id() -> str:
-    """The CPU's model and the number of its cores: measurements of one are not those of another."""
+    """Return the CPU's model and the number of its cores: costs of machines of different ids are never mixed."""
     return f"{_cpu_model()}, {os.cpu_count() or 1} cores"
 
 
 def now() -> str:
-    """The time as records hold it."""
+    """Return the time as records hold it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def utc(text: str) -> str:
+    """Return a time with its zone as records hold it: UTC, whole seconds. Raises ValueError where it is none."""
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is None:
+            raise ValueError("no zone")
+        return time.astimezone(UTC).isoformat(timespec="seconds")
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _cpu_model() -> str:

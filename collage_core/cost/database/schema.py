@@ -1,22 +1,22 @@
-"""The tables of the cost database, schema 5: one row a measurement, one a transition; and how both become rows and back.
+"""The tables of the cost database, schema 5: one row per cost, one per transition; and how rows are written.
 
 Schema 1 had no `weights`, `slowed_by`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2
 had no `repetitions`, schema 3 no `core_latency_s`. Before schema 5 some columns had other names (`RENAMED`). A column that was
-added later has its server default in older rows (`migrations`). What is read from a row is what was in it, valid or not.
+added later has its server default in older rows (`migrations`). Rows that are read may hold anything: `record_validation` decides.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Insert, Integer, MetaData, String, Table, Text, TypeDecorator
+from sqlalchemy import Boolean, Column, Float, Insert, Integer, MetaData, Select, String, Table, Text, TypeDecorator
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Dialect
 
-from .records import CostKey, MeasuredTransition, Record, TransitionKey
+from .records import Row, fields_of
 
 SCHEMA = 5
 RENAMED = {"repetitions": "sittings", "core_latency_s": "echo_s", "slowed_by": "unsteady"}
@@ -25,15 +25,8 @@ RENAMED_IN_OPTIONS = (" MiB swept", " MiB flushed")
 """Words of `CostKey.options` before schema 5, and since."""
 
 
-Key = CostKey | TransitionKey
-Value = Record | MeasuredTransition
-CostRow = tuple[CostKey, Record]
-TransitionRow = tuple[TransitionKey, MeasuredTransition]
-Row = TypeVar("Row", CostRow, TransitionRow)
-
-
 class _Numbers(TypeDecorator[Any]):
-    """A tuple of numbers as JSON text, every digit kept; what is no JSON list is read as None."""
+    """Stores a tuple of numbers as JSON text, with every digit; reads what is no JSON list as None."""
 
     impl = Text
     cache_ok = True
@@ -93,34 +86,25 @@ transitions = Table(
 )
 
 
-def plain(key: Key, value: Value) -> dict[str, Any]:
-    """The fields of both by name. `dataclasses.asdict` copies each sample, which takes longer than to write it."""
-    return {name: getattr(item, name) for item in (key, value) for name in item.__slots__}
-
-
-def cost_row(row: Mapping[Any, Any]) -> CostRow:
-    """A row of `measurements`."""
-    return CostKey(**{name: row[name] for name in CostKey.__slots__}), Record(**{name: row[name] for name in Record.__slots__})
-
-
-def transition_row(row: Mapping[Any, Any]) -> TransitionRow:
-    """A row of `transitions`."""
-    key = TransitionKey(**{name: row[name] for name in TransitionKey.__slots__})
-    return key, MeasuredTransition(**{name: row[name] for name in MeasuredTransition.__slots__})
+def read_rows(connection: Connection, query: Select[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each row by name, as they are, valid or not."""
+    found = connection.execute(query)
+    names = tuple(found.keys())
+    return (dict(zip(names, row, strict=True)) for row in found)
 
 
 def put_rows(connection: Connection, table: Table, rows: Iterable[Row], *, only_newer: bool = False) -> None:
-    """Write rows in place of those of equal keys; with `only_newer`, only over what was measured before them.
+    """Insert rows, or replace those of equal keys; with `only_newer`, replace only what was measured before them.
 
-    They are written in the order of their keys, so that two processes never wait for each other's rows in turn.
+    Rows are written in the order of their keys, so that two processes never wait for each other's rows in turn.
     """
-    values = [plain(key, value) for key, value in sorted(rows, key=lambda row: str(row[0]))]
+    values = [fields_of(key, value) for key, value in sorted(rows, key=lambda row: str(row[0]))]
     if values:
-        connection.execute(_put(connection, table, only_newer), values)
+        connection.execute(_insert(connection, table, only_newer), values)
 
 
-def _put(connection: Connection, table: Table, only_newer: bool) -> Insert:
-    """Both dialects say it in the same words, yet each has a class of its own."""
+def _insert(connection: Connection, table: Table, only_newer: bool) -> Insert:
+    """Return the statement. Both dialects share its syntax, yet SQLAlchemy has a class for each."""
     insert = sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
     others = {column.name: insert.excluded[column.name] for column in table.columns if not column.primary_key}
     newer = insert.excluded.created > table.c.created if only_newer else None

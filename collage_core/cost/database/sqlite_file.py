@@ -1,7 +1,7 @@
 """`SqliteFile`: a cost database in one file that several processes of one machine share.
 
-What is committed is on disk. A damaged file is set aside under another name, never overwritten. Read-only, nothing is left
-beside the file, and one of an older schema is brought forward in memory.
+Committed data is on disk. A damaged file is renamed, never overwritten. Reading leaves nothing beside the file; one of an older
+schema that is only read is migrated in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from ...errors import CollageError
 from .location import DatabaseTrouble
-from .migrations import bring_forward, foreign, found_schema
+from .migrations import found_schema, migrate, not_ours
 from .schema import SCHEMA
 
 _WORDS = {
@@ -44,7 +44,7 @@ class SqliteFile:
         self._busy_s = busy_s
         self._read_only = read_only
 
-    def to_read(self) -> SqliteFile:
+    def as_read_only(self) -> SqliteFile:
         return SqliteFile(self._path, self._busy_s, read_only=True)
 
     def open(self) -> Engine:
@@ -53,8 +53,8 @@ class SqliteFile:
                 f"there is no cost database {self.name!r}", "check the path; the first run that measures makes one", "no_database"
             )
         try:
-            with self._one_opener():
-                return self._opened()
+            with self._setup_lock():
+                return self._open_or_set_aside()
         except DBAPIError as error:
             raise self.trouble("opened", error) from error
 
@@ -64,7 +64,7 @@ class SqliteFile:
         code = "unwritable" if number == sqlite3.SQLITE_READONLY else "database"
         return DatabaseTrouble(self.name, what, _WORDS.get(number, str(error.orig)), hint, code)
 
-    def _opened(self) -> Engine:
+    def _open_or_set_aside(self) -> Engine:
         engine = self._engine()
         try:
             return self._checked(engine)
@@ -78,7 +78,7 @@ class SqliteFile:
         return self._checked(self._engine())
 
     def _engine(self) -> Engine:
-        uri = self._path.absolute().as_uri() + (_reading(self._path) if self._read_only else "")
+        uri = self._path.absolute().as_uri() + (_read_only_options(self._path) if self._read_only else "")
         engine = create_engine(
             "sqlite://",
             poolclass=QueuePool,
@@ -90,14 +90,14 @@ class SqliteFile:
         return engine
 
     def _checked(self, engine: Engine) -> Engine:
-        """The file is sound and ours, with tables of today."""
+        """Return `engine`, or one of a copy, once the file is intact and ours, with current tables. Raises `_Damaged`."""
         try:
             with engine.connect().execution_options(writes=not self._read_only) as connection, connection.begin():
                 if connection.execute(text("PRAGMA quick_check(1)")).scalar_one() != "ok":
                     raise _Damaged
                 found = found_schema(connection, self.name)
                 if not self._read_only:
-                    bring_forward(connection, found)
+                    migrate(connection, found)
         except DBAPIError as error:
             if _code(error) in _DAMAGED and not self._read_only:
                 raise _Damaged from error
@@ -107,12 +107,12 @@ class SqliteFile:
                 raise DatabaseTrouble(self.name, "opened", _WORDS[sqlite3.SQLITE_CORRUPT], "name another file") from damage
             raise
         if found is None and self._read_only:
-            raise foreign(self.name)
-        return engine if found == SCHEMA or not self._read_only else _brought_forward_in_memory(engine, found)
+            raise not_ours(self.name)
+        return engine if found == SCHEMA or not self._read_only else _migrated_in_memory(engine, found)
 
     @contextmanager
-    def _one_opener(self) -> Iterator[None]:
-        """One process at a time looks for damage and makes the tables, so that none sets aside what another just began."""
+    def _setup_lock(self) -> Iterator[None]:
+        """Let one process at a time look for damage and make the tables, so that none sets aside a file that another just began."""
         if self._read_only:
             yield
             return
@@ -129,22 +129,23 @@ class SqliteFile:
 
 
 class _Damaged(Exception):
-    """The file is no sound SQLite file."""
+    """Raised where the file is damaged, or no SQLite file."""
 
 
 def _set_up_connection(connection: sqlite3.Connection, _record: object) -> None:
-    """Readers and one writer at a time, in several processes; a file that cannot change its mode works without it."""
+    """Let several processes read while one writes; a file whose journal mode cannot be changed works without it."""
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
 
 
 def _begin(connection: Connection) -> None:
-    """Whoever will write waits for its turn at the start: turning from reading to writing can fail without waiting."""
+    """Begin a transaction. One that writes waits at its start: upgrading from reading to writing can fail without waiting."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
 
-def _brought_forward_in_memory(engine: Engine, found: int | None) -> Engine:
+def _migrated_in_memory(engine: Engine, found: int | None) -> Engine:
+    """Return an engine of a migrated copy, which cannot be written."""
     copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     with engine.connect() as connection:
         file = connection.connection.driver_connection
@@ -156,20 +157,20 @@ def _brought_forward_in_memory(engine: Engine, found: int | None) -> Engine:
     memory = create_engine("sqlite://", poolclass=StaticPool, creator=lambda: copy)
     event.listen(memory, "begin", _begin)
     with memory.begin() as connection:
-        bring_forward(connection, found)
+        migrate(connection, found)
     with memory.connect() as connection:
         connection.exec_driver_sql("PRAGMA query_only=ON")
     return memory
 
 
-def _reading(path: Path) -> str:
-    """How to open a file of someone else's without leaving anything beside it; a journal that is there must be read."""
+def _read_only_options(path: Path) -> str:
+    """Return the URI's options that leave nothing beside the file; a journal that is there must be read."""
     journal = path.with_name(path.name + "-wal")
     return "?mode=ro" if journal.exists() and journal.stat().st_size else "?immutable=1"
 
 
 def _set_aside(path: Path) -> str:
-    """Give a damaged file, and what belongs to it, another name; the new name is returned."""
+    """Rename a damaged file and its journal; return the new name."""
     stem = f"{path.name}.damaged-{datetime.now(UTC):%Y-%m-%d}"
     aside, number = path.with_name(stem), 1
     while aside.exists():
@@ -183,5 +184,5 @@ def _set_aside(path: Path) -> str:
 
 
 def _code(error: DBAPIError) -> int:
-    """SQLite's primary result code."""
+    """Return SQLite's primary result code."""
     return int(getattr(error.orig, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

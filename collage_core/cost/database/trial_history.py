@@ -1,7 +1,7 @@
-"""What earlier trials took, from the cost database: how long a run to come may take. Nothing is measured.
+"""Read from the cost database how long earlier trials took, from which the time of a run to come is estimated.
 
-What enters are toolchains by name and a machine; what leaves are seconds of a trial of each, where they are known, and the
-hand-overs that need no measuring any more. Where the database cannot be read, nothing is known.
+What enters are toolchains by name and a machine; what leaves are the seconds of a trial of each, where they are known, and the
+transitions that need no measuring any more. Nothing is measured. Where the database cannot be read, nothing is known.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .schema import measurements
 
 @dataclass(frozen=True)
 class TrialHistory:
-    """What is known from before.
+    """Facts about earlier trials.
 
     Attributes:
-        trials: Toolchain → (mean seconds of a trial on that machine, of how many trials).
-        transitions: (maker, reader) that were measured.
-        trouble: Why the database could not be asked; empty where it could.
+        trials: Toolchain → (mean seconds of a trial on that machine, number of trials).
+        transitions: (maker, reader) of the transitions that were measured.
+        trouble: Why the database could not be read; empty where it could.
     """
 
     trials: Mapping[str, tuple[float, int]] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class TrialHistory:
 
 
 def trial_history(versions: Mapping[str, str], threads: int, machine: str) -> TrialHistory:
-    """What the user's database knows of these toolchains (name → version) with `threads` threads on `machine` (`machine_id`)."""
+    """Read the history of these toolchains (name → version) with `threads` threads on `machine` (`machine_id`)."""
     with open_database() as database:
         try:
             trials = _trials(database, tuple(versions), machine)
@@ -46,7 +46,7 @@ def trial_history(versions: Mapping[str, str], threads: int, machine: str) -> Tr
 
 
 def _trials(database: CostDatabase, names: tuple[str, ...], machine: str) -> dict[str, tuple[float, int]]:
-    """Of any version, any number of threads, failed ones too: what a trial takes hardly depends on these."""
+    """Return `TrialHistory.trials`, of any version and number of threads, failed ones too: their time hardly depends on these."""
     table = measurements.c
     query = (
         select(table.toolchain, func.avg(table.seconds_spent), func.count())

@@ -1,5 +1,5 @@
-"""Measuring on other machines: `collage worker` on each, TVM's RPC tracker between, `FleetRunner` on the machine that asks.
+"""Trials on other machines: `collage worker` on each, TVM's RPC tracker in between, `FleetRunner` in the run.
 
-What enters a `FleetRunner` are trials; what leaves are records, as from a `TrialRunner`. What a worker sends is JSON that is
-checked, never a pickle. TVM is imported in processes of their own alone.
+What enters a `FleetRunner` are trials; what leaves are records, as from a `TrialRunner`. A worker's answers are JSON that is
+validated, never pickles. TVM is imported in separate processes alone.
 """

@@ -1,7 +1,7 @@
-"""`WorkerDiscovery`: asks the tracker for free workers and opens them; whether a run wants them is decided by whoever asked.
+"""`WorkerDiscovery`: ask the tracker for free workers and open them; the caller decides whether a run can use them.
 
-The tracker lends whichever worker is next. One that a run does not want goes back and is offered again; so those are
-remembered by their address, and only where more are free than those are new ones asked for.
+The tracker offers whichever worker is next. One that a run cannot use goes back and is offered again; so these are remembered by
+their address, and new ones are asked for only where more workers are free than were refused.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 
 class WorkerDiscovery:
-    """Recruits from the tracker at `address`.
+    """Finds the workers that are registered with the tracker at `address`.
 
     Args:
-        key: Under which the workers are registered.
-        tell: Gets a line where a worker cannot be used.
-        stop: Says when the run is over.
+        key: Key under which the workers are registered.
+        tell: Called with a line where a worker cannot be used.
+        stop: Returns whether the run is over.
     """
 
     def __init__(self, address: Address, key: str, tell: Callable[[str], None], stop: Callable[[], bool]):
@@ -40,20 +40,20 @@ class WorkerDiscovery:
         self._tracker: TrackerConnection | None = None
 
     def refuse(self, address: Address) -> None:
-        """Don't take the worker at `address` again, while it is registered."""
+        """Do not open the worker at `address` again, while it is registered."""
         with self._lock:
             self._refused.add(address)
 
-    def look(self) -> Registered:
-        """Who is registered. Raises `TrackerLost`."""
-        return self._asked(lambda tracker: tracker.summary(self._key))
+    def registered(self) -> Registered:
+        """Ask the tracker which workers are registered. Raises `TrackerLost`."""
+        return self._ask(lambda tracker: tracker.summary(self._key))
 
-    def gather(self, registered: Registered) -> list[RemoteWorker]:
-        """Open what is free and was not refused.
+    def open_free(self, registered: Registered) -> list[RemoteWorker]:
+        """Open the workers that are free and were not refused.
 
         Raises:
             TrackerLost: the tracker is gone.
-            Cancelled: `stop` said so.
+            Cancelled: the run is over.
         """
         with self._lock:
             self._refused &= registered.addresses
@@ -65,37 +65,37 @@ class WorkerDiscovery:
         if not fresh:
             return []
         with ThreadPoolExecutor(min(len(fresh), _MOST_AT_ONCE), thread_name_prefix="fleet-open") as pool:
-            return [member for member in pool.map(self._opened, fresh) if member is not None]
+            return [worker for worker in pool.map(self._open, fresh) if worker is not None]
 
     def close(self) -> None:
-        """Leave the tracker."""
+        """Close the connection to the tracker."""
         if self._tracker is not None:
             self._tracker.close()
             self._tracker = None
 
     def _offers(self, most: int) -> Iterator[Offer]:
         for _ in range(most):
-            offer = self._asked(lambda tracker: tracker.request(self._key))
+            offer = self._ask(lambda tracker: tracker.request(self._key))
             if offer is None:
                 self.close()
                 return
             yield offer
 
-    def _opened(self, offer: Offer) -> RemoteWorker | None:
-        member = RemoteWorker(offer, self._names, self._stop)
+    def _open(self, offer: Offer) -> RemoteWorker | None:
+        worker = RemoteWorker(offer, self._names, self._stop)
         try:
-            member.open()
+            worker.open()
         except WorkerLost as lost:
-            member.close()
-            self.refuse(member.address)
-            self._tell(f"the worker at {member.name} is not used: {lost}")
+            worker.close()
+            self.refuse(worker.address)
+            self._tell(f"the worker at {worker.name} is not used: {lost}")
             return None
         except Cancelled:
-            member.close()
+            worker.close()
             return None
-        return member
+        return worker
 
-    def _asked(self, question: Callable[[TrackerConnection], T]) -> T:
+    def _ask(self, question: Callable[[TrackerConnection], T]) -> T:
         try:
             if self._tracker is None:
                 self._tracker = TrackerConnection(self.address)

@@ -1,7 +1,7 @@
-"""`FileStore`: what a worker was sent, by content, in a scratch folder that is bounded and goes with the session.
+"""`FileStore`: the files that a worker was sent, in a scratch folder of limited size that is removed with the session.
 
-What enters are pieces of files under their SHA-256; what leaves are paths. A file is only there when all of it came and
-its content is what its name says.
+What enters are pieces of files under their SHA-256; what leaves are paths. A file is available only when all of it came and its
+content has the SHA-256 that it is named after.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from ...base.isolation.scratch import scratch_folder
 
 MOST_BYTES = 8 << 30
-"""At most, and at most half of what the disk has free at the start."""
+"""Limit, if less than half of what the disk has free at the start."""
 
 
 class FileStore:
-    """Files by their SHA-256 (hex); the ones that were wanted longest ago go first.
+    """Files by their SHA-256 (hex); those that were requested longest ago are removed first.
 
     Args:
-        most_bytes: More are only kept where the files of a single trial are more.
+        most_bytes: Limit, which is exceeded only where the files of a single trial are more.
     """
 
     def __init__(self, most_bytes: int | None = None):
@@ -32,7 +32,7 @@ class FileStore:
         self._wanted: frozenset[str] = frozenset()
 
     def missing(self, wanted: Iterable[str]) -> list[str]:
-        """Which of the files are not here; what is here of them stays until other files are asked for."""
+        """Return which of the files are not here; those that are here stay until other files are requested."""
         names = list(dict.fromkeys(wanted))
         self._wanted = frozenset(names)
         for name in names:
@@ -41,7 +41,7 @@ class FileStore:
         return [name for name in names if name not in self._sizes]
 
     def put(self, name: str, offset: int, size: int, piece: bytes) -> None:
-        """Take the next piece of a file of `size` bytes.
+        """Append the next piece of a file of `size` bytes.
 
         Raises:
             ValueError: it is not the next one, or the file is not what its name says.
@@ -59,13 +59,13 @@ class FileStore:
             self._keep(name, part, size)
 
     def path(self, name: str) -> Path:
-        """Where a file is. Raises KeyError where it is not here."""
+        """Return the path of a file. Raises KeyError where it is not here."""
         if name not in self._sizes:
             raise KeyError(f"the file {name} was not sent")
         return self._folder / name
 
     def remove(self, name: str) -> None:
-        """Let go of a file that is needed once."""
+        """Remove a file, if it is here."""
         if self._sizes.pop(name, None) is not None:
             (self._folder / name).unlink(missing_ok=True)
 

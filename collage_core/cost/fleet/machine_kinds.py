@@ -1,6 +1,6 @@
-"""Which workers may measure for one run: machines of one kind, with the same versions of its toolchains. Plain data.
+"""Choose which workers may measure for one run: machines of one kind, with the same versions of its toolchains. Plain data.
 
-Costs of different machines are never mixed: what leaves here is one kind, and for every worker outside it the reason.
+Costs of different machines are never mixed: what leaves is one kind, and the reason for every worker that is not of it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _UNKNOWN = Availability(False, reason="no toolchain of this name is known there"
 
 @dataclass(frozen=True)
 class Kind:
-    """What the workers of one run have in common.
+    """The properties that all workers of one run share.
 
     Attributes:
         machine: As `machine_id` gives it on them.
         toolchains: (target, its availability) for each target of the run.
-        threads: They have cores for as many.
+        threads: Threads of the run; they have as many cores at least.
     """
 
     machine: str
@@ -32,11 +32,11 @@ class Kind:
     threads: int
 
     def availability(self, target: str) -> Availability:
-        """Of one target on these workers."""
+        """Return the availability of one target on these workers."""
         return dict(self.toolchains).get(target, _UNKNOWN)
 
     def why_not(self, worker: Description) -> str:
-        """Why `worker` cannot be one of them; empty where it can."""
+        """Return why `worker` cannot be one of them; empty where it can."""
         if worker.version != __version__:
             return f"it runs Collage Explorer {worker.version}, this is {__version__}"
         if worker.machine != self.machine:
@@ -51,7 +51,7 @@ class Kind:
 
 
 def choose_kind(workers: Sequence[Description], targets: Sequence[str], threads: int, machine: str | None = None) -> Kind:
-    """The kind that most of `workers` are of; of two that are equally many, the one that has more of the targets.
+    """Return the kind that most of `workers` are of; of two that are equally common, the one that has more of the targets.
 
     Args:
         machine: Only this machine, as `machine_id` gives it.
@@ -62,7 +62,7 @@ def choose_kind(workers: Sequence[Description], targets: Sequence[str], threads:
     able = [worker for worker in workers if worker.version == __version__ and worker.cores >= threads]
     able = [worker for worker in able if machine is None or worker.machine == machine]
     if not able:
-        raise _nobody(workers, threads, machine)
+        raise _none_can(workers, threads, machine)
     votes = Counter(_signature(worker, targets) for worker in able)
 
     def rank(worker: Description) -> tuple[int, int, str]:
@@ -73,8 +73,8 @@ def choose_kind(workers: Sequence[Description], targets: Sequence[str], threads:
     return Kind(first.machine, tuple((target, first.toolchains.get(target, _UNKNOWN)) for target in targets), threads)
 
 
-def crowded(workers: Sequence[Description]) -> str:
-    """What to say where several workers are on one computer; empty where none are."""
+def shared_computers(workers: Sequence[Description]) -> str:
+    """Return a warning where several workers are on one computer; empty where none are."""
     hosts = Counter(worker.host for worker in workers)
     shared = sorted(worker.name for worker in workers if hosts[worker.host] > 1)
     if not shared:
@@ -95,7 +95,7 @@ def _shown(available: Availability) -> str:
     return f"{available.version or 'usable'}" if available.usable else f"not usable ({available.reason})"
 
 
-def _nobody(workers: Sequence[Description], threads: int, machine: str | None) -> CollageError:
+def _none_can(workers: Sequence[Description], threads: int, machine: str | None) -> CollageError:
     machines = ", ".join(sorted({repr(worker.machine) for worker in workers}))
     if machine is not None and all(worker.machine != machine for worker in workers):
         return CollageError(f"no free worker of the fleet is a {machine!r}", f"these are there: {machines}", "no_worker")

@@ -1,7 +1,7 @@
-"""What travels between a run and its workers: small pickles one way, JSON that is checked the other.
+"""Define what travels between a run and its workers: small pickles one way, validated JSON the other.
 
-TVM's RPC runs whatever a worker is sent, so a pickle on that way gives nothing away. What a worker answers is another
-matter: it is plain JSON, and each value in it is checked here before anything else sees it. `Nonsense` says what is wrong.
+TVM's RPC runs whatever a worker is sent, so pickles on that way give nothing away. A worker's answers are plain JSON, and each value
+in them is validated here before anything else sees it; `InvalidAnswer` says what is wrong.
 """
 
 from __future__ import annotations
@@ -9,41 +9,44 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
 from ...base.isolation.errors import WorkerDied, WorkerError
+from ...base.validation import first_mistake
 from ...errors import CollageError
 from ...toolchains.base import Availability, ToolchainError
-from ..database.records import Record
+from ..database.record_validation import InvalidRecord, record_of
+from ..database.records import Record, now
 from ..measuring.trial import TrialLimits
 from ..measuring.trial_worker import GetToolchain
 
-PROTOCOL = 1
-"""Goes up when either side says something that the other of before would not understand."""
 ASK, PUT = "collage.fleet.ask", "collage.fleet.put"
 """Names under which a worker's functions are found in its RPC session."""
 CHUNK_BYTES = 64 << 10
-"""Of a file in one call: TVM's RPC is fastest there (33 MB/s on loopback; 15 MB/s with 1 MiB)."""
+"""Bytes of a file in one call: TVM's RPC is fastest there (33 MB/s on loopback; 15 MB/s with 1 MiB)."""
 
 _STAGES = ("", "import", "build", "run", "numerics", "device")
-_LONGEST_TEXT = 4000
+_LONGEST_TEXT = 16_000
+_LONGEST_OUTPUT = 4000
 _LONGEST_NAME = 100
-_MOST_SAMPLES = 100_000
 _MOST_TOOLCHAINS = 200
-_LARGEST = 1e300
 _SLACK = 2.0
-"""Samples that were put right for a machine that drifts may be a little longer than they were."""
+"""Samples that were corrected for a machine that drifts may be a little longer than they were."""
+
+Item = TypeVar("Item", Availability, Record)
+T = TypeVar("T")
 
 
-class Nonsense(Exception):
-    """A worker's answer is not one."""
+class InvalidAnswer(Exception):
+    """Raised where a worker's answer is not one; the text says why."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a `TrialRunner` on a worker is made from."""
+    """Arguments of a `TrialRunner` on a worker."""
 
     get_toolchain: GetToolchain
     threads: int
@@ -52,163 +55,135 @@ class Settings:
     flushed_bytes: int
 
 
+def _printable(text: str) -> str:
+    """Replace what moves the terminal's cursor."""
+    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
+
+
+def _with_printable_texts(item: Item) -> Item:
+    values = {field.name: getattr(item, field.name) for field in fields(item)}
+    texts: dict[str, Any] = {name: _printable(value) for name, value in values.items() if isinstance(value, str)}
+    return replace(item, **texts)
+
+
+_Text = Annotated[str, Field(max_length=_LONGEST_TEXT), AfterValidator(_printable)]
+_Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), AfterValidator(_printable)]
+_Availability = Annotated[Availability, AfterValidator(_with_printable_texts)]
+
+
+@with_config(ConfigDict(extra="forbid", str_max_length=_LONGEST_TEXT))
 @dataclass(frozen=True)
 class Description:
-    """What a worker says of itself.
+    """Describes a worker, in its own words.
 
     Attributes:
         name: As the user named it.
-        version: Of Collage Explorer there.
+        version: Version of Collage Explorer there.
         machine: As `machine_id` gives it there.
-        host: The same for two workers on one computer, else different.
-        cores: That it may use.
+        host: Equal for two workers on one computer, else different.
+        cores: Number of cores that it may use.
         toolchains: Name → availability there.
     """
 
-    name: str
-    version: str
-    machine: str
-    host: str
-    cores: int
-    toolchains: Mapping[str, Availability]
-
-    def to_json(self) -> dict[str, Any]:
-        toolchains = {name: asdict(available) for name, available in self.toolchains.items()}
-        return {**{field.name: getattr(self, field.name) for field in fields(self)}, "toolchains": toolchains}
-
-    @classmethod
-    def from_json(cls, data: Any) -> Description:
-        """Raises `Nonsense` where `data` is no description."""
-        kinds = get_type_hints(cls)
-        if not isinstance(data, dict) or set(data) != set(kinds):
-            raise Nonsense("it describes itself in another form")
-        toolchains = data["toolchains"]
-        if not isinstance(toolchains, dict) or len(toolchains) > _MOST_TOOLCHAINS:
-            raise Nonsense("its list of toolchains is none")
-        plain = {name: _checked(name, data[name], kinds[name]) for name in kinds if name != "toolchains"}
-        if not all(0 < len(plain[name]) <= _LONGEST_NAME for name in ("name", "machine")) or plain["cores"] < 1:
-            raise Nonsense("it has no name, no machine or no cores")
-        found = {_text("a name", name): _from_json(Availability, item) for name, item in toolchains.items()}
-        return cls(**plain, toolchains=found)
+    name: _Name
+    version: _Text
+    machine: _Name
+    host: _Text
+    cores: Annotated[int, Strict(), Field(ge=1)]
+    toolchains: Annotated[Mapping[_Text, _Availability], Field(max_length=_MOST_TOOLCHAINS)]
 
 
-def record_to_json(record: Record) -> dict[str, Any]:
-    """`record` as plain data."""
-    return asdict(record)
+_DESCRIPTION = TypeAdapter(Description)
+_TEXTS = TypeAdapter(dict[str, _Text])
+
+
+def description_from_json(data: Any) -> Description:
+    """Return the description that a worker sent. Raises `InvalidAnswer` where `data` is none."""
+    return _validated(_DESCRIPTION, data)
 
 
 def record_from_json(data: Any, took_s: float) -> Record:
-    """The record that a worker sent.
+    """Return the record that a worker sent.
 
     Args:
         took_s: Seconds from question to answer; the samples cannot be longer together.
 
     Raises:
-        Nonsense: it is none, or cannot be true.
+        InvalidAnswer: it is none, or cannot be true.
     """
-    record: Record = _from_json(Record, data)
+    if not isinstance(data, dict) or data.keys() != set(Record.__slots__):
+        raise InvalidAnswer("what should be a record has other fields")
+    try:
+        record = _with_printable_texts(record_of({**data, "created": data["created"] or now()}))
+    except InvalidRecord as error:
+        raise InvalidAnswer(str(error)) from error
     if record.stage not in _STAGES:
-        raise Nonsense(f"it failed at a stage {record.stage!r}, which there is not")
+        raise InvalidAnswer(f"stage is {record.stage!r}, it must be one of {', '.join(_STAGES[1:])}, or empty")
     if bool(record.stage) == bool(record.samples):
-        raise Nonsense("a trial that failed has no samples, and one that did not has some")
+        raise InvalidAnswer("a trial that failed has no samples, and one that did not has some")
     if record.stage and not record.reason:
-        raise Nonsense(f"it failed at stage {record.stage} and says no reason")
+        raise InvalidAnswer(f"it failed at stage {record.stage} and says no reason")
     if record.repetitions:
-        raise Nonsense("a trial is one repetition, and it tells of more")
+        raise InvalidAnswer("a trial is one repetition, and it tells of more")
     if any(sample <= 0 for sample in record.samples):
-        raise Nonsense("a run took no time at all")
+        raise InvalidAnswer("a run took no time at all")
     if sum(record.samples) > _SLACK * took_s:
-        raise Nonsense(f"its runs took {sum(record.samples):.3g} s, and it had {took_s:.3g} s in all")
-    if min(record.error or 0, record.limit_s or 0, record.reference_s or 0, record.core_latency_s or 0) < 0:
-        raise Nonsense("a number that is never negative is")
+        raise InvalidAnswer(f"its runs took {sum(record.samples):.3g} s, and it had {took_s:.3g} s in all")
     return record
 
 
 def error_to_json(error: Exception) -> dict[str, Any]:
-    """A `CollageError` or `WorkerError` as plain data."""
+    """Return a `CollageError` or `WorkerError` as plain data."""
     if isinstance(error, ToolchainError):
         return {"kind": "toolchain", "message": error.message, "stage": error.stage}
     if isinstance(error, CollageError):
         return {"kind": "collage", **error.to_json()}
     assert isinstance(error, WorkerError)
-    return {"kind": type(error).__name__, "message": error.what, "output": error.output[-_LONGEST_TEXT:]}
+    return {"kind": type(error).__name__, "message": error.what, "output": error.output[-_LONGEST_OUTPUT:]}
 
 
 def error_from_json(data: Any) -> Exception:
-    """The exception that `error_to_json` was given. Raises `Nonsense` where `data` is none."""
-    if not isinstance(data, dict):
-        raise Nonsense("its error is none")
-    said = {name: _text(name, value) for name, value in data.items()}
-    message = said.get("message", "")
-    match said.get("kind"):
+    """Return the exception that `error_to_json` was given. Raises `InvalidAnswer` where `data` is none."""
+    texts = _validated(_TEXTS, data)
+    message = texts.get("message", "")
+    match texts.get("kind"):
         case "toolchain":
-            return ToolchainError(said.get("stage", "run"), message)
+            return ToolchainError(texts.get("stage", "run"), message)
         case "collage":
-            return CollageError(message, said.get("hint", ""), said.get("code", "invalid"))
+            return CollageError(message, texts.get("hint", ""), texts.get("code", "invalid"))
         case "WorkerDied":
-            return WorkerDied(message, None, said.get("output", ""))
+            return WorkerDied(message, None, texts.get("output", ""))
         case "WorkerTimeout" | "WorkerError" | "WorkerFailed":
-            return WorkerError(message, said.get("output", ""))
-    raise Nonsense("its error is of no known kind")
+            return WorkerError(message, texts.get("output", ""))
+    raise InvalidAnswer("its error is of no known kind")
 
 
 def dump(answer: Any) -> str:
-    """A worker's answer as text. Raises ValueError or TypeError where it is no plain data of finite numbers."""
+    """Return a worker's answer as text. Raises ValueError or TypeError where it is no plain data of finite numbers."""
     return json.dumps(answer, allow_nan=False)
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """A worker's answer. Raises `Nonsense` where it is not a JSON object of finite numbers."""
+    """Return a worker's answer. Raises `InvalidAnswer` where it is not a JSON object of finite numbers."""
     try:
-        answer = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        answer = json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise Nonsense(f"its answer is no JSON: {error}") from error
+        raise InvalidAnswer(f"its answer is no JSON: {error}") from error
     if not isinstance(answer, dict):
-        raise Nonsense(f"its answer is a {type(answer).__name__}")
+        raise InvalidAnswer(f"its answer is a {type(answer).__name__}")
     return answer
 
 
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
-
-
 def _finite(text: str) -> float:
+    """Read a number of JSON, or one of the constants NaN and Infinity that Python takes for JSON. Raises ValueError."""
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:20]} is no number")
     return number
 
 
-def _from_json(kind: Any, data: Any) -> Any:
-    """A flat dataclass of plain fields from a JSON object that has just these."""
-    kinds = get_type_hints(kind)
-    if not isinstance(data, dict) or set(data) != set(kinds):
-        raise Nonsense(f"what should be a {kind.__name__} is of another form")
-    return kind(**{name: _checked(name, data[name], kinds[name]) for name in kinds})
-
-
-def _checked(name: str, value: Any, kind: Any) -> Any:
-    """`value`, if JSON has it for a field of the type `kind`."""
-    if get_origin(kind) in (Union, UnionType):
-        kinds = get_args(kind)
-        if value is None and NoneType in kinds:
-            return None
-        kind = next(one for one in kinds if one is not NoneType)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list) or len(value) > _MOST_SAMPLES:
-            raise Nonsense(f"{name} is no list")
-        return tuple(_checked(name, item, get_args(kind)[0]) for item in value)
-    if kind is float and type(value) in (int, float) and abs(value) < _LARGEST:
-        return float(value)
-    if kind is str:
-        return _text(name, value)
-    if kind not in (bool, int) or type(value) is not kind:
-        raise Nonsense(f"{name} is {str(value)[:40]!r}")
-    return value
-
-
-def _text(name: str, value: Any) -> str:
-    """A text of a sensible length in which nothing moves the terminal's cursor."""
-    if not isinstance(value, str) or len(value) > 4 * _LONGEST_TEXT:
-        raise Nonsense(f"{name[:40]!r} is no text")
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in value)
+def _validated(adapter: TypeAdapter[T], data: Any) -> T:
+    try:
+        return adapter.validate_python(data)
+    except ValidationError as error:
+        raise InvalidAnswer(str(first_mistake(error))) from error

@@ -1,7 +1,7 @@
-"""`RemoteWorker`: one worker of the fleet as a run holds it: asked through a link process of its own, its answers checked.
+"""`RemoteWorker`: the run's side of one worker of the fleet, reached through a client process of its own (`rpc_client`).
 
-What enters are trials and calls; what leaves are records and plain values. A worker that vanished, keeps silent or answers
-nonsense is a `WorkerLost`, and nothing else of it gets out. One thing at a time; not for several threads.
+What enters are trials and calls; what leaves are records and plain values, all validated. A worker that vanished, is silent or
+gives an invalid answer raises `WorkerLost`. One job at a time; not for several threads.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from ..database.records import Record
 from ..measuring.trial import TrialLimits, TrialTask
 from ..measuring.trial_worker import ArrayFile
 from . import rpc_client
-from .protocol import Description, Nonsense, Settings, error_from_json, parse, record_from_json
+from .protocol import Description, InvalidAnswer, Settings, description_from_json, error_from_json, parse, record_from_json
 from .tracker import Offer, show_address
 
 Stop = Callable[[], bool]
 
 _POLL_S = 1.0
 _ANSWER_S = 30.0
-"""A worker that says nothing for so long is gone: it answers within a second, unless its machine is very busy."""
+"""A worker that is silent for so long is gone: it answers within a second, unless its machine is very busy."""
 _CONNECT_S = 60.0
 _SLOWEST_BYTES_PER_S = 1e6
-_LINK_MEMORY_BYTES = 4 << 30
+_CLIENT_MEMORY_BYTES = 4 << 30
 _SLACK_S = 60.0
 
 
 class WorkerLost(Exception):
-    """A worker cannot be used any more.
+    """Raised where a worker cannot be used any more.
 
     Attributes:
-        is_fault: It misbehaves, and is not asked again in this run; a worker that vanished may come back.
+        is_fault: It misbehaves, and is not used again in this run; a worker that vanished may come back.
     """
 
     def __init__(self, reason: str, *, is_fault: bool):
@@ -49,11 +49,11 @@ class WorkerLost(Exception):
 
 
 class JobStopped(Exception):
-    """Nobody waits for the job any more; the worker is well."""
+    """Raised where nobody waits for the job any more; the worker can be used."""
 
 
 class FileNames:
-    """SHA-256 (hex) of files that don't change, each read once; for all threads."""
+    """SHA-256 (hex) of files that do not change, each read once. Several threads may use it."""
 
     def __init__(self) -> None:
         self._names: dict[Path, str] = {}
@@ -68,16 +68,16 @@ class FileNames:
 
 
 class RemoteWorker:
-    """A worker that the tracker lent.
+    """A worker that the tracker offered.
 
     Args:
-        offer: What the tracker said.
-        names: Of the files that are sent.
-        is_over: Asked often; when it says so, whatever is going on ends with `Cancelled`, and the worker is of no more use.
+        offer: The tracker's offer.
+        names: Names of the files that are sent.
+        is_over: Returns whether the run is over; called often. Then whatever is going on raises `Cancelled`, and the worker is lost.
 
     Attributes:
         address: Where it listens.
-        description: What it said of itself; after `open`.
+        description: Its own description; after `open`.
     """
 
     description: Description
@@ -87,41 +87,41 @@ class RemoteWorker:
         self._offer = offer
         self._names = names
         self._is_over = is_over
-        self._link = Worker(memory_bytes=_LINK_MEMORY_BYTES)
+        self._client = Worker(memory_bytes=_CLIENT_MEMORY_BYTES)
 
     @property
     def name(self) -> str:
         return self.description.name if hasattr(self, "description") else show_address(self.address)
 
     def open(self) -> None:
-        """Connect, and ask what it is.
+        """Connect, and ask for its description.
 
         Raises:
-            MemberLost: it is no worker of ours.
+            WorkerLost: it is no worker of ours.
             Cancelled: the run is over.
         """
         offer = self._offer
         try:
-            self._link.call(rpc_client.connect, offer.host, offer.port, offer.match_key, timeout_s=_CONNECT_S, should_stop=self._is_over)
+            self._client.call(rpc_client.connect, offer.host, offer.port, offer.match_key, timeout_s=_CONNECT_S, should_stop=self._is_over)
         except (WorkerError, CollageError) as error:
             raise WorkerLost(f"it is no worker that can be used: {error}", is_fault=True) from error
         answer = self._do(("describe",), time.monotonic() + _CONNECT_S + _SLACK_S, self._is_over)
         self._check_no_error(answer)
         try:
-            self.description = Description.from_json(answer.get("description"))
-        except Nonsense as nonsense:
-            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
+            self.description = description_from_json(answer.get("description"))
+        except InvalidAnswer as invalid:
+            raise WorkerLost(str(invalid), is_fault=True) from invalid
 
     def ping(self) -> None:
-        """Say that the run is still there. Raises `WorkerLost` where the worker is not."""
+        """Tell the worker that the run is still there. Raises `WorkerLost` where the worker is not."""
         if self._ask("poll", 0.0) != {"state": "idle"}:
             raise WorkerLost("it is busy with something that it was not given", is_fault=True)
 
     def trial(self, settings: Settings, task: TrialTask, stop: Stop) -> Record:
-        """What the trial comes to there.
+        """Run a trial there and return its record.
 
         Raises:
-            MemberLost: no answer that can be believed.
+            WorkerLost: it gave no valid answer.
             JobStopped: `stop` said so; the worker is idle again.
             Cancelled: the run is over.
         """
@@ -131,16 +131,16 @@ class RemoteWorker:
         self._check_no_error(answer)
         try:
             record = record_from_json(answer.get("record"), time.monotonic() - start)
-        except Nonsense as nonsense:
-            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
+        except InvalidAnswer as invalid:
+            raise WorkerLost(str(invalid), is_fault=True) from invalid
         return replace(record, worker=self.name)
 
     def call(self, module: str, name: str, arguments: tuple[Any, ...], timeout_s: float, stop: Stop) -> Any:
-        """What the function `name` of `module` gives in a child of the worker's: plain data, tuples turned into lists.
+        """Call the function `name` of `module` in a child of the worker; return its result, plain data with lists for tuples.
 
         Raises:
             CollageError, WorkerError: as the function raised, or failed, there.
-            MemberLost: no answer that can be believed.
+            WorkerLost: it gave no valid answer.
             JobStopped: `stop` said so; the worker is idle again.
             Cancelled: the run is over.
         """
@@ -149,15 +149,15 @@ class RemoteWorker:
             if "error" in answer:
                 raise error_from_json(answer["error"])
             return answer["value"]
-        except (Nonsense, KeyError) as nonsense:
-            raise WorkerLost(f"its answer holds nothing that was asked for: {nonsense}", is_fault=True) from nonsense
+        except (InvalidAnswer, KeyError) as invalid:
+            raise WorkerLost(f"its answer holds nothing that was asked for: {invalid}", is_fault=True) from invalid
 
     def close(self) -> None:
-        """Let go of it: it is free for others as soon as it sees that."""
-        self._link.close()
+        """Disconnect; it is free for others as soon as it notices."""
+        self._client.close()
 
     def _send_task(self, task: TrialTask) -> str:
-        """Send the trial and what it reads, apart from files that are there; gives the name of the trial's own."""
+        """Send the trial and the files that it reads, without those that are there; return the name of the trial's own file."""
         paths = {self._names.of(file.path): file.path for file in (*task.given, *task.wanted)}
         there = replace(task, given=self._renamed(task.given), wanted=self._renamed(task.wanted))
         data = pickle.dumps(there, protocol=5)
@@ -171,13 +171,13 @@ class RemoteWorker:
         return name
 
     def _check_no_error(self, answer: dict[str, Any]) -> None:
-        """What a toolchain does is a record; an error is that of the worker itself."""
+        """Raise `WorkerLost` for an error of the worker itself; one of a toolchain would be in a record."""
         if "error" in answer:
             try:
-                said: object = error_from_json(answer["error"])
-            except Nonsense as nonsense:
-                said = nonsense
-            raise WorkerLost(f"it cannot measure: {said}", is_fault=True)
+                reason = error_from_json(answer["error"])
+            except InvalidAnswer as invalid:
+                reason = invalid
+            raise WorkerLost(f"it cannot measure: {reason}", is_fault=True)
 
     def _renamed(self, files: Sequence[ArrayFile]) -> list[ArrayFile]:
         return [replace(file, path=Path(self._names.of(file.path))) for file in files]
@@ -187,7 +187,7 @@ class RemoteWorker:
         self._exchange(rpc_client.send, name, content, timeout_s=_ANSWER_S + size / _SLOWEST_BYTES_PER_S)
 
     def _do(self, job: tuple[Any, ...], deadline: float, stop: Stop) -> dict[str, Any]:
-        """Have a job done, and look every second whether the worker is still at it."""
+        """Start a job and wait for its answer, asking every second whether it is still running."""
         answer = self._ask("start", *job)
         while answer == {"state": "running"}:
             if stop():
@@ -212,19 +212,19 @@ class RemoteWorker:
         return self._exchange(rpc_client.ask, pickle.dumps(request, protocol=5), timeout_s=_ANSWER_S)
 
     def _exchange(self, function: Callable[..., bytes], *args: Any, timeout_s: float) -> dict[str, Any]:
-        """Ask by `function` in the link; the answer, checked as far as it can be here."""
+        """Call `function` of `rpc_client`; return the answer, validated as far as every answer can be."""
         try:
-            answer = parse(self._link.call(function, *args, timeout_s=timeout_s, should_stop=self._is_over))
+            answer = parse(self._client.call(function, *args, timeout_s=timeout_s, should_stop=self._is_over))
         except WorkerError as error:
             raise WorkerLost(f"it vanished: {error}", is_fault=False) from error
-        except (Nonsense, CollageError) as nonsense:
-            raise WorkerLost(str(nonsense), is_fault=True) from nonsense
+        except (InvalidAnswer, CollageError) as invalid:
+            raise WorkerLost(str(invalid), is_fault=True) from invalid
         if "fault" in answer:
             raise WorkerLost(f"it cannot do what it is asked: {str(answer['fault'])[:300]!r}", is_fault=True)
         return answer
 
 
 def _longest_s(limits: TrialLimits) -> float:
-    """Seconds after which no trial that is within its limits is still going on: they may be tried twice."""
+    """Return the seconds after which no trial that keeps its limits is still running: it may be tried twice."""
     timing_s = limits.run_s + limits.timing.longest_s + 4 * limits.run_s
     return 2 * (limits.start_s + limits.build_s + limits.run_s + timing_s) + _SLACK_S

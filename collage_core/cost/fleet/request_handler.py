@@ -1,8 +1,8 @@
-"""`RequestHandler`: what a worker does with the requests of one run: it takes files, and does one job at a time in the background.
+"""`RequestHandler`: serves the requests of one run to a worker: takes files, and does one job at a time in the background.
 
-Requests are pickles (who may send them may run anything here anyway), answers are JSON. A request is answered at once, or
-within the second that it asks for; so both sides notice early when the other is gone. Nothing that a toolchain does ends
-this process: trials and calls run in isolated children. No request raises: what goes wrong here is answered as a fault.
+Requests are pickles (whoever may send them may run anything here anyway), answers are JSON. A request is answered at once, or
+within the seconds that it asks for; so both sides notice early when the other is gone. Nothing that a toolchain does ends
+this process: trials and calls run in isolated children. No request raises: an error here is answered as a fault.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,17 @@ from ..database.records import machine_id
 from ..measuring.trial import TrialRunner, TrialTask
 from ..measuring.trial_worker import ArrayFile
 from .file_store import FileStore
-from .protocol import Description, Settings, dump, error_to_json, record_to_json
+from .protocol import Description, Settings, dump, error_to_json
 
 PIECE = struct.Struct("!32sQQ")
-"""What comes before the bytes of a piece: the file's SHA-256, where the piece goes, and how large the file is."""
+"""Header before the bytes of a piece: the file's SHA-256, the offset of the piece, and the size of the file."""
 _DESCRIBE_S = 60.0
 _LONGEST_WAIT_S = 5.0
 
 
 @dataclass
 class _Job:
-    """Something that is being done, and its answer once it has one."""
+    """A job that is running, and its answer once it has one."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
@@ -49,8 +49,7 @@ class RequestHandler:
     """Serves one run; `close` ends whatever is going on.
 
     Attributes:
-        heard: `time.monotonic` of the last request.
-        jobs: How many jobs it was given.
+        last_request: `time.monotonic` of the last request.
     """
 
     def __init__(self, name: str):
@@ -59,36 +58,35 @@ class RequestHandler:
         self._worker = Worker()
         self._runner: tuple[Settings, TrialRunner] | None = None
         self._job: _Job | None = None
-        self.heard = time.monotonic()
-        self.jobs = 0
+        self.last_request = time.monotonic()
 
     def ask(self, request: bytes) -> str:
-        """Answer a pickled tuple of what is wanted and its arguments."""
-        self.heard = time.monotonic()
+        """Answer a pickled tuple of the name of a request and its arguments."""
+        self.last_request = time.monotonic()
         try:
-            wanted, *arguments = pickle.loads(request)
+            name, *arguments = pickle.loads(request)
             requests: dict[str, Callable[..., dict[str, Any]]] = {
                 "need": self._need,
                 "start": self._start,
                 "poll": self._poll,
                 "cancel": self._cancel,
             }
-            return dump(requests[wanted](*arguments))
-        except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+            return dump(requests[name](*arguments))
+        except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
             return dump(_fault(error))
 
     def put(self, data: bytes) -> str:
-        """Take a piece of a file: `PIECE`, then its bytes."""
-        self.heard = time.monotonic()
+        """Store a piece of a file: `PIECE`, then its bytes."""
+        self.last_request = time.monotonic()
         try:
             digest, offset, size = PIECE.unpack(data[: PIECE.size])
             self._store.put(digest.hex(), offset, size, data[PIECE.size :])
-        except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+        except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
             return dump(_fault(error))
         return dump({})
 
     def close(self) -> None:
-        """End the job, the children, and remove the files."""
+        """End the job and the children, and remove the files."""
         job = self._job
         if job is not None:
             job.stop.set()
@@ -106,12 +104,11 @@ class RequestHandler:
             raise RuntimeError("it was given a job while it has one")
         jobs: dict[str, Callable[..., dict[str, Any]]] = {"describe": self._describe, "trial": self._trial, "call": self._call}
         self._job = job = _Job()
-        self.jobs += 1
-        threading.Thread(target=_work, args=(job, jobs[kind], arguments), daemon=True).start()
+        threading.Thread(target=_run_job, args=(job, jobs[kind], arguments), daemon=True).start()
         return {"state": "running"}
 
     def _poll(self, wait_s: float) -> dict[str, Any]:
-        """The answer of the job, which is then forgotten, or the state after at most `wait_s` seconds."""
+        """Return the answer of the job, which is then forgotten, or the state after at most `wait_s` seconds."""
         job = self._job
         if job is None:
             return {"state": "idle"}
@@ -134,10 +131,10 @@ class RequestHandler:
         self._store.remove(task_name)
         given, wanted = ([self._here(file) for file in files] for files in (task.given, task.wanted))
         record = self._runner_for(settings).run(replace(task, given=given, wanted=wanted))
-        return {"record": record_to_json(record)}
+        return {"record": asdict(record)}
 
     def _here(self, file: ArrayFile) -> ArrayFile:
-        """`file`, whose path is its SHA-256, as it lies here."""
+        """Return `file`, whose path is its SHA-256, with its path here."""
         return replace(file, path=self._store.path(file.path.name))
 
     def _runner_for(self, settings: Settings) -> TrialRunner:
@@ -158,20 +155,20 @@ class RequestHandler:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """In a child: what this worker is; no toolchain's library is loaded."""
+    """Describe this worker; runs in a child, and loads no toolchain's library."""
     toolchains = {toolchain.name: toolchain.availability() for toolchain in registry.all_toolchains()}
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Description(name, __version__, machine_id(), _host(), cores, toolchains).to_json()
+    return asdict(Description(name, __version__, machine_id(), _host(), cores, toolchains))
 
 
 def _host() -> str:
-    """Something that is the same for all processes of a computer until it starts again."""
+    """Return a name that is the same for all processes of a computer until it starts again."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return os.uname().nodename
 
 
-def _work(job: _Job, function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> None:
+def _run_job(job: _Job, function: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> None:
     try:
         answer = function(job.stop.is_set, *arguments)
         dump(answer)
@@ -179,7 +176,7 @@ def _work(job: _Job, function: Callable[..., dict[str, Any]], arguments: tuple[A
         answer = {"state": "stopped"}
     except (CollageError, WorkerError) as error:
         answer = {"error": error_to_json(error)}
-    except Exception as error:  # noqa: BLE001 - the border: the reason is told to the other side
+    except Exception as error:  # noqa: BLE001 - the border: the other side gets the reason
         answer = _fault(error)
     job.answer = answer
     job.done.set()

@@ -1,6 +1,6 @@
-"""In a child of the run: the RPC session with one worker. TVM's client is native code that blocks, so it stays out here.
+"""Hold the RPC session with one worker, in a child process of the run, since TVM's client is native code that blocks.
 
-What a worker answers leaves as bytes that nobody here has looked into. One session in a process.
+A worker's answers leave as bytes that were not looked into. One session in a process.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def connect(host: str, port: int, match_key: str) -> None:
     """Open the session that the tracker offered.
 
     Raises:
-        RuntimeError: nobody answers there, or no RPC server.
-        AttributeError: it is some other RPC server.
+        RuntimeError: no RPC server answers there.
+        AttributeError: the RPC server is no worker of Collage Explorer.
     """
     import tvm.rpc
 
@@ -30,22 +30,22 @@ def connect(host: str, port: int, match_key: str) -> None:
 
 
 def ask(request: bytes) -> bytes:
-    """Send one request and give its answer."""
-    return _plain(_functions[ASK](request))
+    """Send one request and return its answer."""
+    return _bytes_of(_functions[ASK](request))
 
 
 def send(name: str, content: bytes | Path) -> bytes:
-    """Send a file, or bytes, under their SHA-256 `name`; gives the first answer that is not empty, or the last one."""
+    """Send a file, or bytes, under their SHA-256 `name`; return the first answer that is not empty, or the last one."""
     size = len(content) if isinstance(content, bytes) else content.stat().st_size
     with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
         for offset in range(0, max(size, 1), CHUNK_BYTES):
-            answer = _plain(_functions[PUT](PIECE.pack(bytes.fromhex(name), offset, size) + file.read(CHUNK_BYTES)))
+            answer = _bytes_of(_functions[PUT](PIECE.pack(bytes.fromhex(name), offset, size) + file.read(CHUNK_BYTES)))
             if answer != b"{}":
                 break
     return answer
 
 
-def _plain(answer: Any) -> bytes:
+def _bytes_of(answer: Any) -> bytes:
     if not isinstance(answer, str):
         raise TypeError(f"it answered with a {type(answer).__name__}")
     if len(answer) > _LONGEST_ANSWER:

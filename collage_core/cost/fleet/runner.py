@@ -1,7 +1,7 @@
-"""`FleetRunner`: trials on the workers of a fleet, with the same meaning as in `cost.trial.TrialRunner`.
+"""`FleetRunner`: run trials on the workers of a fleet, with the same results as `measuring.trial.TrialRunner`.
 
-What enters are trials; what leaves are records that name their worker. All workers of a run are of one kind (`kinds`);
-those that come later join it, those that vanish give their trial to another. Notes come out in the caller's thread.
+What enters are trials; what leaves are records that name their worker. All workers of a run are of one kind (`machine_kinds`);
+workers that start later join it, and the trial of one that vanishes goes to another. Notes are emitted in the caller's thread.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ..database.records import Record
 from ..measuring.trial import TrialLimits, TrialTask
 from ..measuring.trial_worker import GetToolchain
 from .discovery import WorkerDiscovery
-from .machine_kinds import Kind, choose_kind, crowded
+from .machine_kinds import Kind, choose_kind, shared_computers
 from .protocol import Description, Settings
 from .remote_worker import RemoteWorker, WorkerLost
 from .tracker import Address, Registered, TrackerLost, check_key, show_address, unreachable
 from .worker_pool import Job, WorkerPool
 
 BUSY_S = 20.0
-"""How long to wait for workers that are all busy: those of a run that just ended are free again within seconds."""
+"""Seconds to wait where all workers are busy: those of a run that just ended are free again within seconds."""
 REJOIN_S = 30.0
-"""How long to wait for a worker when the last one is gone."""
+"""Seconds to wait for a worker when the last one is gone."""
 _TICK_S = 0.05
-_LOOK_S = 1.0
-_LONGEST_LOOK_S = 15.0
+_DISCOVERY_S = 1.0
+_LONGEST_DISCOVERY_S = 15.0
 _MOST_VANISHINGS = 6
-"""A worker that vanished so often is not asked again in this run."""
+"""A worker that vanished so often is not used again in this run."""
 
 
 class FleetRunner:
@@ -44,16 +44,16 @@ class FleetRunner:
 
     Args:
         tracker: Host and port of TVM's RPC tracker.
-        key: Under which the workers are registered.
+        key: Key under which the workers are registered.
         accuracy, limits, threads, should_stop, flushed_bytes, get_toolchain: As for `TrialRunner`; `get_toolchain` is found by
             its name on the workers.
-        targets: Of the run: their versions agree on all workers.
-        machine: Measure on this kind of machine, as `machine_id` gives it there; else on what most free workers are.
-        emit: Gets notes; only from within the methods of this.
-        rejoin_s: How long to wait for a worker when the last one is gone.
+        targets: Targets of the run; their versions agree on all workers.
+        machine: Measure on this kind of machine, as `machine_id` gives it there; None for the kind of most free workers.
+        emit: Called with notes, only from within the methods of this class.
+        rejoin_s: Seconds to wait for a worker when the last one is gone.
 
     Attributes:
-        kind: What the workers have in common: the machine and the targets' availability, for the keys of costs.
+        kind: The machine and the targets' availability that the workers share, for the keys of costs.
 
     Raises:
         CollageError: there is no tracker, or no worker that can take the run.
@@ -88,39 +88,39 @@ class FleetRunner:
         self._is_closed = threading.Event()
         self._empty_since: float | None = None
         self._last_lost = ""
-        self._crowded: set[str] = set()
-        self._crew = WorkerPool(self._notes.append, self._on_lost)
-        self._recruiter = WorkerDiscovery(tracker, key, self._notes.append, lambda: self._is_closed.is_set() or self._should_stop())
-        members: list[RemoteWorker] = []
+        self._noted_shared: set[str] = set()
+        self._pool = WorkerPool(self._notes.append, self._on_lost)
+        self._discovery = WorkerDiscovery(tracker, key, self._notes.append, lambda: self._is_closed.is_set() or self._should_stop())
+        workers: list[RemoteWorker] = []
         try:
-            members = self._first_members()
-            self.kind: Kind = choose_kind([member.description for member in members], targets, threads, machine)
+            workers = self._first_workers()
+            self.kind: Kind = choose_kind([worker.description for worker in workers], targets, threads, machine)
         except BaseException:
-            for member in members:
-                member.close()
-            self._recruiter.close()
-            self._tell()
+            for worker in workers:
+                worker.close()
+            self._discovery.close()
+            self._emit_notes()
             raise
-        self._take_in(members)
-        self._thread = threading.Thread(target=self._keep_recruiting, name="fleet-recruiter", daemon=True)
+        self._admit(workers)
+        self._thread = threading.Thread(target=self._keep_discovering, name="fleet-discovery", daemon=True)
         self._thread.start()
-        self._tell()
+        self._emit_notes()
 
     @property
     def machine(self) -> str:
-        """The machine on which all of it is measured, as `machine_id` gives it there."""
+        """Return the machine that measures, as `machine_id` gives it there."""
         return self.kind.machine
 
     def availability(self, target: str) -> Availability:
-        """Of a target of the run, on the workers."""
+        """Return the availability of a target of the run on the workers."""
         return self.kind.availability(target)
 
     def workers(self) -> list[Description]:
-        """What the workers that are there say of themselves."""
-        return [member.description for member in self._crew.members]
+        """Return the descriptions of the workers that the run has now."""
+        return [worker.description for worker in self._pool.workers]
 
     def run(self, task: TrialTask) -> Record:
-        """As `TrialRunner.run`.
+        """Run one trial, as `TrialRunner.run`.
 
         Raises:
             CollageError: the last worker is gone.
@@ -129,13 +129,13 @@ class FleetRunner:
         return next(self.run_all([task]))[1]
 
     def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
-        """The trials and what they come to, as they end; each exactly once.
+        """Yield each trial once, with its record, as they end.
 
-        Tasks are taken one by one, whenever a worker is free, and only while the caller asks for the next result; so they
-        may be chosen by what came out so far. A caller that stops asking leaves those that are being measured to their end.
+        Tasks are taken one by one, whenever a worker is free, and only while the caller asks for the next result; so they may be
+        chosen by the results so far. When a caller stops asking, trials that were begun run to their end.
 
         Raises:
-            CollageError: the last worker is gone, and none came within `rejoin_s`; what was given out is true all the same.
+            CollageError: the last worker is gone, and none came within `rejoin_s`; the records so far are valid all the same.
             Cancelled: the user stopped it.
         """
         waiting = iter(tasks)
@@ -144,7 +144,7 @@ class FleetRunner:
         try:
             while True:
                 self._check_stopped()
-                while not is_over and len(running) < max(1, len(self._crew.members)):
+                while not is_over and len(running) < max(1, len(self._pool.workers)):
                     task = next(waiting, None)
                     refusal = self._refusal(task) if task is not None else None
                     if task is None:
@@ -156,7 +156,7 @@ class FleetRunner:
                         running[job.future] = task, job
                 if not running:
                     return
-                for future in self._some_done(list(running)):
+                for future in self._wait_for_some(list(running)):
                     task, job = running.pop(future)
                     yield task, self._record(task, future)
         except Cancelled:
@@ -164,59 +164,64 @@ class FleetRunner:
             raise
         finally:
             self._abandon(running, stop=False)
-            self._tell()
+            self._emit_notes()
 
     def caller(self) -> FleetCaller:
-        """Something with `isolation.Worker.call` and `close` that calls on a worker of the fleet."""
+        """Return an object with `isolation.Worker.call` and `close` that calls functions on a worker of the fleet."""
         return FleetCaller(self)
 
     def close(self) -> None:
-        """Let go of all workers; what they are doing ends."""
+        """Stop all jobs, and close all workers."""
         self._is_closed.set()
-        self._crew.close()
+        self._pool.close()
         if hasattr(self, "_thread"):
             self._thread.join()
-        self._recruiter.close()
-        self._tell()
+        self._discovery.close()
+        self._emit_notes()
 
     def do(self, job: Job, should_stop: Callable[[], bool] | None = None) -> Any:
-        """Have one job done and wait for it; raises what its future does, and as `run_all`."""
-        future = self._crew.submit(job)
+        """Do one job and return its result; raises what its future raises, and what `run_all` does."""
+        future = self._pool.submit(job)
         try:
             while not future.done():
                 if should_stop is not None and should_stop():
                     raise Cancelled
-                self._some_done([future])
+                self._wait_for_some([future])
             return future.result()
         finally:
-            self._crew.abandon(job, stop=True)
-            self._tell()
+            self._pool.abandon(job, stop=True)
+            self._emit_notes()
 
     def _submit(self, task: TrialTask) -> Job:
-        job = Job(lambda member, stop: member.trial(self._settings, task, stop), lambda record: record.stage == "device")
-        self._crew.submit(job)
+        job = Job(lambda worker, stop: worker.trial(self._settings, task, stop), lambda record: record.stage == "device")
+        self._pool.submit(job)
         return job
 
     def _abandon(self, running: dict[Future[Any], tuple[TrialTask, Job]], *, stop: bool) -> None:
         for _, job in running.values():
-            self._crew.abandon(job, stop=stop)
+            self._pool.abandon(job, stop=stop)
         running.clear()
 
-    def _some_done(self, futures: list[Future[Any]]) -> list[Future[Any]]:
-        """Those that are done, after a moment, results first; where there are none, being stopped or left alone ends it."""
+    def _wait_for_some(self, futures: list[Future[Any]]) -> list[Future[Any]]:
+        """Wait a moment, and return the futures that are done, those with results first.
+
+        Raises:
+            CollageError: none is done, and the last worker is gone.
+            Cancelled: none is done, and the user stopped it.
+        """
         done, _ = wait(futures, _TICK_S, FIRST_COMPLETED)
-        self._tell()
+        self._emit_notes()
         if not done:
             self._check_stopped()
-            self._check_not_alone()
+            self._check_workers_left()
         return sorted(done, key=lambda future: future.exception() is not None)
 
     def _check_stopped(self) -> None:
         if self._should_stop():
             raise Cancelled
 
-    def _check_not_alone(self) -> None:
-        if self._crew.members:
+    def _check_workers_left(self) -> None:
+        if self._pool.workers:
             self._empty_since = None
             return
         now = time.monotonic()
@@ -229,7 +234,7 @@ class FleetRunner:
             )
 
     def _refusal(self, task: TrialTask) -> Record | None:
-        """What to answer for a target that hung too often in this run."""
+        """Return the record for a target that hung too often in this run; None for the others."""
         hangs = self._hangs[task.target]
         if len(hangs) < self.limits.most_hangs:
             return None
@@ -237,7 +242,7 @@ class FleetRunner:
         return Record(stage="device", reason=reason)
 
     def _record(self, task: TrialTask, future: Future[Any]) -> Record:
-        """Raises whatever is no worker's fault."""
+        """Return the record of a trial that ended; raises what its future does, unless that is a worker's fault."""
         try:
             record: Record = future.result()
         except WorkerLost as lost:
@@ -246,35 +251,35 @@ class FleetRunner:
             self._hangs[task.target].append(record)
         return record
 
-    def _on_lost(self, member: RemoteWorker, lost: WorkerLost) -> None:
-        self._last_lost = f"{member.name}: {lost}"
-        self._vanishings[member.address] += 1
-        if lost.is_fault or self._vanishings[member.address] >= _MOST_VANISHINGS:
-            self._recruiter.refuse(member.address)
+    def _on_lost(self, worker: RemoteWorker, lost: WorkerLost) -> None:
+        self._last_lost = f"{worker.name}: {lost}"
+        self._vanishings[worker.address] += 1
+        if lost.is_fault or self._vanishings[worker.address] >= _MOST_VANISHINGS:
+            self._discovery.refuse(worker.address)
 
-    def _tell(self) -> None:
+    def _emit_notes(self) -> None:
         while self._notes:
             self._emit(Note(self._notes.popleft()))
 
-    def _first_members(self) -> list[RemoteWorker]:
-        """All workers that are free now; waits for a while where all are busy."""
+    def _first_workers(self) -> list[RemoteWorker]:
+        """Open all workers that are free now; wait for a while where all are busy."""
         deadline = time.monotonic() + BUSY_S
         try:
             while True:
-                registered = self._recruiter.look()
-                members = self._recruiter.gather(registered)
-                if members:
-                    return members
+                registered = self._discovery.registered()
+                workers = self._discovery.open_free(registered)
+                if workers:
+                    return workers
                 if self._should_stop():
                     raise Cancelled
                 if not registered.addresses or time.monotonic() > deadline or self._notes:
-                    raise self._nobody(registered)
+                    raise self._no_worker(registered)
                 time.sleep(_TICK_S)
         except TrackerLost as lost:
-            raise unreachable(self._recruiter.address, str(lost)) from lost
+            raise unreachable(self._discovery.address, str(lost)) from lost
 
-    def _nobody(self, registered: Registered) -> CollageError:
-        where = show_address(self._recruiter.address)
+    def _no_worker(self, registered: Registered) -> CollageError:
+        where = show_address(self._discovery.address)
         if registered.addresses and not self._notes:
             hint = "wait until the other run has ended, or start more workers"
             message = f"all {len(registered.addresses)} workers under {self._key!r} at {where} are busy"
@@ -283,50 +288,50 @@ class FleetRunner:
         hint = f"start one on each machine with `collage worker --tracker {where} --key {self._key}` (docs/fleet.md)"
         return CollageError(f"no worker is registered under {self._key!r} with the tracker at {where}{why}", hint, "no_worker")
 
-    def _take_in(self, members: Sequence[RemoteWorker]) -> None:
-        """Let those join that are of the run's kind, and the others go."""
-        for member in members:
-            why_not = self.kind.why_not(member.description)
+    def _admit(self, workers: Sequence[RemoteWorker]) -> None:
+        """Add the workers of the run's kind to the pool, and close the others."""
+        for worker in workers:
+            why_not = self.kind.why_not(worker.description)
             if why_not:
-                self._notes.append(f"the worker {member.name} is left out: {why_not}")
-                self._recruiter.refuse(member.address)
-                member.close()
+                self._notes.append(f"the worker {worker.name} is left out: {why_not}")
+                self._discovery.refuse(worker.address)
+                worker.close()
             else:
                 self._empty_since = None
-                self._crew.join(member)
-        said = crowded(self.workers())
-        if said and said not in self._crowded:
-            self._crowded.add(said)
-            self._notes.append(said)
+                self._pool.add(worker)
+        note = shared_computers(self.workers())
+        if note and note not in self._noted_shared:
+            self._noted_shared.add(note)
+            self._notes.append(note)
 
-    def _keep_recruiting(self) -> None:
-        """In a thread: workers that come later join, and the tracker may go and come."""
-        pause_s, is_lost = _LOOK_S, False
+    def _keep_discovering(self) -> None:
+        """Admit workers that start later, in a thread; the tracker may be gone for a while."""
+        pause_s, is_lost = _DISCOVERY_S, False
         while not self._is_closed.wait(pause_s):
             try:
-                self._take_in(self._recruiter.gather(self._recruiter.look()))
+                self._admit(self._discovery.open_free(self._discovery.registered()))
             except TrackerLost as lost:
                 if not is_lost:
-                    have = len(self._crew.members)
+                    have = len(self._pool.workers)
                     self._notes.append(f"the tracker is gone ({lost}): the run goes on with the {have} workers that it has")
-                pause_s, is_lost = min(2 * pause_s, _LONGEST_LOOK_S), True
+                pause_s, is_lost = min(2 * pause_s, _LONGEST_DISCOVERY_S), True
                 continue
             if is_lost:
                 self._notes.append("the tracker is there again")
-            pause_s, is_lost = _LOOK_S, False
+            pause_s, is_lost = _DISCOVERY_S, False
 
 
 class FleetCaller:
-    """Calls module-level functions in isolated children of a worker of the fleet, the same one as long as it is there."""
+    """Calls module-level functions in isolated children of a worker of the fleet, the same one while it is in the pool."""
 
     def __init__(self, runner: FleetRunner):
         self._runner = runner
-        self._member: RemoteWorker | None = None
+        self._worker: RemoteWorker | None = None
 
     def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
-        """As `isolation.Worker.call`, but the result must be plain data, and comes as JSON has it: tuples are lists.
+        """Call `function`, as `isolation.Worker.call` does; its result must be plain data, in which tuples become lists.
 
-        What is reported stays on the worker.
+        What the function reports stays on the worker.
 
         Raises:
             CollageError: as the function raised it, or the last worker is gone.
@@ -334,13 +339,13 @@ class FleetCaller:
             Cancelled: `should_stop` said so.
         """
         module, name = function.__module__, function.__qualname__
-        job = Job(lambda member, stop: member.call(module, name, args, timeout_s, stop), only=self._member)
+        job = Job(lambda worker, stop: worker.call(module, name, args, timeout_s, stop), only=self._worker)
         try:
             result = self._runner.do(job, should_stop)
         except WorkerLost as lost:
             raise WorkerError(f"was lost with its worker: {lost}") from lost
-        self._member = job.done_by
+        self._worker = job.done_by
         return result
 
     def close(self) -> None:
-        """Nothing: the workers are the runner's."""
+        """Do nothing; the runner owns the workers."""

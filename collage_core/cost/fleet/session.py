@@ -1,8 +1,8 @@
-"""The worker's process for one session: it waits for a connection, serves it through TVM's RPC, and ends with it.
+"""The main function of a worker's process for one session: wait for a connection, serve it through TVM's RPC, and end.
 
-A process of its own for each, since TVM's loop is native code that reads what comes from outside. It is started before
-anybody asks, because importing TVM takes a second, and is handed the connection over a socket pair with its parent. When
-the parent goes away, for whatever reason, so does this, with everything that it started.
+Each session has a process of its own, since TVM's loop is native code that reads data from outside. It is started before anybody
+asks, because importing TVM takes a second, and gets the connection over a socket pair with its parent. When the parent ends, for
+whatever reason, this process ends too, with everything that it started.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .request_handler import RequestHandler
 
 READY = b"r"
 SILENCE_S = 120.0
-"""A run that holds a worker says something every few seconds; after such a silence it is gone without a word."""
-_LOOK_S = 1.0
+"""A run that holds a worker sends a request every few seconds; after such a silence it is gone."""
+_POLL_S = 1.0
 
 
 def main(descriptor: int, name: str) -> None:
@@ -29,22 +29,22 @@ def main(descriptor: int, name: str) -> None:
     import tvm.rpc
     import tvm_ffi
 
-    desk = RequestHandler(name)
-    for function_name, function in ((ASK, desk.ask), (PUT, desk.put)):
+    handler = RequestHandler(name)
+    for function_name, function in ((ASK, handler.ask), (PUT, handler.put)):
         tvm_ffi.register_global_func(function_name, function, override=True)
     descriptors = _next_connection(control)
     if descriptors:
-        desk.heard = time.monotonic()
-        threading.Thread(target=_end_with_parent, args=(control, desk), daemon=True).start()
+        handler.last_request = time.monotonic()
+        threading.Thread(target=_end_with_parent, args=(control, handler), daemon=True).start()
         try:
             tvm.rpc._ffi_api.ServerLoop(descriptors[0])
-        except Exception as error:  # noqa: BLE001 - whatever came in: this session is over, and says why
+        except Exception as error:  # noqa: BLE001 - whatever came in: the session is over, and the reason is printed
             print(f"the session ended: {error}", file=sys.stderr, flush=True)
-    _end(desk)
+    _end(handler)
 
 
 def _next_connection(control: socket.socket) -> list[int]:
-    """What the parent hands over once it heard that this is ready; nothing where it is gone."""
+    """Tell the parent that this process is ready, and return the descriptor it sends; nothing where the parent is gone."""
     try:
         control.sendall(READY)
         return socket.recv_fds(control, 1, 1)[1]
@@ -52,10 +52,10 @@ def _next_connection(control: socket.socket) -> list[int]:
         return []
 
 
-def _end_with_parent(control: socket.socket, desk: RequestHandler) -> None:
-    """Wait until the parent closes its end, or the run has been silent for too long."""
-    control.settimeout(_LOOK_S)
-    while time.monotonic() - desk.heard < SILENCE_S:
+def _end_with_parent(control: socket.socket, handler: RequestHandler) -> None:
+    """Wait until the parent closes its end or the run has been silent for too long, then end."""
+    control.settimeout(_POLL_S)
+    while time.monotonic() - handler.last_request < SILENCE_S:
         try:
             if not control.recv(1):
                 break
@@ -63,16 +63,16 @@ def _end_with_parent(control: socket.socket, desk: RequestHandler) -> None:
             continue
         except OSError:
             break
-    _end(desk)
+    _end(handler)
 
 
 _ending = threading.Lock()
 
 
-def _end(desk: RequestHandler) -> None:
-    """Once, from whichever thread comes first."""
+def _end(handler: RequestHandler) -> None:
+    """End this process; of several threads, the first one does."""
     with _ending:
-        desk.close()
+        handler.close()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

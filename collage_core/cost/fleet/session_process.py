@@ -1,4 +1,4 @@
-"""`SessionProcess`: starts a session's process (`session.py`), hands it a connection, and sees to it that nothing stays behind."""
+"""`SessionProcess`: starts a session's process (`session.py`), hands it a connection, and leaves nothing of it behind."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class SessionProcess:
     """A process that waits for one connection.
 
     Args:
-        name: Of the worker.
-        start_s: Seconds that it may take until it is ready.
+        name: Name of the worker.
+        start_s: Limit in seconds until the process is ready.
 
     Raises:
         CollageError: it cannot be started.
@@ -56,12 +56,12 @@ class SessionProcess:
         return self._control.fileno()
 
     def hand_over(self, connection: socket.socket) -> None:
-        """Let it serve `connection`, of which it gets a copy."""
-        with suppress(OSError):  # it is gone, which `fileno` tells
+        """Send it a copy of `connection`, which it then serves."""
+        with suppress(OSError):  # the process is gone, which `fileno` shows
             socket.send_fds(self._control, [b"c"], [connection.fileno()])
 
     def end(self) -> str:
-        """Have it end, with all that it started; how it ended, where that was not as it should."""
+        """End the process with all that it started; return how it ended, empty where it ended by itself and well."""
         self._control.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE_S)

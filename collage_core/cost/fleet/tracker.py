@@ -1,8 +1,8 @@
-"""`TrackerConnection`: one connection to TVM's RPC tracker, which knows the workers and says which of them is free.
+"""`TrackerConnection`: one connection to TVM's RPC tracker, which knows the workers and which of them are free.
 
 The tracker's protocol is that of ``tvm/rpc/tracker.py`` (TVM 0.27): a magic number either way, then frames of a
-little-endian int32 and so many bytes of JSON, one answer for each question. What enters and leaves is checked; nothing
-waits longer than it is told. TVM itself is not imported.
+little-endian int32 and so many bytes of JSON, one answer for each question. Answers are validated; every wait has a limit.
+TVM itself is not imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...errors import CollageError
 TRACKER_MAGIC = 0x2F271
 SUCCESS, PUT, REQUEST, UPDATE_INFO, SUMMARY, GET_PENDING_MATCHKEYS = 0, 3, 4, 5, 6, 7
 ANSWER_S = 5.0
-"""How long a tracker may take for an answer that it has at hand."""
+"""Limit in seconds for an answer that needs no waiting."""
 _LONGEST_ANSWER = 1 << 24
 _INT = struct.Struct("<i")
 _TRACKER_HINT = "start one with `python -m tvm.exec.rpc_tracker --host 127.0.0.1 --port 9190` (docs/fleet.md)"
@@ -29,12 +29,12 @@ Address = tuple[str, int]
 
 
 class TrackerLost(Exception):
-    """The tracker cannot be reached, went away, or answers what no tracker answers; the text says which."""
+    """Raised where the tracker cannot be reached, is gone, or gives an invalid answer; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A worker that the tracker lends: where it listens, and the key that it expects to hear, for one session."""
+    """A worker that the tracker offers for one session: where it listens, and the key that it expects."""
 
     host: str
     port: int
@@ -47,7 +47,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a tracker knows of one key: the addresses of its workers, and how many of them are free."""
+    """The workers under one key: their addresses, and how many of them are free."""
 
     addresses: frozenset[Address]
     free: int
@@ -86,22 +86,22 @@ class TrackerConnection:
             self._socket.close()
 
     def register(self, key: str, host: str | None, port: int) -> None:
-        """Say that a worker under `key` listens at `port`; `host` None for the one that the tracker sees."""
+        """Register a worker under `key` that listens at `port`; `host` None for the address that the tracker sees."""
         self._expect_success([UPDATE_INFO, {"key": f"server:{key}", "addr": [host, port]}])
 
     def offer(self, key: str, host: str | None, port: int, match_key: str) -> None:
-        """Say that the worker is free for one session, under `match_key`."""
+        """Offer the worker for one session, under `match_key`."""
         self._expect_success([PUT, key, [port, match_key], host])
 
     def pending(self) -> frozenset[str]:
-        """The match keys of this connection that nobody took yet."""
+        """Return the match keys of this connection that nobody took yet."""
         answer = self._ask([GET_PENDING_MATCHKEYS])
         if not isinstance(answer, list) or not all(isinstance(item, str) for item in answer):
-            raise self._nonsense(answer)
+            raise self._invalid(answer)
         return frozenset(answer)
 
     def request(self, key: str, timeout_s: float = ANSWER_S) -> Offer | None:
-        """A free worker under `key`, or None where none got free in time: then this connection is closed."""
+        """Return a free worker under `key`; None where none became free in time, and then this connection is closed."""
         try:
             answer = self._ask([REQUEST, key, "", 1], timeout_s)
         except TimeoutError:
@@ -110,10 +110,10 @@ class TrackerConnection:
         match answer:
             case [0, [str(host), int(port), str(match_key)]] if host and 0 < port < 1 << 16 and match_key:
                 return Offer(host, port, match_key)
-        raise self._nonsense(answer)
+        raise self._invalid(answer)
 
     def summary(self, key: str) -> Registered:
-        """Who is registered under `key`."""
+        """Return the workers that are registered under `key`."""
         match self._ask([SUMMARY]):
             case [0, {"queue_info": dict(queues), "server_info": list(servers)}]:
                 free = queues.get(key, {}).get("free", 0)
@@ -121,13 +121,13 @@ class TrackerConnection:
                 if isinstance(free, int) and all(isinstance(address, list) and len(address) == 2 for address in mine):
                     return Registered(frozenset((str(host), int(port)) for host, port in mine), free)
             case answer:
-                raise self._nonsense(answer)
-        raise self._nonsense("a summary of another form")
+                raise self._invalid(answer)
+        raise self._invalid("a summary of another form")
 
     def _expect_success(self, message: Any) -> None:
         answer = self._ask(message)
         if answer != SUCCESS:
-            raise self._nonsense(answer)
+            raise self._invalid(answer)
 
     def _ask(self, message: Any, timeout_s: float = ANSWER_S) -> Any:
         data = json.dumps(message).encode()
@@ -159,12 +159,12 @@ class TrackerConnection:
             got += part
         return bytes(got)
 
-    def _nonsense(self, answer: Any) -> TrackerLost:
+    def _invalid(self, answer: Any) -> TrackerLost:
         return TrackerLost(f"its answer makes no sense: {str(answer)[:80]!r}")
 
 
 def parse_address(text: str) -> Address:
-    """``HOST:PORT`` as (host, port); an IPv6 host stands in brackets.
+    """Return ``HOST:PORT`` as (host, port); an IPv6 host is in brackets.
 
     Raises:
         CollageError: it is no such address.
@@ -177,16 +177,16 @@ def parse_address(text: str) -> Address:
 
 
 def show_address(address: Address) -> str:
-    """(host, port) as `parse_address` reads it."""
+    """Return (host, port) as `parse_address` reads it."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def check_key(key: str) -> str:
-    """`key`, if it can be the key of workers.
+    """Return `key`, if it can be the key of workers.
 
     Raises:
-        CollageError: it is empty, or has spaces or unprintable characters in it, which end a key on the wire.
+        CollageError: it is empty, or has spaces or unprintable characters in it, which end a key in the protocol.
     """
     if not key or not key.isprintable() or " " in key or len(key) > 100:
         raise CollageError(f"--key is {key!r}, it must be a word of at most 100 characters", "such as collage", "bad_option")
@@ -194,5 +194,5 @@ def check_key(key: str) -> str:
 
 
 def unreachable(address: Address, reason: str) -> CollageError:
-    """What to say where there is no tracker."""
+    """Return the error for an address at which no tracker answers."""
     return CollageError(f"no RPC tracker answers at {show_address(address)}: {reason}", _TRACKER_HINT, "no_tracker")

@@ -1,7 +1,7 @@
-"""`WorkerServer`: what `collage worker` runs: it registers with the tracker, and hands each session to a process of its own.
+"""`WorkerServer`: the server behind `collage worker`: registers with the tracker, and hands each session to a process of its own.
 
-What enters are connections; what leaves are lines for the person at the terminal. One session at a time. The tracker may
-come and go: it is looked for again with a growing pause, and told anew who is here. TVM is not imported here.
+What enters are connections; what leaves are lines for the terminal. One session at a time. When the tracker is gone, it is tried
+again with a growing pause, and the worker registers anew. TVM is not imported here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SHORTEST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 START_S = 120.0
 _HANDSHAKE_S = 5.0
-_LOOK_S = 1.0
+_POLL_S = 1.0
 _UNUSED_S = 6.0
-"""An offer that somebody took and made nothing of for so long is made again."""
+"""An offer that was taken, but not followed by a connection for so long, is made again."""
 _LONGEST_KEY = 4096
 _INT = struct.Struct("<i")
 
@@ -36,10 +36,10 @@ class WorkerServer:
     """Listens at `host` (an address of this machine) and `port` (0 for any that is free).
 
     Args:
-        tracker: Where the tracker is.
-        key: Under which it offers itself.
-        name: What records of its trials say; made from the host's name and the port where it is empty.
-        say: Gets each line for the terminal.
+        tracker: Address of the tracker.
+        key: Key under which it registers.
+        name: Its name in records; made of the host's name and the port where it is empty.
+        say: Called with each line for the terminal.
 
     Raises:
         CollageError: it cannot listen there.
@@ -52,7 +52,7 @@ class WorkerServer:
         self._listener = _listen(host, port)
         self.port: int = self._listener.getsockname()[1]
         self.name = name or f"{socket.gethostname()}:{self.port}"
-        self._told_host = _told_host(host)
+        self._advertised_host = _advertised_host(host)
         self._tracker: TrackerConnection | None = None
         self._session: SessionProcess | None = None
         self._match_key = ""
@@ -70,7 +70,7 @@ class WorkerServer:
         try:
             self._start_session()
             while True:
-                self._look_after_tracker()
+                self._keep_registered()
                 self._wait()
         finally:
             self.close()
@@ -89,13 +89,13 @@ class WorkerServer:
         self._match_key = ""
 
     def _wait(self) -> None:
-        """Until something happens, a second at most."""
+        """Wait for something to happen, a second at most, and handle it."""
         session, tracker = self._session, self._tracker
         assert session is not None
         waiting: list[socket.socket | SessionProcess | TrackerConnection] = [self._listener, session]
         if tracker is not None:
             waiting.append(tracker)
-        ready, _, _ = select.select(waiting, [], [], min(_LOOK_S, self._pause_s))
+        ready, _, _ = select.select(waiting, [], [], min(_POLL_S, self._pause_s))
         if session in ready:
             self._renew_session()
         if tracker in ready:
@@ -104,28 +104,28 @@ class WorkerServer:
             self._accept()
 
     def _renew_session(self) -> None:
-        """The session's process ended: the run is over, or it broke."""
+        """Start a new session's process after the last one ended: the run is over, or the process failed."""
         assert self._session is not None
         how = self._session.end()
         self._say(f"the session is over{f' ({how})' if how else ''}; free again")
         self._start_session()
 
-    def _look_after_tracker(self) -> None:
+    def _keep_registered(self) -> None:
         try:
             if self._tracker is None:
                 if time.monotonic() < self._next_try:
                     return
                 self._tracker = TrackerConnection(self._tracker_address)
-                self._tracker.register(self._key, self._told_host, self.port)
+                self._tracker.register(self._key, self._advertised_host, self.port)
                 self._say(f"registered under {self._key!r} with the tracker at {show_address(self._tracker_address)}")
                 self._match_key = ""
                 self._pause_s = SHORTEST_PAUSE_S
             if not self._is_serving:
-                self._look_after_offer(self._tracker)
+                self._keep_offered(self._tracker)
         except TrackerLost as lost:
             self._lose_tracker(lost)
 
-    def _look_after_offer(self, tracker: TrackerConnection) -> None:
+    def _keep_offered(self, tracker: TrackerConnection) -> None:
         now = time.monotonic()
         if self._match_key and self._match_key in tracker.pending():
             self._taken_since = None
@@ -134,7 +134,7 @@ class WorkerServer:
         elif not self._match_key or now - (self._taken_since or now) > _UNUSED_S:
             self._match_key = f"{self._key}:{random.random()}"
             self._taken_since = None
-            tracker.offer(self._key, self._told_host, self.port, self._match_key)
+            tracker.offer(self._key, self._advertised_host, self.port, self._match_key)
 
     def _lose_tracker(self, lost: TrackerLost) -> None:
         if self._tracker is not None:
@@ -155,13 +155,13 @@ class WorkerServer:
                 connection.settimeout(None)
                 assert self._session is not None
                 self._session.hand_over(connection)
-        except OSError:  # it went away, or said nothing for too long
+        except OSError:  # the other side is gone, or was silent for too long
             return
         self._is_serving = True
         self._say(f"measuring for a run on {show_address(peer[:2])}")
 
     def _is_expected(self, connection: socket.socket) -> bool:
-        """The server's part of the RPC handshake: whether the other side is who the tracker lent this worker to."""
+        """Do the server's part of the RPC handshake; return whether the tracker offered this worker to the other side."""
         if _receive(connection, _INT.size) != _INT.pack(RPC_MAGIC):
             return False
         (size,) = _INT.unpack(_receive(connection, _INT.size))
@@ -188,8 +188,8 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _told_host(host: str) -> str | None:
-    """What the tracker is told: the host that the user chose, or None for the one from which the connection comes."""
+def _advertised_host(host: str) -> str | None:
+    """Return the host to register: the one that the user chose, or None for the one from which the connection comes."""
     with suppress(ValueError):
         address = ip_address(host)
         return None if address.is_loopback or address.is_unspecified else host
@@ -197,7 +197,7 @@ def _told_host(host: str) -> str | None:
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
-    """Just so many bytes. Raises OSError where they don't come."""
+    """Read exactly `size` bytes. Raises OSError where they do not come."""
     got = b""
     while len(got) < size:
         part = connection.recv(size - len(got))

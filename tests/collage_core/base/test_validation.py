@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from collage_core.base.validation import FieldMistake, MustBe, first_mistake, shown
 
@@ -19,10 +19,16 @@ class Part(BaseModel):
     limit_s: Seconds | None = None
 
 
+def check_word(name: str) -> str:
+    if " " in name:
+        raise ValueError("a single word")
+    return name
+
+
 class Whole(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str
+    name: Annotated[str, Field(max_length=9), AfterValidator(check_word)]
     threads: int = Field(default=1, ge=1)
     parts: dict[str, Part] = {}
 
@@ -36,6 +42,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "key": ({"parts": {1: {}}}, "parts[1] is 1, it must be a valid string"),
     "words of pydantic": ({"threads": 0}, "threads is 0, it must be greater than or equal to 1"),
     "kind": ({"threads": True}, "threads is True, it must be a valid integer"),
+    "words of a validator": ({"name": "two words"}, "name is 'two words', it must be a single word"),
+    "long": ({"name": "a" * 10}, "name is 'aaaaaaaaaa', it must be a string with at most 9 characters"),
     "unknown": ({"colour": "red"}, "colour is 'red', it must be left out"),
     "missing": ({"name": ...}, "name is missing"),
 }

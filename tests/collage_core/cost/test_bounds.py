@@ -17,7 +17,7 @@ FREE = TransitionModel()
 
 
 def total(graph: DataflowGraph, parts: list[tuple[str, frozenset[int], float]], transitions: TransitionModel) -> float:
-    """Cost of a plan (design, "Cost of a plan"), written anew and naively: partitions as (target, nodes, seconds)."""
+    """Compute the cost of a plan naively, of partitions as (target, nodes, seconds)."""
     owner = {node: index for index, (_, nodes, _) in enumerate(parts) for node in nodes}
     flows = set()
     for node in graph.nodes:
@@ -61,7 +61,7 @@ def test_no_plan_with_a_candidate_above_its_bound_is_best(data: st.DataObject) -
     assert total(graph, [*around, *alone], transitions) <= total(graph, [*around, whole], transitions)
 
 
-def test_bound_is_the_sum_of_the_cheapest_where_hand_overs_are_free() -> None:
+def test_bound_is_the_sum_of_the_cheapest_where_transitions_are_free() -> None:
     cheapest = {index: ("a", float(index)) for index in range(len(MINI_MNIST))}
     assert upper_bound_s(MINI_MNIST, IndexSet([1, 2, 3]), cheapest, FREE, TARGETS) == 6.0
 
@@ -70,7 +70,7 @@ def test_no_bound_while_a_node_has_no_known_cost() -> None:
     assert upper_bound_s(MINI_MNIST, IndexSet([1, 2]), {1: ("a", 1.0)}, FREE, TARGETS) is None
 
 
-def test_hand_overs_inside_count_and_the_dearest_outside() -> None:
+def test_transitions_inside_count_and_the_most_expensive_outside() -> None:
     chain = graph(["p: Relu <- x", "q: Relu <- p", "r: Relu <- q"])
     pairs = {("a", "b"): Transition(1.0), ("b", "a"): Transition(10.0), ("host", "a"): Transition(100.0), ("b", "host"): Transition(1000.0)}
     cheapest = {0: ("a", 0.0), 1: ("b", 0.0)}

@@ -61,7 +61,7 @@ def test_environment_names_another(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert database.get([KEY]) == {KEY: RECORD}
 
 
-def test_the_fastest_echo_of_late(path: Path) -> None:
+def test_the_lowest_core_to_core_latency_since(path: Path) -> None:
     def keep(number: int, core_latency_s: float | None, minutes_ago: int, machine: str = KEY.machine) -> None:
         created = (datetime.now(UTC) - timedelta(minutes=minutes_ago)).isoformat(timespec="seconds")
         database.put(
@@ -169,7 +169,7 @@ def test_records_that_cannot_be_true_are_not_kept(path: Path) -> None:
             "a cost of tvm is not kept, since it cannot be true: "
             "samples[1] is nan, it must be seconds: a number, not negative and at most 1e6",
             f"a cost of tvm is not kept, since it cannot be true: machine is '{'x' * 56}..., it must be text of at most 256 bytes",
-            "a hand-over from tvm to onnxruntime is not kept, since it cannot be true: "
+            "a transition from tvm to onnxruntime is not kept, since it cannot be true: "
             "fixed_s is -1.0, it must be seconds: a number, not negative and at most 1e6",
         ]
         database.put(KEY, RECORD)
@@ -244,9 +244,9 @@ def test_threads_share_it(path: Path) -> None:
         assert (database.count(), database.notes) == (60, [])
 
 
-def test_killed_writers_lose_nothing_that_was_told(path: Path) -> None:
-    told = kill_writers(path, 15)
-    assert_nothing_lost(path, told)
+def test_killed_writers_lose_nothing_that_they_reported(path: Path) -> None:
+    reported = kill_writers(path, 15)
+    assert_nothing_lost(path, reported)
     with CostDatabase(path) as database:
         assert database.notes == []
 
@@ -403,7 +403,7 @@ def test_locked_at_the_start_it_is_opened_later(path: Path, monkeypatch: pytest.
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseTrouble, match="cannot be opened: it is locked by another program"):
             CostDatabase(path, busy_s=0.05)
-        database = CostDatabase(path, busy_s=0.05, go_on=True)
+        database = CostDatabase(path, busy_s=0.05, may_be_unavailable=True)
         assert "cannot be opened: it is locked by another program (end the program" in database.notes[0]
         database.put(KEY, RECORD)
         assert database.get([KEY, known]) == {KEY: RECORD}

@@ -1,4 +1,4 @@
-"""Cost databases of the first schema, as files: brought forward, killed while that is done, read without a change."""
+"""Cost databases of older schemas, as files: migrated, killed during the migration, read without a change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.database.schema import RENAMED
-from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KEY, RECORD, SCHEMA_1, deaths_while_brought_forward
+from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KEY, RECORD, SCHEMA_1, kills_during_migration
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
     assert database.notes == []
 
 
-def test_first_schema_is_brought_forward(path: Path) -> None:
+def test_first_schema_is_migrated(path: Path) -> None:
     of_schema_1(path)
     for _ in range(2):
         with CostDatabase(path) as database:
@@ -53,7 +53,7 @@ def test_first_schema_is_brought_forward(path: Path) -> None:
     assert tables == [("measurements",), ("meta",), ("transitions",)]
 
 
-def test_the_second_schema_is_brought_forward(path: Path) -> None:
+def test_the_second_schema_is_migrated(path: Path) -> None:
     with CostDatabase(path) as database:
         database.put(KEY, RECORD)
     connection = sqlite3.connect(path)
@@ -66,7 +66,7 @@ def test_the_second_schema_is_brought_forward(path: Path) -> None:
         assert database.get([KEY])[KEY].repetitions == (1,) * len(RECORD.samples)
 
 
-def test_the_third_schema_is_brought_forward(path: Path) -> None:
+def test_the_third_schema_is_migrated(path: Path) -> None:
     with CostDatabase(path) as database:
         database.put(KEY, RECORD)
     connection = sqlite3.connect(path)
@@ -78,7 +78,7 @@ def test_the_third_schema_is_brought_forward(path: Path) -> None:
         assert database.get([KEY])[KEY].core_latency_s == 270e-9
 
 
-def test_the_fourth_schema_called_three_columns_otherwise(path: Path) -> None:
+def test_the_fourth_schema_had_other_names_for_three_columns(path: Path) -> None:
     key = replace(KEY, options="float32, 64 MiB flushed")
     record = replace(RECORD, repetitions=(1,) * len(RECORD.samples), core_latency_s=270e-9, slowed_by=0.5)
     with CostDatabase(path) as database:
@@ -109,9 +109,9 @@ def test_first_schema_is_read_without_a_change(path: Path) -> None:
     assert list(path.parent.glob(f"{FILE_NAME}*")) == [path]
 
 
-def test_death_while_brought_forward_loses_nothing(path: Path) -> None:
+def test_a_kill_during_migration_loses_nothing(path: Path) -> None:
     of_schema_1(path)
-    assert deaths_while_brought_forward(path) > 10
+    assert kills_during_migration(path) > 10
     with CostDatabase(path) as database:
         check_costs_of_schema_1(database)
 

@@ -1,4 +1,4 @@
-"""A team's cost database on a real PostgreSQL: kept, shared, brought forward; killed writers, and servers that are away."""
+"""A team's cost database on a real PostgreSQL: kept, shared, migrated; killed writers, and servers that are offline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 from collage_core.cost.database.database import CostDatabase, open_database
 from collage_core.cost.database.location import DatabaseTrouble
-from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, transitions
+from collage_core.cost.database.maintenance import Merged, Selection, groups, merge, records, remove, selected_transitions
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
@@ -31,8 +31,8 @@ from tests.helpers.cost_records import (
     SCHEMA_1,
     all_at_once,
     assert_nothing_lost,
-    deaths_while_brought_forward,
     kill_writers,
+    kills_during_migration,
     put_many,
 )
 
@@ -151,7 +151,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
     assert (database.count(), database.notes) == (COSTS_OF_SCHEMA_1, [])
 
 
-def test_first_schema_is_brought_forward(postgres_url: str) -> None:
+def test_first_schema_is_migrated(postgres_url: str) -> None:
     of_schema_1(postgres_url)
     with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 5\)") as caught:
         CostDatabase(postgres_url, read_only=True)
@@ -166,14 +166,14 @@ def test_first_schema_is_brought_forward(postgres_url: str) -> None:
     assert tables == [("measurements",), ("meta",), ("transitions",)]
 
 
-def test_death_while_brought_forward_loses_nothing(postgres_url: str) -> None:
+def test_a_kill_during_migration_loses_nothing(postgres_url: str) -> None:
     of_schema_1(postgres_url)
-    assert deaths_while_brought_forward(postgres_url) > 10
+    assert kills_during_migration(postgres_url) > 10
     with CostDatabase(postgres_url) as database:
         check_costs_of_schema_1(database)
 
 
-def test_killed_writers_lose_nothing_that_was_told(postgres_url: str) -> None:
+def test_killed_writers_lose_nothing_that_they_reported(postgres_url: str) -> None:
     assert_nothing_lost(postgres_url, kill_writers(postgres_url, 15))
 
 
@@ -205,7 +205,7 @@ def test_merge_select_and_remove(postgres_url: str) -> None:
             ("a shed", 1, {"build": 1}),
         ]
         assert records(database, Selection(computation="c0f", machine="*shed*")) == [(elsewhere, FAILED)]
-        assert transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
+        assert selected_transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
         assert remove(database, Selection(before="2026-02-01")) == (1, 1)
         assert records(database, Selection()) == [(KEY, newer)]
 

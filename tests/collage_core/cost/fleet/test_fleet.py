@@ -1,4 +1,4 @@
-"""A fleet on loopback: TVM's own tracker, real `collage worker` processes, and what becomes of trials when they go wrong."""
+"""A fleet on loopback: TVM's own tracker, real `collage worker` processes, and the trials of workers that fail."""
 
 from __future__ import annotations
 
@@ -272,10 +272,10 @@ def test_versions_of_a_toolchain_agree(fleet: Fleet, work: Work):
     assert "the worker odd is left out: its numpy is 2, the others' is 1" in run.notes
 
 
-def test_a_worker_that_answers_nonsense_is_dropped(fleet: Fleet, work: Work):
-    fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "nonsense", "no_json"], "liar")
-    fleet.await_free("nonsense", 1)
-    run = Run(fleet, "nonsense", targets=[], rejoin_s=0.2)
+def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: Work):
+    fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "invalid", "no_json"], "liar")
+    fleet.await_free("invalid", 1)
+    run = Run(fleet, "invalid", targets=[], rejoin_s=0.2)
     with run as runner, pytest.raises(CollageError, match="no worker of the fleet is left: liar: its answer is no JSON"):
         list(runner.run_all(work.tasks(2)))
     assert run.notes.count("the worker liar is let go") == 1
@@ -372,7 +372,7 @@ def test_what_a_tuple_of_files_costs_once(house: Fleet, work: Work):
     task = work.task()
     with Run(house, "house") as runner:
         sent: list[str] = []
-        only = runner._crew.members[0]
+        only = runner._pool.workers[0]
         send = only._send
         only._send = lambda name, content: sent.append(name) or send(name, content)  # type: ignore[method-assign,func-returns-value]
         assert runner.run(task).stage == ""
@@ -402,7 +402,7 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Wo
     worker = fleet.start_worker("orphan", "one")
     fleet.await_free("orphan", 1)
     code = (
-        "from pathlib import Path; from tests.helpers.fleets import *; from collage_core.cost.fleet.runner import FleetRunner\n"
+        "import sys; from pathlib import Path; from tests.helpers.fleets import *; from collage_core.cost.fleet.runner import FleetRunner\n"
         f"runner = FleetRunner({fleet.address!r}, 'orphan', 1e-3, LIMITS, 1, targets=['waits'])\n"
         f"runner.run(Work(Path({str(work.folder)!r})).task('waits'))\n"
     )

@@ -1,4 +1,4 @@
-"""The parts of a fleet one by one: what is believed of a worker's answers, which machines fit together, the store, the command."""
+"""The parts of a fleet one by one: which answers of a worker are valid, which machines fit together, the store, the command."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fleet_functions import NONSENSE, RECORD
+from fleet_functions import INVALID_ANSWERS, RECORD
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core import __version__
 from collage_core.base.isolation.errors import WorkerDied, WorkerError
 from collage_core.cli.main import main
-from collage_core.cost.database.records import Record
+from collage_core.cost.database.records import Record, now
 from collage_core.cost.fleet import session, tracker
 from collage_core.cost.fleet.file_store import FileStore
-from collage_core.cost.fleet.machine_kinds import choose_kind, crowded
+from collage_core.cost.fleet.machine_kinds import choose_kind, shared_computers
 from collage_core.cost.fleet.protocol import (
     Description,
-    Nonsense,
+    InvalidAnswer,
+    description_from_json,
     dump,
     error_from_json,
     error_to_json,
     parse,
     record_from_json,
-    record_to_json,
 )
 from collage_core.cost.fleet.tracker import Offer, TrackerConnection, TrackerLost, parse_address
-from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _told_host
+from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _advertised_host
 from collage_core.errors import CollageError
 from collage_core.toolchains.base import Availability, ToolchainError
 
-WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5)
-FAILED = Record(stage="build", reason="no converter", limit_s=3.0, crashed=True)
+WELL = Record(samples=(1e-3, 2e-3), error=1e-7, reference_s=1e-4, slowed_by=0.01, seconds_spent=0.5, created=now())
+FAILED = Record(stage="build", reason="no converter", limit_s=3.0, crashed=True, created=now())
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -56,16 +56,16 @@ def received(answer: Any, took_s: float = 10.0) -> Record:
 
 @pytest.mark.parametrize("record", [WELL, FAILED])
 def test_a_record_arrives_as_it_was_sent(record: Record):
-    assert received({"record": record_to_json(record)}) == record
+    assert received({"record": asdict(record)}) == record
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_is_no_record(name: str):
-    with pytest.raises(Nonsense):
-        record_from_json(parse(NONSENSE[name].encode()).get("record"), 10.0)
+@pytest.mark.parametrize("name", INVALID_ANSWERS)
+def test_an_invalid_answer_is_no_record(name: str):
+    with pytest.raises(InvalidAnswer):
+        record_from_json(parse(INVALID_ANSWERS[name].encode()).get("record"), 10.0)
 
 
-def test_the_nonsense_is_near_to_sense():
+def test_the_invalid_answers_are_near_to_a_valid_one():
     assert received({"record": RECORD}).samples == (1e-9,)
 
 
@@ -74,34 +74,35 @@ def test_the_nonsense_is_near_to_sense():
     [
         ({"samples": []}, "a trial that failed has no samples"),
         ({"samples": [0.0]}, "a run took no time at all"),
-        ({"samples": [-1.0]}, "a run took no time at all"),
-        ({"samples": [True]}, "samples is 'True'"),
+        ({"samples": [-1.0]}, "samples.0. is -1.0, it must be seconds: a number, not negative"),
+        ({"samples": [True]}, "samples.0. is True, it must be seconds"),
         ({"samples": [15.0, 15.0]}, "its runs took 30 s, and it had 10 s in all"),
-        ({"error": -1.0}, "a number that is never negative is"),
-        ({"error": 10**400}, "error is '1000"),
-        ({"stopped_early": 1}, "stopped_early is '1'"),
-        ({"reason": None}, "'reason' is no text"),
-        ({"reason": "x" * 20_000}, "'reason' is no text"),
-        ({"extra": 1}, "of another form"),
+        ({"error": -1.0}, "error is -1.0, it must be a finite number, not negative"),
+        ({"limit_s": -1.0}, "limit_s is -1.0, it must be seconds: a number, not negative"),
+        ({"error": 10**400}, "error is 1000"),
+        ({"stopped_early": 1}, "stopped_early is 1, it must be true or false"),
+        ({"reason": None}, "reason is None, it must be text of at most 20000 characters"),
+        ({"reason": "x" * 20_001}, "it must be text of at most 20000 characters"),
+        ({"extra": 1}, "what should be a record has other fields"),
         ({"samples": [], "stage": "build"}, "failed at stage build and says no reason"),
     ],
 )
 def test_a_record_that_cannot_be_true_is_refused(change: dict[str, Any], reason: str):
-    with pytest.raises(Nonsense, match=reason):
-        received({"record": {**record_to_json(WELL), **change}})
+    with pytest.raises(InvalidAnswer, match=reason):
+        received({"record": {**asdict(WELL), **change}})
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"nan", b"[]", b'{"a": Infinity}', b'{"a": 1e999}', b"[" * 100_000, b"1" * 10_000])
-def test_what_is_no_json_object_of_finite_numbers_is_nonsense(text: bytes):
-    with pytest.raises(Nonsense):
+def test_what_is_no_json_object_of_finite_numbers_is_invalid(text: bytes):
+    with pytest.raises(InvalidAnswer):
         parse(text)
 
 
 @given(st.dictionaries(st.sampled_from(list(asdict(WELL))), JSON))
-def test_whatever_comes_is_a_record_or_nonsense(change: dict[str, Any]):
+def test_whatever_comes_is_a_record_or_invalid(change: dict[str, Any]):
     try:
-        record = received({"record": {**record_to_json(WELL), **change}})
-    except Nonsense:
+        record = received({"record": {**asdict(WELL), **change}})
+    except InvalidAnswer:
         return
     assert all(math.isfinite(sample) and sample > 0 for sample in record.samples)
     assert bool(record.samples) != bool(record.stage)
@@ -109,18 +110,18 @@ def test_whatever_comes_is_a_record_or_nonsense(change: dict[str, Any]):
 
 
 @given(JSON)
-def test_whatever_comes_is_a_description_or_nonsense(data: Any):
-    for broken in (data, {**described().to_json(), "toolchains": data}, {**described().to_json(), "cores": data}):
+def test_whatever_comes_is_a_description_or_invalid(data: Any):
+    for broken in (data, {**asdict(described()), "toolchains": data}, {**asdict(described()), "cores": data}):
         try:
-            found = Description.from_json(broken)
-        except Nonsense:
+            found = description_from_json(broken)
+        except InvalidAnswer:
             continue
         assert found.cores >= 1
         assert all(type(item.usable) is bool for item in found.toolchains.values())
 
 
 def test_words_of_a_worker_cannot_move_the_cursor():
-    assert received({"record": {**record_to_json(FAILED), "reason": "\x1b[2Jgone"}}).reason == " [2Jgone"
+    assert received({"record": {**asdict(FAILED), "reason": "\x1b[2Jgone"}}).reason == " [2Jgone"
 
 
 def test_errors_keep_their_class_and_words():
@@ -134,7 +135,7 @@ def test_errors_keep_their_class_and_words():
     assert isinstance(died, WorkerError)
     assert str(died) == "crashed with SIGSEGV; its last words: 'aua'"
     for broken in (None, {"kind": "lunch"}, {"kind": "collage", "message": 3}):
-        with pytest.raises(Nonsense):
+        with pytest.raises(InvalidAnswer):
             error_from_json(broken)
 
 
@@ -145,7 +146,7 @@ def described(name: str = "one", machine: str = "A, 2 cores", cores: int = 2, ve
 
 def test_a_description_arrives_as_it_was_sent():
     worker = described(tvm="1", openvino=Availability(False, reason="not installed", hint="pip install openvino"))
-    assert Description.from_json(json.loads(dump(worker.to_json()))) == worker
+    assert description_from_json(json.loads(dump(asdict(worker)))) == worker
 
 
 def test_the_kind_is_what_most_workers_are():
@@ -195,8 +196,8 @@ def test_where_no_worker_fits_one_line_says_why(worker: Description, machine: st
 
 def test_workers_on_one_computer_are_named():
     one, two, three = (replace(described(name), host=host) for name, host in (("a", "x"), ("b", "y"), ("c", "x")))
-    assert crowded([one, two]) == ""
-    assert crowded([one, two, three]).startswith("the workers a, c share a computer")
+    assert shared_computers([one, two]) == ""
+    assert shared_computers([one, two, three]).startswith("the workers a, c share a computer")
 
 
 def named(content: bytes) -> str:
@@ -258,11 +259,11 @@ def test_a_session_ends_with_its_parent_and_with_a_run_that_says_nothing(is_sile
     ended: list[object] = []
     monkeypatch.setattr(session, "_end", ended.append)
     ours, theirs = socket.socketpair()
-    desk = SimpleNamespace(heard=time.monotonic() - (session.SILENCE_S if is_silent else 0))
+    handler = SimpleNamespace(last_request=time.monotonic() - (session.SILENCE_S if is_silent else 0))
     if not is_silent:
         theirs.close()
-    session._end_with_parent(ours, desk)  # type: ignore[arg-type]
-    assert ended == [desk]
+    session._end_with_parent(ours, handler)  # type: ignore[arg-type]
+    assert ended == [handler]
     ours.close()
     theirs.close()
 
@@ -312,7 +313,7 @@ def framed(answer: Any) -> bytes:
         (b"", "it closed the connection"),
     ],
 )
-def test_a_tracker_that_answers_nonsense_is_lost(answer: bytes, reason: str):
+def test_a_tracker_that_gives_invalid_answers_is_lost(answer: bytes, reason: str):
     connection = TrackerConnection(FakeTracker(answer).address)
     with pytest.raises(TrackerLost, match=reason):
         connection.request("collage")
@@ -342,7 +343,7 @@ def test_what_is_no_address_is_refused(text: str):
 
 
 def test_the_tracker_is_told_the_host_only_where_it_cannot_see_it():
-    told = {host: _told_host(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "10.0.0.7", "rack-7")}
+    told = {host: _advertised_host(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "10.0.0.7", "rack-7")}
     assert {host for host, said in told.items() if said} == {"10.0.0.7", "rack-7"}
 
 

@@ -1,4 +1,4 @@
-"""A crew that is closed while a worker joins it: every thread is waited for, and none before it has begun."""
+"""A pool that is closed while a worker joins it: every thread is waited for, and none before it has begun."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Idle:
 
 
 def test_closing_while_a_worker_joins_waits_for_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    crew, idle = WorkerPool(lambda text: None, lambda member, lost: None), Idle()
+    pool, idle = WorkerPool(lambda text: None, lambda worker, lost: None), Idle()
     failed: list[BaseException] = []
 
     def close() -> None:
         try:
-            crew.close()
+            pool.close()
         except RuntimeError as error:
             failed.append(error)
 
@@ -36,16 +36,16 @@ def test_closing_while_a_worker_joins_waits_for_its_thread(monkeypatch: pytest.M
     start = threading.Thread.start
 
     def late(thread: threading.Thread) -> None:
-        """The crew's thread begins only after somebody else had the chance to close the crew."""
+        """The pool's thread begins only after somebody else had the chance to close the pool."""
         if thread.name == "fleet-idle":
             start(closing)
             closing.join(0.2)
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", late)
-    crew.join(idle)  # type: ignore[arg-type]
+    pool.add(idle)  # type: ignore[arg-type]
     closing.join(30)
     assert not closing.is_alive()
     assert failed == []
     assert idle.is_closed
-    assert crew.members == []
+    assert pool.workers == []

@@ -8,8 +8,8 @@ from statistics import median
 
 import pytest
 
-from collage_core.cost.database.record_validation import flaw
-from collage_core.cost.database.records import Record
+from collage_core.cost.database.record_validation import cost_row
+from collage_core.cost.database.records import CostKey, Record, fields_of
 from collage_core.cost.measuring.repetition_noise import RepetitionNoise
 from collage_core.cost.measuring.repetitions import (
     FEWEST,
@@ -132,4 +132,5 @@ def test_what_did_not_count_tells_nothing_and_was_tried() -> None:
     record = with_repetition(with_repetition(repeated(1.0, 2.0), Record(samples=(9.0,), slowed_by=0.5)), Record(samples=(3.0,) * 3))
     assert repetition_count(record) == 4
     assert repetition_values(record, 50.0) == [1.0, 2.0, 3.0]
-    assert flaw(replace(record, created="2026-01-31T12:00:00+00:00")) == ""
+    key, kept = CostKey("ab" * 16, "tvm", "1", 1, "a machine"), replace(record, created="2026-01-31T12:00:00+00:00")
+    assert cost_row(fields_of(key, kept)) == (key, kept)
