@@ -147,7 +147,7 @@ CALLS: dict[str, Call] = {
 def model_of(op: str) -> SubModel:
     """Return the call of `op` as a model; the types of its outputs are those of ONNX's inference, or that of its first input."""
     described = CALLS[op]
-    names = [f"x{place}" if given is not None else "" for place, given in enumerate(described.inputs)]
+    names = [f"x{index}" if given is not None else "" for index, given in enumerate(described.inputs)]
     inputs, weights = [], {}
     for name, given in zip(names, described.inputs, strict=True):
         if isinstance(given, np.ndarray):
@@ -157,7 +157,7 @@ def model_of(op: str) -> SubModel:
             inputs.append(tensor(name, shape, dtype))  # type: ignore[arg-type]
     domain, _, plain = op.rpartition(".")
     made_types = described.outputs if isinstance(described.outputs, tuple) else ()
-    outputs = [f"y{place}" for place in range(len(made_types) or described.outputs)]  # type: ignore[arg-type]
+    outputs = [f"y{index}" for index in range(len(made_types) or described.outputs)]  # type: ignore[arg-type]
     made = helper.make_node(plain, names, outputs, domain=domain, **described.attributes)
     if made_types:
         known = [tensor(name, shape, dtype) for name, (dtype, shape) in zip(outputs, made_types, strict=True)]

@@ -94,7 +94,7 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     assert target["measured"] <= known.imported(said, shown, tmp_path) <= 10, "what was known may have sat again"
 
 
-def test_locked_database_is_done_without_and_nothing_is_lost(
+def test_locked_database_is_not_used_and_nothing_is_lost(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)

@@ -92,8 +92,8 @@ def test_any_damage_is_a_clear_error_or_no_damage(tmp_path, seed):
         model_of("g (float[1,40] x) => (float[1,40] y) { [a] b = Add(x, w) [r] y = Relu(b) }", {"w": weights(40)}).SerializeToString()
     )
     random = np.random.default_rng(seed)
-    for place in random.integers(0, len(data), 3):
-        data[place] = random.integers(0, 256)
+    for index in random.integers(0, len(data), 3):
+        data[index] = random.integers(0, 256)
     path = tmp_path / "model.onnx"
     path.write_bytes(data)
     with contextlib.suppress(CollageError):
@@ -218,8 +218,8 @@ def external(folder: Path, **said: str) -> Path:
 def test_external_data(tmp_path, said, message):
     folder = tmp_path / "model"
     folder.mkdir()
-    for place in (tmp_path, folder):
-        (place / "w.data").write_bytes(weights(400).tobytes())
+    for parent in (tmp_path, folder):
+        (parent / "w.data").write_bytes(weights(400).tobytes())
     (folder / "link.data").symlink_to(tmp_path / "w.data")
     error = refusal(external(folder, **said))
     assert error.message.startswith(message.format(folder=folder))

@@ -9,8 +9,8 @@ from tests.helpers.models import model_of, write
 
 def shapes_of(folder, inputs: str, given=None) -> list[tuple[int, ...]]:
     names = [part.split()[-1] for part in inputs.split(";")]
-    body = " ".join(f"[n{place}] y{place} = Relu({name})" for place, name in enumerate(names))
-    outputs = ", ".join(f"float y{place}" for place in range(len(names)))
+    body = " ".join(f"[n{index}] y{index} = Relu({name})" for index, name in enumerate(names))
+    outputs = ", ".join(f"float y{index}" for index in range(len(names)))
     proto = model_of(f"g ({inputs.replace(';', ',')}) => ({outputs}) {{ {body} }}")
     for value in proto.graph.output:
         value.type.tensor_type.ClearField("shape")

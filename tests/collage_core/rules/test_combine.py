@@ -226,8 +226,8 @@ def inception(number: int, x: str) -> list[str]:
     lines, ends = [f"pool{number}: MaxPool <- {x}"], []
     for branch, before in (("a", [x]), ("b", [x, ""]), ("c", [x, ""]), ("d", [f"pool{number}"])):
         last = ""
-        for place, source in enumerate(before):
-            name = f"{branch}{number}{place}"
+        for index, source in enumerate(before):
+            name = f"{branch}{number}{index}"
             lines += [f"{name}: Conv <- {source or last}", f"{name}r: Relu <- {name}"]
             last = f"{name}r"
         ends.append(last)

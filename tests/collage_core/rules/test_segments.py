@@ -68,8 +68,8 @@ def test_runs_are_all_that_lies_between_two_cut_points_and_is_taken(on: Dataflow
     items = find(Segments(_Named(tuple(node.name for node in takes)), depth), on)
     ends = [-1, *(index for index in defined_cut_points(on) if index < len(on) - 1), len(on) - 1]
     wanted = set()
-    for place, begin in enumerate(ends):
-        for end in ends[place + 1 :]:
+    for index, begin in enumerate(ends):
+        for end in ends[index + 1 :]:
             inside = range(begin + 1, end + 1)
             if len(inside) > 1 and set(inside) <= taken and (depth is None or SubGraph(on, IndexSet(inside)).depth <= depth):
                 wanted.add(tuple(inside))

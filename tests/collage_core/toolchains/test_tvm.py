@@ -276,7 +276,7 @@ def test_without_a_pattern_table_it_is_offered_what_fuse_ops_would_fuse():
 def test_says_why_it_is_not_usable(patch, reason: str, hint: str, monkeypatch: pytest.MonkeyPatch):
     if patch[0] == "shutil.which" and not get("tvm").availability().usable:
         pytest.skip("TVM is not installed")
-    place, _, name = patch[0].partition(".")
-    monkeypatch.setattr(getattr(tvm_toolchain, place), name, patch[1])
+    owner, _, name = patch[0].partition(".")
+    monkeypatch.setattr(getattr(tvm_toolchain, owner), name, patch[1])
     found = get("tvm").availability()
     assert (found.usable, found.reason, found.hint) == (False, reason, hint)

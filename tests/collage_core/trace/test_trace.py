@@ -105,8 +105,8 @@ def nodes_of(row: dict[str, Any]) -> list[int]:
 
 def costed(problem: SearchProblem) -> list[CostedCandidate]:
     made = []
-    for place, one in enumerate(problem.candidates):
-        data = {"id": f"c{place}", "target": one.target, "nodes": list(one.inside), "label": "L", "rule": "r"}
+    for index, one in enumerate(problem.candidates):
+        data = {"id": f"c{index}", "target": one.target, "nodes": list(one.inside), "label": "L", "rule": "r"}
         cost = Cost.unknown("no") if one.cost is None else Cost(one.cost / FEMTOSECONDS, "mock")
         made.append(CostedCandidate(RecordedCandidate(data), cost))
     return made
@@ -179,9 +179,9 @@ def test_past_its_bound_a_trace_holds_decisions_alone(tmp_path: Path, monkeypatc
     assert read_chunk(tmp_path / FILE_NAME, 2) is None
     assert info["is_thinned"]
     assert set(chunks[1]["kinds"]) <= set("spe")
-    place = chunks[1]["kinds"].index("s")
-    assert chunks[1]["states"][place] == result.states, "how many states were taken by then"
-    assert sum(chunks[1][column][place] for column in ("parents", "candidates", "values")) == result.moves
+    step = chunks[1]["kinds"].index("s")
+    assert chunks[1]["states"][step] == result.states, "how many states were taken by then"
+    assert sum(chunks[1][column][step] for column in ("parents", "candidates", "values")) == result.moves
 
 
 def test_equal_searches_give_equal_files(tmp_path: Path) -> None:
