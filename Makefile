@@ -7,8 +7,11 @@ MODEL ?= mnist
 PYTEST ?=
 BENCH ?=
 
-.PHONY: help setup run test lint format page-test python-test chromium postgres slow acceptance bench bench-costs \
-        bench-page protocol pictures record sizes lock wheel versions clean
+# Tests go to both workers by duration (tests/helpers/spread.py); at the end stand the twenty longest.
+PYTEST_SPREAD = $(BIN)/pytest -n 2 --dist worksteal --durations 20 --durations-min 1
+
+.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test python-test chromium postgres \
+        acceptance bench bench-costs bench-page protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -19,7 +22,15 @@ setup: ## .venv from the locks, and the built page; does nothing when both are u
 run: setup ## the explorer with a sample model (MODEL=mnist); prints its address
 	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]
 
-test: setup chromium postgres lint page-test python-test ## all that must pass before a commit
+test: setup chromium postgres ## all that must pass before a commit
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint page-test
+	@$(MAKE) --no-print-directory python-test
+
+test-long: setup chromium postgres ## the tests that take long: whole runs, kills in all phases, fleets, all examples
+	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -m "long or examples" $(PYTEST)
+
+test-durations: setup chromium postgres ## runs every test, and keeps how long each took (tests/durations.json)
+	$(PYTEST_SPREAD) --write-durations $(PYTEST)
 
 chromium: setup
 	@$(BIN)/python tools/chromium.py
@@ -27,11 +38,15 @@ chromium: setup
 postgres: setup
 	@$(BIN)/python tools/postgres.py
 
-lint: setup ## ruff, mypy, eslint and tsc
+lint: lint-python lint-page ## ruff, mypy, eslint and tsc
+
+lint-python: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/mypy tools
+
+lint-page: setup
 	$(NPM) run --silent lint
 
 format: setup ## rewrites the Python sources in the project's format
@@ -42,10 +57,7 @@ page-test: setup ## the page's unit tests
 	$(NPM) test --silent
 
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow" $(PYTEST)
-
-slow: setup ## tests that measure or build for long
-	$(BIN)/pytest -m slow $(PYTEST)
+	$(PYTEST_SPREAD) -m "not long" $(PYTEST)
 
 acceptance: setup ## measures every sample and four real models on this machine; takes its time
 	$(BIN)/python tools/acceptance.py

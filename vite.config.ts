@@ -16,7 +16,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1200, // Plotly, which is loaded when a chart is opened
     rolldownOptions: {
       input: "frontend/src/main.tsx",
-      // What the entry shares with code that is loaded later is one file: else it would be a file for each set of sharers.
+      // The code that the entry shares with files loaded later goes into one file; else each set of sharers would have a file of its own.
       output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] } },
     },
   },

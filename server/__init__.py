@@ -1,5 +1,5 @@
-"""The web app: a Flask backend that runs the pipeline in processes of its own and streams what happens to the page.
+"""The web app: a Flask backend that runs the engine in worker processes and streams what happens to the page.
 
-What enters are requests, uploads and socket messages, all of them checked; what leaves are JSON resources and events. The server
-never runs a toolchain, and reads a model only in a worker process.
+Requests, uploads and socket messages enter, all of them checked; JSON resources and events leave. The server never runs a
+toolchain, and reads a model only in a worker process.
 """

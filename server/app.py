@@ -1,7 +1,7 @@
-"""`create_app`: the Flask application with its routes, its sockets and its guard at the door.
+"""`create_app`: makes the Flask application with its routes, its sockets, and the check of who may ask.
 
-What enters is a `ServerConfig`; what leaves is an app that any WSGI server with threads can run, and its Socket.IO.
-``app.extensions["collage"]`` holds the `Services`, which are to be closed.
+A `ServerConfig` enters; an app that any WSGI server with threads can run leaves, and its Socket.IO.
+``app.extensions["collage"]`` holds the `Services`, which the caller closes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from .config import ServerConfig
 from .http import errors, netron, page, security, storage
-from .models import layouts, pictures, samples
+from .models import dot, layouts, samples
 from .models import routes as models
 from .runs import query_routes, trace_routes
 from .runs import routes as runs
@@ -28,7 +28,7 @@ SOCKET_MESSAGE_BYTES = 64 << 10
 
 
 def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
-    """An app, and its Socket.IO, set up as `config` says.
+    """Make an app, and its Socket.IO, set up as `config` says.
 
     Raises:
         CollageError: the folder in which everything is kept cannot be written.
@@ -41,7 +41,7 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
     app.request_class = models.UploadRequest
     app.config["MAX_CONTENT_LENGTH"] = config.upload_bytes
     attach(app, services)
-    for module in (models, pictures, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, storage):
+    for module in (models, dot, layouts, runs, query_routes, trace_routes, toolchains, described_routes, samples, storage):
         app.register_blueprint(module.blueprint, url_prefix=API)
     app.register_blueprint(netron.models, url_prefix=API)
     app.register_blueprint(netron.blueprint)
@@ -59,6 +59,6 @@ def create_app(config: ServerConfig | None = None) -> tuple[Flask, SocketIO]:
 
 
 def asset_folder(name: str) -> Path:
-    """``static`` or ``templates``: inside the package where it was installed from a wheel, else beside it in the checkout."""
+    """Return the folder ``static`` or ``templates``: inside the package where a wheel was installed, else beside it in the checkout."""
     here = Path(__file__).parent
     return here / name if (here / name).is_dir() else here.parent / name

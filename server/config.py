@@ -45,17 +45,17 @@ class ServerConfig:
 
     @property
     def is_loopback(self) -> bool:
-        """It can be reached from this machine only."""
+        """Whether the server can be reached from this machine only."""
         return is_loopback(self.host)
 
     @property
     def takes_paths(self) -> bool:
-        """Models may be opened by a path on this machine."""
+        """Whether models may be opened by a path on this machine."""
         return self.is_loopback if self.local_paths is None else self.local_paths
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` (a name or an address) is this machine itself."""
+    """Return whether `host` (a name or an address) is this machine itself."""
     if host == "localhost":
         return True
     try:

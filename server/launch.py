@@ -61,7 +61,7 @@ def serve(
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """A socket that listens at `host` and `port`.
+    """Make a socket that listens at `host` and `port`.
 
     Raises:
         CollageError: it cannot: in one line why, and another port to try.
@@ -94,13 +94,13 @@ def open_model(config: ServerConfig, model: str, shapes: Mapping[str, Sequence[i
 
 
 def address_of(host: str, listening: socket.socket) -> str:
-    """What to type into a browser."""
+    """Return the address to type into a browser."""
     shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host) or (f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{listening.getsockname()[1]}/"
 
 
 def make_wsgi_server(app: Any, host: str, listening: socket.socket) -> BaseWSGIServer:
-    """A threaded server for `app` on a socket that listens already; it writes no line for each request."""
+    """Make a threaded server for `app` on a socket that listens already; it logs no requests."""
     port = listening.getsockname()[1]
     return make_server(host, port, app, threaded=True, request_handler=_QuietHandler, fd=listening.fileno())
 

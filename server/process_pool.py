@@ -1,7 +1,7 @@
-"""`ProcessPool`: worker processes that have the engine imported before they are needed, and how one of them is stopped.
+"""`ProcessPool`: keeps worker processes that have the engine imported before they are needed, and stops them.
 
-What enters is which function to call, with its arguments; what leaves is its result or its error. A process that has measured is
-ended; one that has only searched or answered a query is used again, with the records that it has in memory.
+A function of `server.worker` and its arguments enter; its result or its error leaves. A process that has measured is ended; one
+that has only searched or answered a query is used again, with the records that it has in memory.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class ProcessPool:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="collage-spare")
 
     def start(self) -> None:
-        """Have an idle process made, in the background."""
+        """Make a spare process, in the background."""
         self._in_background(self._make_spare)
 
     def warm(self, folder: str) -> None:
-        """Have an idle process read the record of `folder`, in the background."""
+        """Have a spare process read the record of `folder`, in the background."""
         self._in_background(lambda: self._prepare(queries.warm, self._engine, folder))
 
     def call(self, function: Callable[[*Arguments], T], *args: *Arguments, timeout_s: float = CALL_TIMEOUT_S) -> T:
@@ -157,7 +157,7 @@ class ProcessPool:
             self._prepare(queries.prepare, self._engine)
 
     def _prepare(self, function: Callable[[*Arguments], None], *args: *Arguments) -> None:
-        """Call `function` in an idle process. A failure is ignored: the run that needs the process meets it again and tells it."""
+        """Call `function` in a spare process. A failure is ignored: the run that needs the process meets it again and tells it."""
         with suppress(WorkerError, CollageError, Cancelled):
             self.call(function, *args, timeout_s=PREPARE_TIMEOUT_S)
 
@@ -183,7 +183,7 @@ class _Stop:
         return True
 
     def end_what_is_left(self) -> None:
-        """Asked first, killed after half a second. The run's own process is dead by now."""
+        """Ask what is left to end, and kill it after half a second. The run's own process is dead by now."""
         for process in self._descendants:
             with suppress(psutil.NoSuchProcess):
                 process.terminate()

@@ -52,7 +52,7 @@ class Services:
 
 
 def make(config: ServerConfig) -> Services:
-    """The services of one app; a worker process is being made when this returns."""
+    """Make the services of one app; a worker process is being started when this returns."""
     news = threading.Event()
     models, pool = ModelStore(config), ProcessPool(config.engine)
     pool.start()
@@ -69,5 +69,5 @@ def attach(app: Flask, services: Services) -> None:
 
 
 def services() -> Services:
-    """The services of the app that answers this request."""
+    """Return the services of the app that answers this request."""
     return current_app.extensions[_KEY]

@@ -1,7 +1,7 @@
 """Writes the TypeScript types of the page from the messages of `protocol` (``make protocol``).
 
-In go the dataclasses of `protocol` and the pipeline's events; out comes the text of ``frontend/src/data/protocol.ts``, the same
-for the same input. Nothing here is imported by the running server.
+The dataclasses of `protocol` and the pipeline's events enter; the text of ``frontend/src/data/protocol.ts`` leaves, the same
+for the same input. The running server imports nothing of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool:
 
 
 def generate() -> str:
-    """The whole of ``protocol.ts``."""
+    """Return the whole of ``protocol.ts``."""
     events = (*protocol.EVENTS, live.RunStateChanged)
     resources = [kind for part in protocol.PARTS for kind in _dataclasses_of(part) if kind is not live.RunStateChanged]
     parts = [
@@ -48,14 +48,14 @@ def generate() -> str:
 
 
 def _dataclasses_of(module: types.ModuleType) -> Iterator[type]:
-    """The dataclasses defined in `module`, in the order of the file."""
+    """List the dataclasses defined in `module`, in the order of the file."""
     for value in vars(module).values():
         if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
             yield value
 
 
 def _interface(kind: type, tag: bool = False) -> str:
-    """One interface; `tag` adds the event's ``type``."""
+    """Return one interface; `tag` adds the event's ``type``."""
     hints = get_type_hints(kind, vars(inspect.getmodule(kind)))
     lines = [_comment(inspect.getdoc(kind) or ""), f"export interface {kind.__name__} {{"]
     if tag:
@@ -72,7 +72,7 @@ def _has_default(field: dataclasses.Field[Any]) -> bool:
 
 
 def _type(hint: Any) -> str:
-    """The TypeScript of a Python type."""
+    """Return the TypeScript of a Python type."""
     if hint == live.RunState:
         return "RunState"
     if hint in _SCALARS:
@@ -106,7 +106,7 @@ def _quoted(value: str) -> str:
 
 
 def _comment(docstring: str) -> str:
-    """A docstring as a doc comment, its ``literals`` with one backtick."""
+    """Return a docstring as a doc comment, its ``literals`` with one backtick."""
     lines: Sequence[str] = re.sub(r"``", "`", docstring).replace("*/", "* /").split("\n")
     if len(lines) == 1:
         return f"/** {lines[0]} */"

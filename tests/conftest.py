@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["tests.helpers.spread"]
+
 # Deadlines would make a test depend on how busy the machine is; in CI the examples are the same in every run.
 settings.register_profile(
     "collage",

@@ -223,17 +223,17 @@ def searcher_rows(label: str, figures: Figures) -> Iterator[tuple[str, ...]]:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Aligned columns, as Markdown; the first column is left-aligned, the last too."""
-    widths = [max(len(line[place]) for line in (header, *rows)) for place in range(len(header))]
+    widths = [max(len(line[index]) for line in (header, *rows)) for index in range(len(header))]
     last = len(header) - 1
 
     def line(cells: Sequence[str]) -> str:
         padded = (
-            cell.ljust(width) if place in (0, last) else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            cell.ljust(width) if index in (0, last) else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
         )
         return f"| {' | '.join(padded)} |"
 
-    rule = ("-" * width if place in (0, last) else "-" * (width - 1) + ":" for place, width in enumerate(widths))
+    rule = ("-" * width if index in (0, last) else "-" * (width - 1) + ":" for index, width in enumerate(widths))
     return "\n".join([line(header), f"| {' | '.join(rule)} |", *map(line, rows)])
 
 

@@ -1,8 +1,8 @@
 """`make bench-costs`: how far measured costs can be believed, and what lazy measuring saves; prints tables.
 
-Enters: nothing but `--only` and `--models`. Leaves: tables on standard output, and PASS or FAIL for what has a goal; exit
-status 1 when one fails. Everything is measured into databases of its own, which are thrown away. It takes three quarters
-of an hour, and needs a machine that does nothing else.
+Enters: what to measure, and on which models. Leaves: tables on standard output, and PASS or FAIL for what has a goal; exit
+status 1 when one fails. Everything is measured into databases of its own, which are removed. It takes an hour, 20 minutes of that
+for the ablation, and needs a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench_ablation import BEGIN, END, FEWEST_RIGHT, computation_table, right_share, variant_table
+from bench_recording import Recording, record
 from recorded_costs import RecordedCosts, computation_key
 
 import collage_core
@@ -44,12 +46,17 @@ RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 TARGETS = ("onnxruntime", "openvino", "tvm")
 MODELS = ("mini_mnist", "mnist", "lstm", "quantised", "bert", "gpt2", "resnet50", "inception", "squeezenet")
 """Small ones first: some parts are measured on the first ones, or on the first and the last."""
+ABLATION_MODELS = ("mnist", "quantised", "lstm", "squeezenet", "gpt2", "resnet50")
+"""Their whole takes 0.02 to 40 ms."""
+ABLATION_S = 18 * 60.0
+RECORDING = Path(".make/ablation.json.gz")
+VISITS = 6
 SMALL = 4
 """With no candidates of more nodes than this, many partitions must be put together, and many costs matter."""
 TRIES = 20
 TRIALS = 12
 THREADED = ("onnxruntime", "tvm")
-"""Targets whose kernels are timed while cores lie near and apart: one with threads of its own, and one with TVM's."""
+"""Targets whose kernels are timed at low and high core-to-core latency: one with threads of its own, and one with TVM's."""
 AGREEING = 19
 CALLS = 200
 DATABASE = "costs.sqlite3"
@@ -62,25 +69,29 @@ def main() -> int:
     parts: dict[str, Callable[[Sequence[str]], Iterator[str]]] = {
         "lazy": replayed,
         "live": live,
-        "apart": near_and_apart,
+        "latency": low_and_high_latency,
         "aa": measured_twice,
         "additive": additive,
         "workers": workers,
+        "ablation": lambda models: ablation(models, given.recording, given.visits),
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
-    parser.add_argument("--models", default=",".join(MODELS), help="samples to measure: a,b,…")
+    parser.add_argument("--models", help="samples to measure: a,b,…")
+    parser.add_argument("--recording", type=Path, help="ablation: evaluate this recording, and measure nothing")
+    parser.add_argument("--visits", type=int, default=VISITS, help="ablation: measurements of each cost")
     given = parser.parse_args()
     print(f"{machine_id()}, {usable_cores()} usable\n")
     verdicts = []
     for name in given.only or parts:
-        verdicts += list(parts[name](given.models.split(",")))
+        defaults = ABLATION_MODELS if name == "ablation" else MODELS
+        verdicts += list(parts[name](given.models.split(",") if given.models else defaults))
     print("\n".join(verdicts))
     return int(any(verdict.startswith("FAIL") for verdict in verdicts))
 
 
 def show(title: str, head: Row, rows: Sequence[Row]) -> None:
-    """A table in Markdown."""
+    """Print a table in Markdown."""
     print(f"## {title}\n")
     for row in (head, ["---"] * len(head), *rows):
         print("| " + " | ".join(str(cell) for cell in row) + " |")
@@ -88,11 +99,12 @@ def show(title: str, head: Row, rows: Sequence[Row]) -> None:
 
 
 def verdict(is_met: bool, text: str) -> str:
+    """Return a line that says whether a goal is met."""
     return f"{'PASS' if is_met else 'FAIL'}  {text}"
 
 
 def replay(recorded: RecordedCosts) -> tuple[int, int, float]:
-    """Distinct computations, how many were measured, and the plan's total over the least total."""
+    """Return how many distinct computations there are, how many were measured, and the plan's total over the least total."""
     loop = recorded.loop()
     loop.costs()
     total, least = recorded.best(loop.table.costed()).total, recorded.best().total
@@ -101,7 +113,7 @@ def replay(recorded: RecordedCosts) -> tuple[int, int, float]:
 
 
 def replayed(models: Sequence[str]) -> Iterator[str]:
-    """What lazy measuring saves and loses, over the recorded costs of every sample."""
+    """Print what lazy measuring saves and loses, over the recorded costs of every sample."""
     rows, shares, losses = [], [], []
     for path in sorted(RECORDED.glob("*.json.gz")):
         record = RunRecord.load(path)
@@ -126,19 +138,19 @@ def replayed(models: Sequence[str]) -> Iterator[str]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is thrown away."""
+    """Yield a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="collage-bench-") as folder:
         yield Path(folder)
 
 
 def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
-    """A measured run into a database of its own, and the seconds that costing took."""
+    """Return a run measured into a database of its own, and the seconds that measuring took."""
     record = partition(model, Options(TARGETS, costs_db=str(folder / DATABASE), **more))
     return record, record.document["phases"]["costs_s"]
 
 
 def wholly_run_of(model: str) -> tuple[RunRecord, float]:
-    """As `run_of`, with every candidate measured: when it was recorded, if that was on a machine like this one; else now."""
+    """As `run_of`, with every candidate measured: the recorded run, if that was on a machine like this one; else one measured now."""
     record = RunRecord.load(RECORDED / f"{model}.json.gz")
     if record.machine == machine_id():
         return record, record.document["phases"]["costs_s"]
@@ -147,7 +159,7 @@ def wholly_run_of(model: str) -> tuple[RunRecord, float]:
 
 
 def live(models: Sequence[str]) -> Iterator[str]:
-    """The same samples measured lazily and wholly."""
+    """Print the same samples measured lazily and wholly."""
     rows = []
     for model in models:
         with scratch() as folder:
@@ -176,7 +188,7 @@ def parts_of(record: RunRecord) -> list[CandidatePartition]:
 
 
 def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path, flushed: int | None = None) -> list[Cost]:
-    """The costs of `parts`, measured afresh, in as many repetitions as for a plan that rests on them."""
+    """Return the costs of `parts`, measured afresh, in as many repetitions as for a plan that rests on them."""
     database, inputs = CostDatabase(folder / DATABASE), model.seeded_inputs()
     estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), flushed=flushed, is_afresh=True)
     try:
@@ -187,8 +199,8 @@ def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path
     return [known[part] for part in parts]
 
 
-def near_and_apart(models: Sequence[str]) -> Iterator[str]:
-    """Whole models on one target, timed in trials that know nothing of each other: while two cores lay near each other, and apart."""
+def low_and_high_latency(models: Sequence[str]) -> Iterator[str]:
+    """Print times of whole models on one target, in trials that know nothing of each other, at low and at high core-to-core latency."""
     rows = []
     for name in (models[0], models[-1]):
         model = load_model(resolve(name))
@@ -202,43 +214,32 @@ def near_and_apart(models: Sequence[str]) -> Iterator[str]:
                     *beside([(record.core_latency_s, statistics.median(record.samples)) for record in records if record.core_latency_s]),
                 ]
             )
-    head = [
-        "sample",
-        "target",
-        "near: trials",
-        "echo, ns",
-        "median, ms",
-        "±",
-        "apart: trials",
-        "echo, ns",
-        "median, ms",
-        "±",
-        "times as long",
-    ]
-    show("One kernel while two cores lie near each other, and apart", head, rows)
+    columns = ["trials", "latency, ns", "median, ms", "±"]
+    head = ["sample", "target", f"low: {columns[0]}", *columns[1:], f"high: {columns[0]}", *columns[1:], "times as long"]
+    show("One kernel at low and at high core-to-core latency", head, rows)
     yield from ()
 
 
 def beside(trials: Sequence[tuple[float, float]]) -> Row:
-    """Of trials (echo, seconds) while the cores lay near: how many, both medians, how far the seconds reach; the same of others."""
+    """Return of trials (latency, seconds) at low latency how many, both medians, how far the seconds reach; the same at high latency."""
     most_s = (1 + HIGH_LATENCY) * min((core_latency_s for core_latency_s, _ in trials), default=0.0)
     groups = [trial for trial in trials if trial[0] <= most_s], [trial for trial in trials if trial[0] > most_s]
     cells: list[object] = []
-    for echoes, seconds in (zip(*group, strict=True) if group else ((), ()) for group in groups):
+    for latencies_s, seconds in (zip(*group, strict=True) if group else ((), ()) for group in groups):
         middle_s = statistics.median(seconds) if seconds else math.nan
         reach = f"{(max(seconds) - min(seconds)) / 2 / middle_s:.0%}" if seconds else ""
         cells += [
             len(seconds),
-            f"{statistics.median(echoes) * 1e9:.0f}" if echoes else "",
+            f"{statistics.median(latencies_s) * 1e9:.0f}" if latencies_s else "",
             f"{middle_s * 1e3:.4g}" if seconds else "",
             reach,
         ]
-    near, apart = (statistics.median(seconds for _, seconds in group) if group else math.nan for group in groups)
-    return [*cells, f"{apart / near:.2f}" if math.isfinite(apart / near) else ""]
+    low, high = (statistics.median(seconds for _, seconds in group) if group else math.nan for group in groups)
+    return [*cells, f"{high / low:.2f}" if math.isfinite(high / low) else ""]
 
 
 def trial_of(model: OnnxModel, part: CandidatePartition) -> Record:
-    """One trial, in a new process and into a database of its own."""
+    """Return the record of one trial, in a new process and into a database of its own."""
     with scratch() as folder, CostDatabase(folder / DATABASE) as database:
         estimator = MeasureEstimator(model, model.seeded_inputs(), usable_cores(), database, default_accuracy(model))
         with closing(estimator):
@@ -247,17 +248,17 @@ def trial_of(model: OnnxModel, part: CandidatePartition) -> Record:
 
 
 def interval_s(parts: Sequence[CandidatePartition], costs: Sequence[Cost]) -> float:
-    """By how much the sum of the costs may be off."""
+    """Return by how much the sum of the costs may be off."""
     return together_s((computation_key(part), cost.interval_s or 0.0) for part, cost in zip(parts, costs, strict=True))
 
 
 def plan_in_parts(model: str, folder: Path) -> RunRecord:
-    """A plan of several partitions: no candidate has more than two nodes in a row, whole models are out."""
+    """Return a run whose plan has several partitions: no candidate has more than two nodes in a row, so none is a whole model."""
     return run_of(model, folder, max_depth={"": 2})[0]
 
 
 def measured_twice(models: Sequence[str]) -> Iterator[str]:
-    """A/A: the parts of one plan are measured twice; the two sums agree when they are within what they state."""
+    """Measure the parts of one plan twice (A/A); the two sums agree when they are within what they state."""
     rows, agreed_most = [], []
     for name in models[:2]:
         model = load_model(resolve(name))
@@ -284,7 +285,7 @@ def measured_twice(models: Sequence[str]) -> Iterator[str]:
 
 
 def additive(models: Sequence[str]) -> Iterator[str]:
-    """The sum of a plan's parts beside the whole measured end to end: caches as they will be, and warm."""
+    """Print the sum of a plan's parts beside the whole measured end to end: with caches as they will be in the model, and warm."""
     rows = []
     for name in models:
         model = load_model(resolve(name))
@@ -310,7 +311,7 @@ def additive(models: Sequence[str]) -> Iterator[str]:
 
 
 def workers(models: Sequence[str]) -> Iterator[str]:
-    """What it costs that a trial runs in a process of its own."""
+    """Print what it costs that a trial runs in a process of its own."""
     with Worker() as worker:
         began = time.perf_counter()
         worker.call(math.sqrt, 4.0, timeout_s=60.0)
@@ -338,6 +339,23 @@ def workers(models: Sequence[str]) -> Iterator[str]:
     show("Trials in workers", ["sample", "trials", "seconds in all", "building, checking and timing", "the rest for each, ms"], rows)
     print(f"A worker starts in {start_s:.2f} s, a call takes {call_s * 1e3:.2f} ms.\n")
     yield from ()
+
+
+def ablation(models: Sequence[str], given: Path | None, visits: int) -> Iterator[str]:
+    """Print what each piece of the noise machinery does to the A/A difference, to the stated interval, and to the time."""
+    if given is None:
+        recording = record(models, visits, ABLATION_S, machine_id())
+        recording.save(RECORDING)
+        print(f"recorded in {RECORDING}; --recording {RECORDING} evaluates it once more\n")
+    else:
+        recording = Recording.load(given)
+    print(f"{BEGIN}\n")
+    show("Ablation: what each piece of the noise machinery brings", *variant_table(recording))
+    show("With every piece on, by computation", *computation_table(recording))
+    print(f"{END}\n")
+    share = right_share(recording)
+    text = f"ablation: two measurements agree within what they state in {share:.1%} of all tries, {FEWEST_RIGHT:.0%} wanted"
+    yield verdict(share >= FEWEST_RIGHT, text)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from collage_server.worker.engine import CollageEngine, Json, from_json
+from collage_server.worker.engine import CollageEngine, Json, options_from_json
 
 from collage_core.events import Emit
 from collage_core.pipeline.record import RunRecord
@@ -32,6 +32,6 @@ class RuleOfThumbEngine(CollageEngine):
         good = {"op_s": OP_S, "decay": DECAY, "ops": {OPERATOR: DEAR_S}}
         bad = {"op_s": DEAR_S, "decay": DECAY, "ops": {OPERATOR: OP_S}}
         costs.write_text(json.dumps({"targets": {target: (good, bad)[index % 2] for index, target in enumerate(options["targets"])}}))
-        record = partition(model, Options(**from_json({**options, "costs": f"mock:{costs}"})), emit)
+        record = partition(model, Options(**options_from_json({**options, "costs": f"mock:{costs}"})), emit)
         record.save(out)
         return record

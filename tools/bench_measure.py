@@ -56,10 +56,10 @@ def mock_costs(ops: list[str], targets: tuple[str, ...]) -> dict[str, Any]:
     """
     draw = random.Random(62)
     made: dict[str, Any] = {target: {"op_s": 5e-6, "decay": _DECAY, "ops": {}} for target in targets}
-    for place, op in enumerate(ops):
+    for number, op in enumerate(ops):
         base = draw.uniform(20e-6, 30e-6) if op in _HEAVY else draw.uniform(4e-6, 8e-6)
         for rank, target in enumerate(targets):
-            favoured = rank == place % len(targets)
+            favoured = rank == number % len(targets)
             near, far = (0.9, 1.1) if op in _HEAVY else (0.5, 1.5)
             made[target]["ops"][op] = base * (near if favoured else far) * draw.uniform(0.97, 1.03)
     pairs = [(maker, reader) for maker in targets for reader in targets if maker != reader]
@@ -107,9 +107,9 @@ class Once:
     def facts(self) -> dict[str, Any]:
         """What was found, which is the same in every run."""
         found, first = self.run.found, self.first
-        places: Counter[str] = Counter()
+        nodes_by_target: Counter[str] = Counter()
         for index in first.chosen:
-            places[self.problem.candidates[index].target] += len(self.problem.candidates[index].inside)
+            nodes_by_target[self.problem.candidates[index].target] += len(self.problem.candidates[index].inside)
         return {
             "nodes": len(found.graph),
             "candidates": {target: len(found.by_target[target]) for target in found.options.targets},
@@ -118,7 +118,7 @@ class Once:
             "optimal": first.optimal,
             "total_s": first.total / FEMTOSECONDS,
             "partitions": len(first.chosen),
-            "placed": dict(places),
+            "placed": dict(nodes_by_target),
         }
 
     def merge_seconds(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def constraint_seconds(problem: SearchProblem, best: SearchResult) -> dict[str, 
     """Seconds to a new optimum after a veto of a node's target, and after a pin to another, on nodes all over the model."""
     on = {node: problem.candidates[index].target for index in best.chosen for node in problem.candidates[index].inside}
     nodes = sorted(on)
-    tried = [nodes[place * (len(nodes) - 1) // (CONSTRAINTS - 1)] for place in range(CONSTRAINTS)]
+    tried = [nodes[index * (len(nodes) - 1) // (CONSTRAINTS - 1)] for index in range(CONSTRAINTS)]
     others = {target: next(other for other in problem.priorities if other != target) for target in set(on.values())}
     made = {}
     for kind in ("veto", "pin"):

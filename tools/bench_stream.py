@@ -21,8 +21,8 @@ from playwright.sync_api import Page, Route
 from collage_core.model.samples.registry import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
-for place in (ROOT, ROOT / "tests" / "plugins"):
-    sys.path.insert(0, str(place))
+for folder in (ROOT, ROOT / "tests" / "plugins"):
+    sys.path.insert(0, str(folder))
 
 from fake_engine import FakeEngine  # noqa: E402
 

@@ -111,8 +111,11 @@ class _Finder:
         return [NodeGroup(run[0], period * len(run), self._name(run, period), len(run), is_alike) for run in long]
 
     def _start(self, period: int, stretch: _Stretch) -> int:
-        """Return where the first block begins: with the fewest live tensors at the borders, then with the most blocks, then
-        with the fewest shared scopes at the borders, then at the least index."""
+        """Return the first node of the first block.
+
+        It is the one with the fewest live tensors at the borders of the blocks; of equals the one with the most blocks, then
+        with the fewest scopes shared across the borders, then the least.
+        """
 
         def badness(start: int) -> tuple[float, int, float, int]:
             blocks = (stretch.after - start) // period

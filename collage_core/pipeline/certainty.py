@@ -35,23 +35,23 @@ FEWEST_DRAWS = 10
 def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, seed: int = 0) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
-    In each draw every measured cost is moved by its standard error times a normal number, equal computations alike.
+    In each draw every measured cost is moved by its standard error times a normal number, equal computations groups.
     """
     errors = _errors(planned)
     if not any(errors):
         return {}
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
-    sorts = _sorts(planned)
+    keys = _keys(planned)
     draw, began, draws = random.Random(seed), time.monotonic(), 0
     while draws < DRAWS and time.monotonic() - began < LONGEST_S and not settings.should_stop():
-        shift = {sort: draw.gauss() for sort in dict.fromkeys(sorts)}
-        moved = [_moved(c, shift[sort] * error) for c, sort, error in zip(planned.problem.candidates, sorts, errors, strict=True)]
+        shift = {key: draw.gauss() for key in dict.fromkeys(keys)}
+        moved = [_moved(c, shift[key] * error) for c, key, error in zip(planned.problem.candidates, keys, errors, strict=True)]
         problem = planned.problem.with_candidates(moved)
         for index in searched(problem, constraints, settings, ignore).chosen:
-            place = moved[index].target, moved[index].inside
-            if place in stayed:
-                stayed[place] += 1
+            chosen_again = moved[index].target, moved[index].inside
+            if chosen_again in stayed:
+                stayed[chosen_again] += 1
         draws += 1
     if draws < FEWEST_DRAWS:
         return {}
@@ -61,7 +61,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
 def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, most_s: float | None) -> Planned:
     """The plan with targets of higher priority in place of others, where the total stays within what measuring can tell.
 
-    Nothing that was not measured takes the place of what was.
+    Nothing that was not measured takes the index of what was.
 
     Args:
         most_s: The total may not be above this in any case; None for no such bound.
@@ -88,8 +88,8 @@ def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], 
 
 def noise_s(planned: Planned) -> float:
     """By how much, in seconds, the plan's total may be off (95 %), as far as costs say: what is nearer cannot be told apart."""
-    errors, sorts = _errors(planned), _sorts(planned)
-    return NORMAL_95 * together_s((sorts[index], errors[index]) for index in planned.final.chosen)
+    errors, keys = _errors(planned), _keys(planned)
+    return NORMAL_95 * together_s((keys[index], errors[index]) for index in planned.final.chosen)
 
 
 def total_interval_s(planned: Planned) -> float | None:
@@ -104,20 +104,20 @@ def total_interval_s(planned: Planned) -> float | None:
 def together_s(parts: Iterable[tuple[Hashable, float]]) -> float:
     """By how much a sum may be off, of whose parts each may be off by so many seconds.
 
-    Parts of one sort are one measurement, and off by one amount; others know nothing of each other.
+    Parts of one key are one measurement, and off by one amount; others know nothing of each other.
     """
-    alike: dict[Hashable, float] = defaultdict(float)
-    for sort, off_s in parts:
-        alike[sort] += off_s
-    return math.hypot(*alike.values())
+    groups: dict[Hashable, float] = defaultdict(float)
+    for key, off_s in parts:
+        groups[key] += off_s
+    return math.hypot(*groups.values())
 
 
 class _Others:
     """Plans of a problem's candidates without those that have a bound in place of a cost."""
 
     def __init__(self, planned: Planned, settings: SearchSettings):
-        self._places = [place for place, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
-        self._problem = planned.problem.with_candidates([planned.problem.candidates[place] for place in self._places])
+        self._indices = [index for index, item in enumerate(usable(planned.costed)) if not is_bound(item.cost)]
+        self._problem = planned.problem.with_candidates([planned.problem.candidates[index] for index in self._indices])
         self._settings = settings
 
     def best(self, constraints: Sequence[Constraint]) -> SearchResult | None:
@@ -126,7 +126,7 @@ class _Others:
             found = searched(self._problem, constraints, self._settings, ignore)
         except InfeasibleError:
             return None
-        return replace(found, chosen=tuple(self._places[index] for index in found.chosen))
+        return replace(found, chosen=tuple(self._indices[index] for index in found.chosen))
 
 
 def _rank(problem: SearchProblem, index: int) -> int:
@@ -143,7 +143,7 @@ def _errors(planned: Planned) -> list[float]:
     return [(item.cost.interval_s or 0.0) / NORMAL_95 for item in usable(planned.costed)]
 
 
-def _sorts(planned: Planned) -> list[Hashable]:
+def _keys(planned: Planned) -> list[Hashable]:
     """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
     held = [item.held for item in usable(planned.costed)]
     return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]

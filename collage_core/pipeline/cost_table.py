@@ -1,4 +1,4 @@
-"""`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other place.
+"""`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other part.
 
 Candidates enter as the rules found them and as merging makes them, costs as they get known. What leaves is each candidate with a
 cost: the known one, a lower bound that says that it is one, or none. Plain data: nothing is measured or searched here.
@@ -95,14 +95,14 @@ class CostTable:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
         known, wanted = {}, {}
         for key, group in self._groups.items():
-            cost, place = self._costs.get(key), (group[0].target, group[0].inside)
+            cost, part = self._costs.get(key), (group[0].target, group[0].inside)
             if cost is None:
-                wanted[key] = place
+                wanted[key] = part
             elif cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
                 # A described toolchain's estimate tells nothing of how fast this machine can be.
-                known[place] = cost.seconds
+                known[part] = cost.seconds
         bounds = self._predictor.bounds(known, wanted.values(), quantile)
-        self._bounds = {key: Cost(bounds[place], "estimate", reason=NOT_MEASURED) for key, place in wanted.items()}
+        self._bounds = {key: Cost(bounds[part], "estimate", reason=NOT_MEASURED) for key, part in wanted.items()}
 
     def drop_bounds(self) -> int:
         """Let what is not known be unknown, since there is no time left to measure it. Return how many candidates that are."""

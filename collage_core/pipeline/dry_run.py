@@ -125,11 +125,11 @@ def _no_work(costs: str) -> dict[str, Any]:
 
 def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
     """How many builds, about how long, and how that is known."""
-    from ..cost.database.trial_history import experience
+    from ..cost.database.trial_history import trial_history
 
     options, measured = found.options, [target for target in targets if target.is_measured]
     versions = {target.name: found.toolchains[target.name].availability().version for target in measured}
-    past = experience(versions, options.used_threads, machine)
+    past = trial_history(versions, options.used_threads, machine)
     pairs = list(permutations(versions, 2))
     missing = [pair for pair in pairs if pair not in past.transitions]
     extra_builds = BUILDS_FOR_TRANSITIONS * len({name for pair in missing for name in pair})

@@ -46,7 +46,7 @@ class MeasuringLoop:
     """The loop of one run. `costs` and `plan` go through its steps, `without` comes back to them.
 
     Args:
-        repeat: None where costs are not measured, and do not get surer.
+        repeat: None where costs are not measured: repeating tells nothing.
         clock: Gives seconds that only go up.
 
     Attributes:

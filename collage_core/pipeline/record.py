@@ -148,8 +148,8 @@ class RunRecord:
         if not search["optimal"] or self.plan.options.get("objective", "time") != "time":
             best = solve(self.problem, constraints, run=SearchRun.for_seconds(REGRET_TIME_S))
             return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
-        place = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
-        chosen = [place[partition.id] for partition in self.plan.partitions]
+        index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
+        chosen = [index_of[partition.id] for partition in self.plan.partitions]
         total = plan_total(self.problem, chosen)
         return Regrets(self.problem, constraints, chosen, total, total)
 
@@ -256,8 +256,8 @@ def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
 
 def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
     """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
-    places = [place for place, item in enumerate(costed) if not item.cost.is_invalid]
-    return [places[index] for index in chosen]
+    indices = [index for index, item in enumerate(costed) if not item.cost.is_invalid]
+    return [indices[index] for index in chosen]
 
 
 def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidate, ...]:

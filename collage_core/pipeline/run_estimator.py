@@ -46,7 +46,7 @@ def estimator_of(
         emit=emit,
         should_stop=should_stop,
         function=function,
-        how=_measuring(found, options, emit, should_stop),
+        measuring=_measuring(found, options, emit, should_stop),
     )
 
 

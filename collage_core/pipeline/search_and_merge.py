@@ -204,9 +204,9 @@ def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit
 
 def _found_again(before: Planned, problem: SearchProblem) -> SearchResult:
     """The plan of `before`, in a problem that has its candidates and more."""
-    places = {(candidate.target, candidate.inside): index for index, candidate in enumerate(problem.candidates)}
+    indices = {(candidate.target, candidate.inside): index for index, candidate in enumerate(problem.candidates)}
     chosen = [before.problem.candidates[index] for index in before.final.chosen]
-    return replace(before.final, chosen=tuple(places[candidate.target, candidate.inside] for candidate in chosen))
+    return replace(before.final, chosen=tuple(indices[candidate.target, candidate.inside] for candidate in chosen))
 
 
 def _ids(problem: SearchProblem, result: SearchResult) -> list[str]:

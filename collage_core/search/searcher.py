@@ -87,9 +87,6 @@ class SearchReporter:
     def better_plan(self, chosen: Sequence[int], total: int) -> None:
         """Called for each plan that is better than all before; `total` is in femtoseconds."""
 
-    def bound(self, lower_bound: int) -> None:
-        """Called when it is proven that no plan is below `lower_bound` femtoseconds."""
-
     def pushed(self, state: int, parent: int, candidate: int, weight: int) -> None:
         """Called when `state` is met first, by placing `candidate` in state `parent`; `weight` is that of the path to it."""
 

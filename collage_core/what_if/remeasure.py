@@ -101,7 +101,7 @@ def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: 
         accuracy=record.plan.accuracy,
         toolchains={item.target: get(item.target)},
         emit=emit,
-        how=settings,
+        measuring=settings,
     )
     assert isinstance(estimator, LazyEstimator)
     try:

@@ -1,4 +1,4 @@
-// Where the page starts: style, state, then what the address names.
+// The entry of the page: loads the style, starts the state, then opens the model and the run that the address names.
 
 import { effect } from "@preact/signals";
 import { render } from "preact";

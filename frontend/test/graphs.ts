@@ -3,7 +3,7 @@
 import type { FormalInputs } from "../src/data/model/formal_inputs";
 import type { ConstantJson, GraphJson, NodeJson, TensorJson } from "../src/data/protocol";
 
-/** What the operators of these graphs call their inputs. */
+/** The names of the inputs of these graphs' operators. */
 export const FORMAL: FormalInputs = {
   Conv: { names: ["X", "W", "B"], rest: null },
   Concat: { names: [], rest: "inputs" },

@@ -1,4 +1,4 @@
-// Which of the page's files imports which, read from their text: type-only imports, `import()` and workers (`new URL()`) included.
+// The imports between the page's files, read from their text: type-only imports, `import()` and workers (`new URL()`) included.
 
 import ts from "typescript";
 

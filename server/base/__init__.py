@@ -1,1 +1,1 @@
-"""What the server and its worker processes both use: JSON files, and the thinning of events. It imports nothing of either."""
+"""Shared by the server and its worker processes: JSON files, the files of a run, and the thinning of events. It imports neither."""

@@ -1,4 +1,4 @@
-"""JSON files and values as the server keeps and sends them: written at once or not at all, and never NaN or infinity."""
+"""Reads and writes JSON files and values as the server keeps and sends them: whole or not at all, and never NaN or infinity."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` can be the name of a folder of ours: no path, nothing hidden."""
+    """Return whether `text` can be the name of a folder of ours: no path, nothing hidden."""
     return _ID.fullmatch(text) is not None and ".." not in text
 
 
 def json_data(value: Any) -> Any:
-    """`value` as what JSON can say: tuples become lists, numpy scalars numbers, NaN and infinity null."""
+    """Return `value` as JSON can hold it: tuples become lists, numpy scalars numbers, NaN and infinity null."""
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
@@ -43,7 +43,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """What `write_json` wrote.
+    """Read what `write_json` wrote.
 
     Raises:
         OSError: it cannot be read.

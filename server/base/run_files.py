@@ -1,4 +1,4 @@
-"""Where the files of a run lie in its folder. Record and plan lie together: in the artifact where one was asked for, else beside it."""
+"""Names the files in the folder of a run. Record and plan lie together: in the artifact where one was asked for, else beside it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ ESTIMATES = "candidate_estimates.json.gz"
 
 
 def record_file(folder: Path) -> Path | None:
-    """The record of the run in `folder`; None where it has none yet."""
-    places = (folder / RECORD, folder / ARTIFACT / RECORD)
-    return next((place for place in places if place.exists()), None)
+    """Find the record of the run in `folder`; None where it has none yet."""
+    files = (folder / RECORD, folder / ARTIFACT / RECORD)
+    return next((file for file in files if file.exists()), None)

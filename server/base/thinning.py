@@ -1,4 +1,4 @@
-"""Which events may be dropped when there are many, and which of them are. Pure."""
+"""Decides which events may be dropped when there are many, and drops them. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BATCH_THINNABLE = 60
 
 
 def is_thinnable(event_type: str) -> bool:
-    """Whether events of this type may be dropped when there are many."""
+    """Return whether events of this type may be dropped when there are many."""
     return event_type in _THINNABLE_NAMES
 
 
 def thin(items: Sequence[T], keep: int = BATCH_THINNABLE) -> Sequence[T]:
-    """At most `keep` of the items, spread evenly, the newest always."""
+    """Keep at most `keep` of the items, spread evenly, the newest always."""
     if len(items) <= keep:
         return items
     step = len(items) / keep
-    return [items[round((place + 1) * step) - 1] for place in range(keep)]
+    return [items[round((index + 1) * step) - 1] for index in range(keep)]

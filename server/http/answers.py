@@ -1,4 +1,4 @@
-"""How routes read bodies and answer: JSON only, checked on the way in, dataclasses of `protocol` on the way out."""
+"""Reads the bodies of requests and makes answers: JSON only, checked on the way in, dataclasses of `protocol` on the way out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEPTH = 20
 
 
 def json_body(kind: type[T], most_bytes: int | None = None) -> T:
-    """The body of this request as a `kind`; `most_bytes` where it may be larger than others.
+    """Read the body of this request as a `kind`; `most_bytes` where it may be larger than others.
 
     Raises:
         Problem: it is no JSON (415, 400), or not what is expected (400).
@@ -32,7 +32,7 @@ def json_body(kind: type[T], most_bytes: int | None = None) -> T:
 
 
 def parse(text: bytes | str) -> Any:
-    """`text` as JSON.
+    """Decode `text` as JSON.
 
     Raises:
         Problem: it is none, or nested too deeply (400).
@@ -59,25 +59,25 @@ def _is_deep(data: Any) -> bool:
 
 
 def answer(resource: Any, status: int = 200) -> Response:
-    """A dataclass of `protocol`, or plain data, as JSON."""
+    """Answer with a dataclass of `protocol`, or plain data, as JSON."""
     data = json_data(resource if isinstance(resource, dict) else asdict(resource))
     return Response(json.dumps(data, allow_nan=False, separators=(",", ":")), status, mimetype="application/json")
 
 
 def accepts_gzip() -> bool:
-    """The client takes gzip."""
+    """Return whether the client takes gzip."""
     return "gzip" in request.accept_encodings
 
 
 def compressed_json(data: bytes) -> Response:
-    """Gzipped JSON; the caller has seen to it that the client takes gzip."""
+    """Answer with gzipped JSON; the caller has checked that the client takes gzip."""
     response = Response(data, mimetype="application/json")
     response.headers["Content-Encoding"] = "gzip"
     return response
 
 
 def json_file(file: Path) -> Response:
-    """A file that `write_json` has compressed, as the client can take it."""
+    """Answer with a file that `write_json` compressed, as the client can take it."""
     response = compressed_json(file.read_bytes()) if accepts_gzip() else answer(read_json(file))
     response.vary.add("Accept-Encoding")
     return response

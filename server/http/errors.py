@@ -1,7 +1,7 @@
-"""Every error answer of the web API: one shape, ``{"error": {"code", "message", "hint"}}``, made here and nowhere else.
+"""Makes every error answer of the web API, in one shape: ``{"error": {"code", "message", "hint"}}``.
 
-In go `CollageError`s, Flask's own HTTP errors and faults of ours; out come JSON answers. A fault's traceback goes to the
-log and never to the client.
+`CollageError`s, Flask's own HTTP errors and faults of ours enter; JSON answers leave. A fault's traceback goes to the log and
+never to the client.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ class Problem(CollageError):
 
 
 def not_found(code: str, message: str, hint: str = "") -> Problem:
-    """There is no such thing (404)."""
+    """Make the error of a thing that does not exist (404)."""
     return Problem(404, code, message, hint)
 
 
 def refused(code: str, message: str, hint: str = "") -> Problem:
-    """Not possible in the present state (409)."""
+    """Make the error of what is not possible in the present state (409)."""
     return Problem(409, code, message, hint)
 
 
 def api_error(error: CollageError) -> ApiError:
-    """A mistake as the page gets it."""
+    """Return a mistake as the page gets it."""
     return ApiError(error.code, error.message, error.hint)
 
 
 def error_response(status: int, error: ApiError) -> Response:
-    """The one error shape."""
+    """Answer with an `ErrorBody`."""
     return Response(json.dumps(asdict(ErrorBody(error))), status, mimetype="application/json")
 
 
 def register(app: Flask) -> None:
-    """Let `app` answer every error in the one shape."""
+    """Let `app` answer every error with an `ErrorBody`."""
     app.register_error_handler(CollageError, _mistake)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, lambda error: _fault(app, error))

@@ -1,4 +1,4 @@
-"""Netron, served from its package's own folder below ``/netron/``, and the models that it shows.
+"""Serves Netron from its package's own folder below ``/netron/``, and the models that it shows.
 
 The page opens it in a frame of the same origin and hands the models over itself. It works offline and after the day on which
 it would refuse to start, it asks nobody for consent, and reports to nobody; its policy allows nothing from outside.
@@ -64,7 +64,7 @@ def page() -> Response:
 
 @blueprint.get("/<name>")
 def file(name: str) -> Response:
-    """A file of the package; all that Netron loads lies flat in its folder."""
+    """Answer with a file of the package; all that Netron loads lies flat in its folder."""
     path = FOLDER / name
     kind = TYPES.get(path.suffix)
     if kind is None or path.parent != FOLDER or not path.is_file():
@@ -76,7 +76,7 @@ def file(name: str) -> Response:
 
 @cache
 def shell() -> str:
-    """Netron's page without its date, after which it would refuse to start, and as a version that reports to nobody."""
+    """Return Netron's page without its date, after which it would refuse to start, and as a version that reports to nobody."""
     text = (FOLDER / "index.html").read_text()
     text = re.sub(r'<meta name="date" content="[^"]*">\s*', "", text)
     return re.sub(r'<meta name="version" content="[^"]*">', '<meta name="version" content="0.0.0">', text)
@@ -99,7 +99,7 @@ def partition(run: str, partition: str) -> Response:
 
 
 def _of_run(run: str) -> tuple[str, dict[str, list[int]], str]:
-    """The file of the run's model, its shapes, and the run's plan."""
+    """Return the file of the run's model, its shapes, and the run's plan."""
     folder = services().runs.folder(run)
     path, shapes = services().models.file(services().runs.get(run).model)
     record = record_file(folder)

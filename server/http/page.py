@@ -1,4 +1,4 @@
-"""The page's shell: one document that loads the built bundle, or says how to build it."""
+"""Serves the page's shell: one document that loads the built bundle, or says how to build it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def page() -> Response:
 
 
 def read_manifest(static: Path) -> dict[str, Any] | None:
-    """The files of the built page, below ``static/dist``: its script, styles, and what the script imports; None if not built."""
+    """Read which files the built page has below ``static/dist``: its script, styles, and what the script imports; None if not built."""
     try:
         manifest = json.loads((static / MANIFEST).read_text())
         entry = manifest[ENTRY]
@@ -44,7 +44,7 @@ def read_manifest(static: Path) -> dict[str, Any] | None:
 
 
 def _imports(manifest: dict[str, Any], name: str) -> list[str]:
-    """Everything that the chunk `name` imports at once, each once."""
+    """Return everything that the chunk `name` imports at once, each once."""
     found: dict[str, None] = {}
     waiting = list(manifest[name].get("imports", ()))
     while waiting:
@@ -56,7 +56,7 @@ def _imports(manifest: dict[str, Any], name: str) -> list[str]:
 
 
 def set_asset_headers(response: Response) -> Response:
-    """Built files have a digest in their names and never change; all else is asked for each time."""
+    """Let built files be cached for good, as their names hold a digest; all else is asked for each time."""
     if request.endpoint == "static" and "/assets/" in request.path and response.status_code in (200, 304):
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     elif request.endpoint == "static":

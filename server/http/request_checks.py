@@ -1,4 +1,4 @@
-"""Checks of what a request asks of a plan: its targets, the largest error, and which targets of a run it leaves out."""
+"""Checks what a request asks of a plan: its targets, the largest error, and which targets of a run it leaves out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_positive(name: str, value: float | None) -> None:
 
 
 def switched_off(run: RunSnapshot, targets: Sequence[str]) -> list[str]:
-    """The targets of `run` that are not among `targets`.
+    """Return the targets of `run` that are not among `targets`.
 
     Raises:
         Problem: the run knows no costs of one of `targets` (400).

@@ -1,4 +1,4 @@
-"""Who may ask: checks the ``Host`` and ``Origin`` of every request before Flask or Socket.IO see it, and sets safe headers.
+"""Checks the ``Host`` and ``Origin`` of every request before Flask or Socket.IO see it, and sets safe headers.
 
 A web site that points its own name at 127.0.0.1 is refused by its ``Host``; a page of another origin by its ``Origin``,
 for whatever changes something and for every socket. Programs that send no ``Origin`` are served.
@@ -79,12 +79,12 @@ class Gatekeeper:
 
 
 def is_own_origin(origin: str | None, environ: WSGIEnvironment) -> bool:
-    """No origin (a program), or exactly the host and port that were asked."""
+    """Return whether there is no origin (a program), or exactly the host and port that were asked."""
     return not origin or origin.partition("://")[2].lower() == environ.get("HTTP_HOST", "").lower()
 
 
 def host_name(host: str) -> str | None:
-    """The name or address in a ``Host`` header, without its port and brackets; None where there is none."""
+    """Return the name or address in a ``Host`` header, without its port and brackets; None where there is none."""
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:
@@ -92,7 +92,7 @@ def host_name(host: str) -> str | None:
 
 
 def set_headers(response: Response) -> Response:
-    """Nothing is loaded from elsewhere, nothing is guessed, nothing is framed by others."""
+    """Set headers by which a page loads nothing from elsewhere, guesses no types, and is framed by no other."""
     response.headers.setdefault("Content-Security-Policy", _POLICY)
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
@@ -103,19 +103,19 @@ def set_headers(response: Response) -> Response:
 
 
 def socket_origins() -> Callable[[str | None, dict[str, Any]], bool]:
-    """What Socket.IO asks about origins: the same rule."""
+    """Return the function by which Socket.IO judges origins: the same rule."""
     return lambda origin, environ: is_own_origin(origin, environ)
 
 
 def _take_prefix_off(environ: WSGIEnvironment) -> None:
-    """Some proxies leave the prefix that they announce in the path, others take it off."""
+    """Take the prefix that a proxy announces off the path, as some proxies leave it there."""
     prefix, path = environ.get("SCRIPT_NAME", ""), environ.get("PATH_INFO", "")
     if prefix and path.startswith(f"{prefix}/"):
         environ["PATH_INFO"] = path[len(prefix) :]
 
 
 def _is_own_site(environ: WSGIEnvironment) -> bool:
-    """A browser says where a request comes from even where it sends no ``Origin``."""
+    """Return whether a browser says that the request comes from our own site; it does so even where it sends no ``Origin``."""
     return environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none")
 
 
@@ -127,7 +127,7 @@ def _named(config: ServerConfig) -> frozenset[str]:
 
 
 def _is_address(name: str) -> bool:
-    """An IP address cannot be pointed elsewhere by a name server."""
+    """Return whether `name` is an IP address, which no name server can point elsewhere."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Route ``/api/v1/storage``: the one folder in which everything is kept."""
+"""Route ``/api/v1/storage``: says how large the one folder is in which everything is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a client sent into a dataclass of `protocol`: every field of the right type, or one clear line that says which is not."""
+"""Reads what a client sent into a dataclass of `protocol`: every field has the right type, or one clear line says which has not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _repr.maxlevel, _repr.maxstring = 4, _SHOWN + 10
 
 
 def read(kind: type[T], data: Any) -> T:
-    """`data` (decoded JSON) as a `kind`.
+    """Read `data` (decoded JSON) as a `kind`.
 
     Raises:
         Problem: it is no object, a field is missing, unknown or of another type (400, code ``invalid``).

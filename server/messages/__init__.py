@@ -1,1 +1,1 @@
-"""The messages of `protocol`, by what they are of: one dataclass each, and nothing else."""
+"""The messages of `protocol`, one file a subject and one dataclass a message. They hold no code."""

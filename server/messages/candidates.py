@@ -12,12 +12,12 @@ from .runs import PlanInfo
 
 @dataclass(frozen=True)
 class SupposedJson:
-    """What the estimate of a candidate rests on whose target is only described: its work, and how fast the target is said to be.
+    """The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
 
-    Its cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+    The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
 
     Attributes:
-        operations_per_s, bytes_per_s: None where nothing is said of them; then they bound nothing.
+        operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
     """
 
     operations: float
@@ -34,7 +34,7 @@ class NodeCandidate:
     Attributes:
         cost: As `Cost.to_json` gives it.
         times: How many candidates of the target are this computation.
-        supposed: Of a target that is only described: what the cost rests on.
+        supposed: The basis of the cost, for a target that is only described.
         chosen: It is in the plan.
         regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -99,7 +99,7 @@ class CostedRow:
 
 @dataclass(frozen=True)
 class CandidateRegret:
-    """What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`."""
+    """The regret of a candidate; fields as in `NodeCandidate` and `CostedRow`."""
 
     id: str
     regret_s: float | None
@@ -124,7 +124,7 @@ class RunRegrets:
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+    """A sub-graph that became no candidate; `spans` as in `CostedRow`. Of equal rejections only a sample is kept.
 
     Attributes:
         rule: Names of the rules from the one that rejected it down.
@@ -139,11 +139,11 @@ class RejectedRow:
 
 @dataclass(frozen=True)
 class RunEstimates:
-    """``GET /api/v1/runs/<id>/estimates``: what the roofline estimate says of the candidates that were measured. No cost is in it.
+    """``GET /api/v1/runs/<id>/estimates``: the roofline estimates of the candidates that were measured. None of them is a cost.
 
     Attributes:
-        machine: By whose speed: that of the server, wherever the costs were measured.
-        reason: What the estimates rest on.
+        machine: The machine whose speed they use: the server's, wherever the costs were measured.
+        reason: The figures that the estimates rest on.
         seconds: Candidate's id → estimate.
     """
 
@@ -169,7 +169,7 @@ class RunSpec:
     Attributes:
         is_sample: The run is of a version that did not count rejections: these are at least so many.
         merged: Target → further candidates, made of neighbours after a search.
-        invalid: Target → stage → how many of its candidates came to nothing there.
+        invalid: Target → stage → how many of its candidates failed there.
     """
 
     targets: list[str]
@@ -202,11 +202,11 @@ class WhatIf:
 
     Attributes:
         plan: None where no plan holds the terms.
-        optimal: No better plan holds them.
-        untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+        optimal: It is proven that no better plan holds them.
+        untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
         error: Why there is no plan.
-        conflict: Indices in the request's constraints of those that cannot hold together.
-        off: Targets that are switched off, and cannot be beside these.
+        conflict: Indices in the request's constraints of a minimal set that cannot hold together.
+        off: Targets that are switched off and belong to that set.
         uncovered: Nodes that no usable candidate holds.
     """
 
@@ -222,7 +222,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Effect:
-    """What one of the terms does.
+    """The effect of one of the terms.
 
     Attributes:
         alone_s: The best total under it alone, less the best total under none; None where no plan holds it.

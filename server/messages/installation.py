@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PageConfig:
-    """What the page is started with: the JSON in the attribute ``data-config`` of its ``#app`` element.
+    """The configuration of the page: the JSON in the attribute ``data-config`` of its ``#app`` element.
 
     Attributes:
         prefix: Path under which everything lies, such as ``/tools/collage``; empty at the root. No slash at its end.

@@ -1,4 +1,4 @@
-"""Resources of what is kept: a run's trace (docs/files.md, "A trace"), and the size of everything."""
+"""Resources of stored data: a run's trace (docs/files.md, "A trace"), and the size of everything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .live import ApiError
 
 @dataclass(frozen=True)
 class TraceStart:
-    """What was counted before some step of a trace: states taken, found, found again by a better way; candidates refused."""
+    """Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused."""
 
     taken: int
     found: int
@@ -57,7 +57,7 @@ class TraceSearch:
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """What is said of a whole trace.
+    """Facts of a whole trace.
 
     Attributes:
         size_bytes: Of its file; past `bound_bytes` it goes on with decisions alone, and `is_thinned`.
@@ -108,7 +108,7 @@ class TraceCandidate:
 
 @dataclass(frozen=True)
 class TraceChunk:
-    """``GET /api/v1/runs/<id>/trace/chunks/<number>``: steps of a trace, one in each place of the columns (docs/files.md, "A trace").
+    """``GET /api/v1/runs/<id>/trace/chunks/<number>``: steps of a trace, one at each index of the columns (docs/files.md, "A trace").
 
     Attributes:
         first: Number of its first step.

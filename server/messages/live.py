@@ -51,7 +51,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class RunStateChanged:
-    """The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+    """Sent by the server itself, among the numbered events, when the run enters another state. Never dropped.
 
     Attributes:
         error: Why it failed; with ``done``, why the artifact asked for could not be built (the plan stands).
@@ -73,7 +73,7 @@ class Batch:
 
     Attributes:
         after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
-        now_s: What the run's clock shows when this is sent.
+        now_s: The time on the run's clock when this is sent.
     """
 
     run: str

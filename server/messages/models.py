@@ -178,7 +178,7 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class LayoutJson:
-    """``GET`` and ``PUT /api/v1/models/<id>/layouts/<key>``: where boxes stand and edges run, as some page laid them out.
+    """``GET`` and ``PUT /api/v1/models/<id>/layouts/<key>``: the positions of boxes and edges, as some page laid them out.
 
     The key is the page's digest of everything that the layout depends on: sizes, edges and their order.
 

@@ -1,4 +1,4 @@
-"""What a run is asked for."""
+"""Bodies of requests for runs and plans."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+    """Options of a run, the same as those of `collage partition`; the engine has its own default for each that is left out.
 
-    In what is said of each target, an empty name stands for all others.
+    In an option that names targets, the empty name stands for all others.
 
     Attributes:
         accuracy: Largest relative error; None for the default of the model, or that of the base.
-        time_limit_s: None for none.
-        max_depth: Bound on every candidate of a target's rules.
-        max_exits: Exits of combined candidates.
+        time_limit_s: Of the search; None for none.
+        max_depth: Target → bound on every candidate of its rules.
+        max_exits: Target → exits of combined candidates.
         taps: Targets whose combined candidates may be read inside and outside.
-        fusion: How a target's calls combine: ``none``, ``tvm`` or ``arbitrary``.
+        fusion: Target → how its calls combine: ``none``, ``tvm`` or ``arbitrary``.
         threads: Of every kernel; None for the usable cores.
-        percentile: Of the measured samples: what counts as the cost.
+        percentile: Of the measured samples; it is the cost.
         measure_all: Measure every candidate, not only those that can matter.
         search: Name of the searcher.
-        objective: What plans are chosen by.
+        objective: The measure by which plans are chosen.
     """
 
     accuracy: float | None = None
@@ -39,7 +39,7 @@ class RunOptions:
     objective: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """Those that say something."""
+        """Return the options that were given, by name."""
         values = {name: getattr(self, name) for name in RunOptions.__dataclass_fields__}
         return {name: value for name, value in values.items() if value is not None and value is not False and value not in ({}, [])}
 
@@ -53,7 +53,7 @@ class CheckOptions(RunOptions):
 
 @dataclass(frozen=True)
 class OptionProblem:
-    """What is wrong with an option, or with what it says of `target`, where it speaks of several."""
+    """A mistake in an option, or in what it says of `target`, where it names several."""
 
     option: str
     target: str
@@ -63,7 +63,7 @@ class OptionProblem:
 
 @dataclass(frozen=True)
 class OptionProblems:
-    """``POST /api/v1/options``: everything that is wrong; a run with such options would not start."""
+    """``POST /api/v1/options``: every mistake; a run with such options would not start."""
 
     problems: list[OptionProblem]
 
@@ -75,10 +75,10 @@ class RunRequest(RunOptions):
     Attributes:
         model: The model's id.
         targets: Names of toolchains, in order of priority.
-        constraints: As in a constraints file (design, "Constraints file").
-        base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
+        constraints: As in a constraints file (docs/files.md, "Constraints").
+        base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
-        toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
+        toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
     """
 
     model: str
@@ -97,7 +97,7 @@ class WhatIfRequest:
         targets: Those that may be used; the others of the run are switched off.
         constraints: As in `RunRequest`.
         accuracy: Largest relative error of a partition; None for that of the run.
-        groups: For the effects: indices in `constraints` of those that are taken back together.
+        groups: For the effects: indices in `constraints`; those of one group are taken back together.
     """
 
     targets: list[str]

@@ -1,4 +1,4 @@
-"""Resources of runs: how one goes, its plan, the list."""
+"""Resources of runs: the snapshot of one, its plan, and the list."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .requests import RunOptions
 
 @dataclass(frozen=True)
 class TargetCounts:
-    """How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+    """Counts of one target. `found` counts candidates and `rejected` sub-graphs; the others count distinct computations.
 
     Attributes:
-        measured: A trial gave a cost.
-        invalid: There is no cost, whoever says so.
-        cache_hits: The cost was known.
+        measured: A trial gave their cost.
+        invalid: They have no cost, whether a trial or the database says so.
+        cache_hits: Their cost was known.
         built: Trials that got as far as a built candidate.
-        spared: Not measured, since no better plan has them even at the least that they may cost.
-        trials: How many were made, in `trials_s` seconds together.
+        spared: Not measured, since even at their least possible cost no better plan has them.
+        trials: How many were made; together they took `trials_s` seconds.
     """
 
     name: str
@@ -46,7 +46,7 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Doing:
-    """The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`."""
+    """The trial that began last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`."""
 
     target: str
     label: str
@@ -65,7 +65,7 @@ class PlacedPart:
 
 @dataclass(frozen=True)
 class SearchStand:
-    """Where a search stands, and its newest state, as `SearchProgress` tells it."""
+    """The progress of a search and its newest state, as `SearchProgress` has them."""
 
     states: int
     frontier: int
@@ -76,11 +76,11 @@ class SearchStand:
 
 @dataclass(frozen=True)
 class ConvergencePoint:
-    """From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
+    """The best total so far and its lower bound, from `seconds` on the run's clock until the next point; None while not known.
 
     Attributes:
-        bound_s: Proven by the search that goes on.
-        estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+        bound_s: No plan is below it, as the present search has proven.
+        estimate_s: While costs are measured, `ConsideredPlan.total_s`.
     """
 
     seconds: float
@@ -100,7 +100,7 @@ class ConsideredPart:
 
 @dataclass(frozen=True)
 class ConsideredPlan:
-    """The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known."""
+    """The plan that decides what is measured next. `total_s` is an estimate: heuristic bounds stand in for unknown costs."""
 
     total_s: float
     partitions: list[ConsideredPart]
@@ -108,7 +108,7 @@ class ConsideredPlan:
 
 @dataclass(frozen=True)
 class PlanPartition:
-    """One partition of a plan (design, `partition`)."""
+    """One partition of a plan, as in the document of `collage partition --json`."""
 
     id: str
     target: str
@@ -125,7 +125,7 @@ class PlanPartition:
 
 @dataclass(frozen=True)
 class PlanTransition:
-    """A tensor that changes hands; `source` and `target` are names of targets or ``host``."""
+    """A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or ``host``."""
 
     source: str
     target: str
@@ -179,23 +179,23 @@ class RunSnapshot:
         created: ISO 8601, UTC.
         machine: Where its costs were measured.
         done: Distinct computations whose cost is known, of `total`.
-        now_s: What the run's clock shows when this is sent, or what it showed at the last event.
-        phases: Those that have begun, in the order in which they did.
+        now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
+        phases: Those that have begun, in their order.
         step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
-        doing: While costs are measured.
-        ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
-        search: While a search goes on.
-        considered: While costs are measured.
-        convergence: How best total and bound went; thinned, so that it is never long.
+        doing: While costs are measured, the present trial.
+        ends_s: The time on the run's clock at which costing will be over, about; None while it cannot be estimated.
+        search: While a search goes on, its progress.
+        considered: While costs are measured, the plan that decides what is measured next.
+        convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
-        recorded: Its costs come with the product and were not measured by this installation.
+        recorded: Its costs come with a sample; this installation did not measure them.
         accuracy: The largest relative error that was asked for; None where none was.
-        remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
-        options: As far as they were given.
-        described: Those of the targets that are only described: their costs are estimates.
+        remeasured: Id of the candidate that it measured afresh; all other costs are those of its `base`.
+        options: Those that were given.
+        described: The targets that are only described: their costs are estimates.
         has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
     """
 
@@ -245,7 +245,7 @@ class RunMarks:
     """Body of ``PATCH /api/v1/runs/<id>``; answered with a `RunSummary`. What is None stays as it is.
 
     Attributes:
-        name: What its user calls it; empty for nothing.
+        name: The name that its user gave it; empty for none.
     """
 
     name: str | None = None
@@ -260,7 +260,7 @@ class RunSummary:
     Attributes:
         total_s: Total of the best plan, if there is one.
         by_target: Target → what its partitions take together, in seconds.
-        moves_s: What handing over takes, of the total.
+        moves_s: The part of the total that transitions take.
         constraints: How many there are.
         artifact, recorded, remeasured, options: As in `RunSnapshot`.
         name, note, is_starred: As in `RunMarks`.

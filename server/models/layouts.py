@@ -1,7 +1,7 @@
-"""Routes of ``/api/v1/models/<id>/layouts``: where a page put the boxes of a model, for the pages that come after it.
+"""Routes of ``/api/v1/models/<id>/layouts``: keep the positions of a model's boxes for the pages that come later.
 
 A layout is kept under the key that the page gives it, a digest of all that it depends on. What comes in is checked to be a
-layout at all; whether it fits, the page that reads it sees. The folder is bounded: the layouts that were used least lately go.
+layout at all; whether it fits, the page that reads it decides. The folder is bounded: the layouts used least lately are removed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEY = re.compile(r"[0-9a-f]{8,64}")
 
 @blueprint.get("/models/<model>/layouts/<key>")
 def get_layout(model: str, key: str) -> Response:
-    """The layout, or 204 where nobody has made it."""
+    """Answer with the layout, or 204 where nobody has made it."""
     file = _file(model, key)
     try:
         data = file.read_bytes()
@@ -66,7 +66,7 @@ def _file(model: str, key: str) -> Path:
 
 
 def _fault(layout: LayoutJson) -> str:
-    """Why these numbers are no layout; empty where they are one."""
+    """Say why these numbers are no layout; empty where they are one."""
     if not layout.centres or any(len(pairs) % 2 for pairs in (layout.centres, layout.points, layout.labels)):
         return "x and y come in pairs"
     if layout.offsets[:1] != [0] or layout.offsets[-1] != len(layout.points) or any(a > b for a, b in pairwise(layout.offsets)):
@@ -74,7 +74,7 @@ def _fault(layout: LayoutJson) -> str:
     if len(layout.labels) != 2 * (len(layout.offsets) - 1):
         return "each edge has one label"
     numbers = (value for values in (layout.centres, layout.points, layout.labels) for value in values if value is not None)
-    return f"no place is further than {FARTHEST:g}" if any(abs(value) > FARTHEST for value in numbers) else ""
+    return f"no position is beyond {FARTHEST:g}" if any(abs(value) > FARTHEST for value in numbers) else ""
 
 
 def _make_room(folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""`ModelStore`: the models that were opened: ``models/<hash>/`` with what is known of each, its graph, and an upload's files.
+"""`ModelStore`: keeps the models that were opened: ``models/<hash>/`` holds a model's facts, its graph, and an upload's files.
 
-In go uploaded files, sample names and paths; out come `ModelInfo`s, graphs, and the path that a run reads. A sample or a
+Uploaded files, sample names and paths enter; `ModelInfo`s, graphs, and the path that a run reads leave. A sample or a
 path is used where it lies, and known again by its size and time of change.
 """
 
@@ -20,10 +20,11 @@ from collage_core.base.isolation.worker import Worker
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
+from ..base.from_json import from_json
 from ..base.json_files import is_id, read_json, write_json
 from ..config import ServerConfig
 from ..http.errors import Problem, not_found, refused
-from ..messages.models import ModelGroups, ModelInfo, NodeGroupJson, TensorJson
+from ..messages.models import ModelGroups, ModelInfo, TensorJson
 from ..runs.state import Nodes
 from ..worker import load_model
 from ..worker.load_model import GRAPH, GRAPH_FORM, GROUPS, write_groups
@@ -43,7 +44,7 @@ class ModelStore:
         self._lock = threading.Lock()
 
     def open_path(self, path: Path, shapes: Shapes) -> tuple[ModelInfo, bool]:
-        """Open a model where it lies; says too whether it is new here.
+        """Open a model where it lies; the flag says whether it is new here.
 
         Raises:
             CollageError: it cannot be opened.
@@ -86,7 +87,7 @@ class ModelStore:
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
-        """A folder for a model that is being opened; gone afterwards."""
+        """Give a folder for a model that is being opened; it is gone afterwards."""
         folder = _models_folder() / f"{_INCOMING}{secrets.token_hex(8)}"
         (folder / FILES).mkdir(parents=True)
         try:
@@ -95,13 +96,13 @@ class ModelStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def all(self) -> list[ModelInfo]:
-        """Every model, newest first."""
+        """List every model, newest first."""
         folders = [folder for folder in _models_folder().iterdir() if is_id(folder.name) and (folder / META).exists()]
         folders.sort(key=lambda folder: (folder / META).stat().st_mtime_ns, reverse=True)
         return [_info(meta) for folder in folders if (meta := _known(folder))]
 
     def get(self, model: str) -> ModelInfo:
-        """The model of that id.
+        """Return the model of that id.
 
         Raises:
             Problem: there is none (404).
@@ -109,7 +110,7 @@ class ModelStore:
         return _info(_meta(_folder(model)))
 
     def graph(self, model: str) -> tuple[Path, str]:
-        """The compressed file that holds the `ModelGraph`, and a digest of it; written anew for a model that an older version opened."""
+        """Return the compressed file that holds the `ModelGraph`, and its digest; a graph that an older version wrote is written anew."""
         folder = _folder(model)
         meta = _meta(folder)
         if meta.get("graph_form") != GRAPH_FORM:
@@ -120,20 +121,20 @@ class ModelStore:
         return folder / GRAPH, meta["graph_digest"]
 
     def groups(self, model: str) -> ModelGroups:
-        """What of the model can be shown as one; worked out again for a model that another version opened."""
+        """Return what of the model can be shown as one; worked out again for a model that another version opened."""
         folder = _folder(model)
         try:
             kept = read_json(folder / GROUPS)
         except (OSError, ValueError):
             kept = write_groups(DataflowGraph.from_json(read_json(folder / GRAPH)["graph"]), folder)
-        return ModelGroups(model, **{kind: [NodeGroupJson(**group) for group in groups] for kind, groups in kept.items()})
+        return from_json(ModelGroups, {"id": model, **kept})
 
     def nodes(self, model: str) -> Nodes:
-        """Name and operator of every node."""
+        """Return name and operator of every node."""
         return [(node["name"], node["op"]) for node in read_json(_folder(model) / GRAPH)["graph"]["nodes"]]
 
     def file(self, model: str) -> tuple[Path, dict[str, list[int]]]:
-        """The model's own file, and the shapes that were fixed.
+        """Return the model's own file, and the shapes that were fixed.
 
         Raises:
             Problem: there is no such model (404), or its file has changed (409).
@@ -159,7 +160,7 @@ class ModelStore:
             return self._settle(meta, folder, final)
 
     def _settle(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
-        """Put the new model in its place, unless the same one is there and still good."""
+        """Move the new model to its place, unless the same one is there and still good."""
         known = _known(final)
         if known is not None and not _is_stale(known):
             if meta["sample"] and not known["sample"]:
@@ -176,7 +177,7 @@ class ModelStore:
         return self._call(path, load_model.load, str(path), sample, dict(shapes), str(folder))
 
     def _call(self, path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
-        """What `read` makes of the model at `path`, in a process of its own."""
+        """Call `read` on the model at `path`, in a process of its own."""
         with Worker(memory_bytes=self._config.load_memory_bytes) as worker:
             try:
                 return worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)

@@ -1,4 +1,4 @@
-"""Runs: started, queued, followed, kept, asked, exported and deleted.
+"""Runs: started, queued, followed, stored, queried, exported and deleted.
 
-What enters are checked requests; what leaves are snapshots and answers. The work itself is done by worker processes.
+Checked requests enter; snapshots and answers leave. The work itself is done by worker processes (`server.worker`).
 """

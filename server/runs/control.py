@@ -63,7 +63,7 @@ class RunControl:
         return live.snapshot
 
     def build(self, run: str) -> tuple[RunSnapshot, bool]:
-        """Build and verify the artifact of the run's plan; says too whether that was needed.
+        """Build and verify the artifact of the run's plan; the flag says whether that was needed.
 
         Raises:
             CollageError: there is no such run, it has no plan, or its model is not open.

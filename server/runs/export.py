@@ -1,4 +1,4 @@
-"""`archive`: everything that a run leaves behind, as one zip, made while it is sent: nothing is written anywhere."""
+"""`archive`: packs everything that a run leaves behind into one zip, which is made while it is sent: nothing is written anywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})
 
 
 def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
-    """The zip of the run in `folder`, piece by piece: plan, record, README, and the artifact where it is built."""
+    """Make the zip of the run in `folder`, piece by piece: plan, record, README, and the artifact where it is built."""
     record = record_file(folder)
     assert record is not None
     buffer = _Buffer()
@@ -32,7 +32,7 @@ def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:
 
 
 def contents(snapshot: RunSnapshot) -> ExportInfo:
-    """What is in the zip, and what can be done with it."""
+    """List what is in the zip, and the commands that use it."""
     files = [
         Shipped(PLAN, "which toolchain runs which part of the model"),
         Shipped(RECORD, "every candidate, its cost, and what was rejected and why"),
@@ -46,7 +46,7 @@ def contents(snapshot: RunSnapshot) -> ExportInfo:
 
 
 def readme(snapshot: RunSnapshot) -> str:
-    """The contents, as the zip says it itself."""
+    """Write the contents as the zip's own README."""
     total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
     inside = contents(snapshot)
     lines = [

@@ -1,4 +1,4 @@
-"""`RunFactory`: makes a new run of a request: its folder, its snapshot and its task; or says why that cannot be.
+"""`RunFactory`: makes a new run of a request (its folder, its snapshot and its task), or says why that cannot be.
 
 There are three kinds: to measure a model, to search on the known costs of a base, and to measure a candidate of a base again.
 """
@@ -50,7 +50,7 @@ class RunFactory:
         self._wake = wake
 
     def task_of(self, request: RunRequest) -> RunTask:
-        """The task of a new run, which has not begun.
+        """Make the task of a new run, which has not begun.
 
         Raises:
             CollageError: the request is not right, or there is no such model or base.
@@ -63,13 +63,13 @@ class RunFactory:
         return self._search(request) if request.base is not None else self._partition(request)
 
     def option_problems(self, targets: list[str], options: RunOptions) -> OptionProblems:
-        """Everything that the engine says against the options of a run on `targets`."""
+        """Return everything that the engine says against the options of a run on `targets`."""
         given = options.given()
         rows = self._pool.call(queries.option_problems, self._config.engine, targets, given) if given and targets else []
         return OptionProblems([OptionProblem(**row) for row in rows])
 
     def model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
-        """Where the model lies, and the shapes that its inputs were given.
+        """Return the model's file, and the shapes that its inputs were given.
 
         Raises:
             Problem: it is not open (404).
@@ -130,7 +130,7 @@ class RunFactory:
         return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
     def _check_options(self, request: RunRequest) -> None:
-        """Refuse what the engine would not take. Accuracy and time limit were looked at already."""
+        """Refuse options that the engine would not take. Accuracy and time limit were checked already."""
         for problem in self.option_problems(request.targets, replace(request, accuracy=None, time_limit_s=None)).problems:
             raise Problem(400, "bad_option", problem.message, problem.hint)
 

@@ -23,7 +23,7 @@ POLL_S = 0.25
 
 
 def follow(run: LiveRun, is_over: Callable[[], bool], forget: Callable[[], None]) -> None:
-    """Tell `run` what happens, in a thread of its own, until the run has ended or `is_over`; then `forget` is called."""
+    """Read the journal of `run` in a thread of its own until the run has ended or `is_over`; then call `forget`."""
     threading.Thread(target=_poll, args=(run, is_over, forget), name=f"collage-follow-{run.snapshot.id}", daemon=True).start()
 
 
@@ -38,7 +38,7 @@ def _poll(run: LiveRun, is_over: Callable[[], bool], forget: Callable[[], None])
             except Problem:
                 break
             held += (item for item in reader.items() if item.seq > seq)
-            run.hear(_due(held, final), final)
+            run.follow(_due(held, final), final)
             if final is not None:
                 break
             pause.wait(POLL_S)

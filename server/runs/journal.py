@@ -1,4 +1,4 @@
-"""`Journal`: a run's events on disk, one `Numbered` a line, compressed; bounded, and readable while it is written.
+"""`Journal`: writes a run's events to disk, one `Numbered` a line, compressed, bounded, and readable while it is written.
 
 Past the bound only decisions are kept. A journal that a killed server left cut off is read as far as it goes.
 """
@@ -37,7 +37,7 @@ class Journal:
         self._waiting = 0
 
     def add(self, item: Numbered) -> int:
-        """Write an event, if there is room for it; gives its length."""
+        """Write an event, if there is room for it; returns its length."""
         line = (
             json.dumps({"seq": item.seq, "at_s": item.at_s, "event": item.event}, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         )
@@ -51,7 +51,7 @@ class Journal:
         return len(line)
 
     def flush(self, *, late: bool = False) -> bool:
-        """Let readers see what is there, about once a second, or at once where it is `late`; False where something waits for that."""
+        """Let readers see what is there, about once a second, or now where it is `late`; returns False where something still waits."""
         now = time.monotonic()
         if self._file is None or self._waiting == 0:
             return True
@@ -61,7 +61,7 @@ class Journal:
         return self._waiting == 0
 
     def close(self) -> None:
-        """The run rests; a later event opens the file again."""
+        """Close the file while the run rests; a later event opens it again."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -78,7 +78,7 @@ class Reader:
         self._is_damaged = False
 
     def lines(self) -> Iterator[bytes]:
-        """Every whole line that has come since the last call."""
+        """Return every whole line that has come since the last call."""
         if self._file is None:
             if not self._path.exists():
                 return
@@ -88,7 +88,7 @@ class Reader:
             yield from (line + b"\n" for line in whole)
 
     def items(self) -> Iterator[Numbered]:
-        """The events in these lines; what is no event is left out."""
+        """Return the events in these lines; a line that is no event is left out."""
         for line in self.lines():
             with suppress(ValueError, TypeError, KeyError):
                 item = Numbered(**json.loads(line))
@@ -100,7 +100,7 @@ class Reader:
             self._file.close()
 
     def _inflated(self, packed: bytes) -> bytes:
-        """What `packed` holds, as far as it is whole: a journal that was opened again has another member behind the first."""
+        """Return the content of `packed` as far as it is whole; a journal that was opened again is several gzip members in a row."""
         plain = b""
         try:
             while packed:
@@ -114,13 +114,13 @@ class Reader:
 
 
 def newest_decisions(folder: Path, most: int) -> tuple[list[Numbered], bool]:
-    """The newest `most` decisions in the journal in `folder`, and whether there were more."""
+    """Return the newest `most` decisions in the journal in `folder`, and whether there were more."""
     with closing(Reader(folder)) as reader:
         kept = deque((item for item in reader.items() if not is_thinnable(item.event["type"])), maxlen=most + 1)
     return list(kept)[-most:], len(kept) > most
 
 
 def lines(folder: Path) -> Iterator[bytes]:
-    """Every whole line of the journal in `folder`; none where there is no journal."""
+    """Return every whole line of the journal in `folder`; none where there is no journal."""
     with closing(Reader(folder)) as reader:
         yield from reader.lines()

@@ -1,6 +1,6 @@
-"""`LiveRun`: one run while it is in memory: its snapshot, its newest events, its journal and its files, always in step.
+"""`LiveRun`: holds one run in memory and keeps its snapshot, its newest events, its journal and its files in step.
 
-What enters are plain events; what leaves are the snapshot and batches for clients. It starts no process and knows no socket.
+Plain events enter; the snapshot and batches for clients leave. It starts no process and knows no socket.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .store import save
 
 
 class LiveRun:
-    """A run.
+    """A run that goes on, or has ended lately.
 
     Args:
         folder: Where its files lie.
@@ -47,9 +47,9 @@ class LiveRun:
         if snapshot.state in ENDED:
             self._ended.set()
         self.cancel = threading.Event()
-        """Set when the user wants it to stop."""
+        """Set when the user wants the run to stop."""
         self.is_followed = False
-        """Another server carries it out."""
+        """Whether another server carries the run out."""
 
     @property
     def snapshot(self) -> RunSnapshot:
@@ -57,13 +57,13 @@ class LiveRun:
             return self._snapshot if self._snapshot.state in ENDED else replace(self._snapshot, now_s=self._now_s())
 
     def next_batch(self, cursor: Cursor) -> Batch | None:
-        """What the client at `cursor` gets next, if anything."""
+        """Return what the client at `cursor` gets next, if anything."""
         with self._lock:
             batch = cursor.next_batch(self._ring)
             return batch and replace(batch, now_s=self._now_s())
 
     def add(self, events: Iterable[dict[str, Any]]) -> None:
-        """Number the events and tell everybody."""
+        """Number the events, write them, and wake whoever sends them to pages."""
         with self._lock:
             for event in events:
                 item = Numbered(self._snapshot.seq + 1, event, self._now_s())
@@ -71,7 +71,7 @@ class LiveRun:
             self._flush()
         self._wake()
 
-    def hear(self, items: Iterable[Numbered], final: RunSnapshot | None) -> None:
+    def follow(self, items: Iterable[Numbered], final: RunSnapshot | None) -> None:
         """Take events that another server has numbered and written; `final` is the run when it has ended there."""
         with self._lock:
             for item in items:
@@ -82,8 +82,8 @@ class LiveRun:
                 self._ended.set()
         self._wake()
 
-    def write(self) -> None:
-        """Have everything in the journal that was told so far."""
+    def flush(self) -> None:
+        """Flush every event so far to the journal on disk."""
         with self._lock:
             self._journal.flush(late=True)
 
@@ -92,11 +92,11 @@ class LiveRun:
         self._ring.add(item, size)
 
     def _now_s(self) -> float:
-        """The run's clock; it never goes back."""
+        """Return what the run's clock shows; it never goes back."""
         return max(self._snapshot.now_s, round(time.time() - self._created, 3))
 
     def _flush(self, *, late: bool = False) -> None:
-        """Have the journal written, now or in a second: what a killed server did not write is lost."""
+        """Write the journal now or in a second: what a killed server did not write is lost."""
         with self._lock:
             if late:
                 self._late = None
@@ -130,5 +130,5 @@ class LiveRun:
             save(self.folder, self._snapshot)
 
     def wait(self, seconds: float) -> None:
-        """Until it has ended, but no longer than `seconds`."""
+        """Wait until the run has ended, but no longer than `seconds`."""
         self._ended.wait(seconds)

@@ -1,6 +1,6 @@
-"""What a person says of a run: a name, a star, a note. ``marks.json`` in the run's folder, apart from what the run itself writes there.
+"""Reads and writes the marks of a run: the name, star and note that its user gave it, in ``marks.json`` of the run's folder.
 
-In go a run's folder and a `RunMarks`; out come the marks that hold afterwards. A file that is damaged says nothing.
+The run itself never writes that file. A damaged one counts as no marks.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _writing = threading.Lock()
 
 
 def marks_of(folder: Path) -> RunMarks:
-    """The marks of the run in `folder`; a run that nobody marked has an empty name and note, and no star."""
+    """Read the marks of the run in `folder`; a run that nobody marked has an empty name and note, and no star."""
     with suppress(OSError, ValueError, Problem):
         return _whole(read(RunMarks, read_json(folder / MARKS)))
     return _whole(RunMarks())
 
 
 def change_marks(folder: Path, change: RunMarks) -> RunMarks:
-    """Have what `change` says, and leave what it says nothing of.
+    """Set the marks that `change` gives, and leave those that it leaves out.
 
     Raises:
         Problem: a text is too long, or holds what cannot be shown (400).

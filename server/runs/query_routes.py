@@ -1,7 +1,7 @@
 """Routes of ``/api/v1/runs/<id>/…`` that ask about a run with a plan: its candidates, rules, baselines, and other plans on its costs.
 
-What enters are checked requests; what leaves are resources, found in a worker process that knows the run's record
-(`server.worker.queries`). Nothing of a run changes.
+Checked requests enter; resources leave, found in a worker process that knows the run's record (`server.worker.queries`).
+Nothing of a run changes.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *A
 
 
 def _terms(run: str, body: WhatIfRequest) -> tuple[str, Terms]:
-    """The folder with the costs of `run`, and the terms that are asked for."""
+    """Return the folder with the costs of `run`, and the terms that are asked for."""
     check_targets(body.targets)
     check_positive("accuracy", body.accuracy)
     snapshot = services().runs.get(run)

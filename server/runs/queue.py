@@ -1,6 +1,6 @@
-"""`RunQueue`: one run measures at a time, and the others wait for their turn; a run that only searches waits for nobody.
+"""`RunQueue`: lets one run measure at a time, while the others wait for their turn; a run that only searches waits for nobody.
 
-What enters are `RunTask`s; each is called in a process of its own, from a thread here that only listens. A run that dies has
+`RunTask`s enter; each is called in a process of its own, from a thread here that only listens. A run whose process dies has
 failed, and says why.
 """
 
@@ -40,7 +40,7 @@ class RunQueue:
         self._closed = False
 
     def submit(self, task: RunTask) -> None:
-        """Begin with the task, or let it wait for its turn."""
+        """Start the task, or let it wait for its turn."""
         with self._lock:
             if task.is_search:
                 self._start(task)
@@ -49,7 +49,7 @@ class RunQueue:
         self._start_next()
 
     def withdraw(self, run: LiveRun) -> RunTask | None:
-        """Take the task of the run out of those that wait; None where none does."""
+        """Take the task of the run out of those that wait; None where it is not among them."""
         with self._lock:
             waiting = next((task for task in self._waiting if task.run is run), None)
             if waiting is not None:
@@ -57,7 +57,7 @@ class RunQueue:
         return waiting
 
     def check_room(self) -> None:
-        """Refuse one more.
+        """Refuse one more task where too many wait.
 
         Raises:
             Problem: too many wait (429).
@@ -68,7 +68,7 @@ class RunQueue:
 
     @property
     def is_measuring(self) -> bool:
-        """Whether a run has the machine to itself."""
+        """Whether a run measures, and so has the machine to itself."""
         with self._lock:
             return self._measuring is not None
 
@@ -85,7 +85,7 @@ class RunQueue:
             thread.join()
 
     def _start_next(self) -> None:
-        """Let the next run measure, if none does."""
+        """Start the next run that measures, if none does."""
         with self._lock:
             if self._measuring is None and self._waiting and not self._closed:
                 self._measuring = self._waiting.popleft()
@@ -97,7 +97,7 @@ class RunQueue:
         thread.start()
 
     def _carry_out(self, task: RunTask) -> None:
-        """The thread of a run: from running to whatever it ends in."""
+        """Carry a run out, from running to whatever it ends in: the body of its thread."""
         try:
             self._run(task)
         except Exception as error:  # noqa: BLE001 - the border of the run: its reason is kept and shown
@@ -132,7 +132,7 @@ class RunQueue:
             task.run.change(task.before or "failed", error=run_store.STOPPED)
 
     def _salvaged(self, run: LiveRun) -> dict[str, Any] | None:
-        """The document of a run that did not get to its end, where it has a plan: that stands where building it failed."""
+        """Return the document of a run that did not get to its end, where it has a plan: that stands where building it failed."""
         if record_file(run.folder) is None:
             return None
         with suppress(CollageError, WorkerError, Cancelled):

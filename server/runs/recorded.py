@@ -1,7 +1,7 @@
-"""Recorded runs: they come with the samples, were measured elsewhere, and are shown as what they are.
+"""`Recorded`: gives the runs that come with the samples, measured elsewhere, as ordinary runs with the state ``recorded``.
 
-In go the files ``collage_core/model/samples/recorded/<sample>.json.gz`` (records as a run writes them); out come ordinary run
-folders with the state ``recorded``, made when they are first asked for, and again when the file is another one.
+Records in ``collage_core/model/samples/recorded`` enter; run folders leave, made when they are first asked for, and again when
+the record is another one.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Recorded:
         self._lock = threading.Lock()
 
     def ids(self) -> list[str]:
-        """Ids of the runs, sorted."""
+        """List the ids of the runs, sorted."""
         return sorted(RECORDED + file.name.removesuffix(SUFFIX) for file in self._folder.glob(f"*{SUFFIX}"))
 
     def of_sample(self, name: str) -> str | None:
-        """Id of the run that comes with the sample `name`, if one does."""
+        """Return the id of the run that comes with the sample `name`, if one does."""
         return RECORDED + name if self._file(RECORDED + name).exists() else None
 
     def unpack(self, run: str) -> None:
-        """Have a folder for the recorded run `run`; any other id is let be.
+        """Make the folder of the recorded run `run` where it is missing or old; any other id is ignored.
 
         Raises:
             CollageError: its record cannot be read.
@@ -105,7 +105,7 @@ def _snapshot(run: str, outcome: Outcome, record: Mapping[str, Any]) -> RunSnaps
 
 
 def _built(record: Mapping[str, Any]) -> dict[str, int]:
-    """Target → how many of its trials got as far as a built candidate, at least.
+    """Return for each target how many of its trials got as far as a built candidate, at least.
 
     A record counts the trials of distinct computations, and holds every candidate of those that failed.
     """

@@ -95,5 +95,5 @@ def export_contents(run: str) -> Response:
 
 
 def _file_name(name: str) -> str:
-    """A model's name without what a file's name cannot have."""
+    """Return a model's name without what a file's name cannot have."""
     return "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in name)[:60] or "model"

@@ -48,7 +48,7 @@ class RunService:
         self._closed = False
 
     def get(self, run: str) -> RunSnapshot:
-        """The run's snapshot.
+        """Return the run's snapshot.
 
         Raises:
             Problem: there is no such run (404).
@@ -61,14 +61,14 @@ class RunService:
         return run_store.load(run)
 
     def opened(self, run: str) -> RunSnapshot:
-        """The run's snapshot, for a page that will ask more: a worker process reads the record meanwhile."""
+        """Return the run's snapshot, for a page that will ask more: a worker process reads the record meanwhile."""
         snapshot = self.get(run)
         if snapshot.state not in ACTIVE:
             self._pool.warm(str(run_store.run_folder(run)))
         return snapshot
 
     def live_run(self, run: str) -> LiveRun:
-        """The run in memory, brought there where it was not.
+        """Return the run in memory, brought there where it was not.
 
         Raises:
             Problem: there is no such run (404).
@@ -87,14 +87,14 @@ class RunService:
         return live
 
     def all(self) -> list[RunSummary]:
-        """Every run, newest first."""
+        """List every run, newest first."""
         for run in self._recorded.ids():
             with suppress(CollageError, WorkerError):
                 self._recorded.unpack(run)
         return sorted(run_store.summaries(), key=lambda summary: summary.created, reverse=True)
 
     def folder(self, run: str) -> Path:
-        """The run's folder, with a record in it.
+        """Return the run's folder, with a record in it.
 
         Raises:
             Problem: there is no such run (404), or it has no plan (409).
@@ -106,7 +106,7 @@ class RunService:
         return folder
 
     def costs_of(self, run: RunSnapshot) -> Path:
-        """The folder of the run that found out what `run` rests on: a search that left candidates out has forgotten their costs.
+        """Return the folder of the run that measured what `run` rests on: a search that left candidates out has forgotten their costs.
 
         Raises:
             Problem: it has no plan (409).
@@ -121,7 +121,7 @@ class RunService:
         return self.folder(run.id)
 
     def log(self, run: str) -> RunLog:
-        """What the run has told so far.
+        """Return what the run has told so far.
 
         Raises:
             Problem: there is no such run (404).
@@ -130,7 +130,7 @@ class RunService:
         with self._lock:
             live = self._live.get(run)
         if live is not None:
-            live.write()
+            live.flush()
         items, is_cut = newest_decisions(run_store.run_folder(run), LOG_ITEMS)
         return RunLog(run, items, is_cut)
 
@@ -161,7 +161,7 @@ class RunService:
         run_store.delete(run)
 
     def uses(self, model: str) -> bool:
-        """Whether a run on `model` is waiting or under way."""
+        """Return whether a run on `model` is waiting or under way."""
         with self._lock:
             known = list(self._live.values())
         return any(live.snapshot.model == model and live.snapshot.state in ACTIVE for live in known)
@@ -173,7 +173,7 @@ class RunService:
             self._trim()
 
     def close(self) -> None:
-        """Follow no run any more."""
+        """Stop following runs."""
         self._closed = True
 
     def _forget(self, run: str) -> None:

@@ -1,6 +1,6 @@
-"""`apply` and `finish`: a run's snapshot as a pure function of its events and of the document that it ends with.
+"""`apply` and `finish`: make a run's snapshot, as a pure function of its events and of the document that it ends with.
 
-In go a `RunSnapshot` and plain events; out comes the next snapshot. Nothing is read, written or sent.
+A `RunSnapshot` and plain events enter; the next snapshot leaves. Nothing is read, written or sent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENDED = ("done", "cancelled", "failed", "recorded")
 ACTIVE = ("queued", "running")
 
 NOTES_KEPT = 200
-"""The newest notes; all of them are in the run's events."""
+"""How many of the newest notes a snapshot holds; all are in the run's events."""
 
 Nodes = Sequence[tuple[str, str]]
 """Name and operator of every node of the model, in order."""
@@ -51,11 +51,11 @@ NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
 AT_REST: dict[str, Any] = {"phase": None, "step": None, "doing": None, "ends_s": None, "search": None, "considered": None}
-"""What a run that does nothing has to say of what it does."""
+"""The fields of a snapshot that describe work under way, for a run that rests."""
 
 
 def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapshot:
-    """The snapshot after an event. One of a type that changes nothing changes only number and clock."""
+    """Return the snapshot after an event. An event whose type changes nothing changes only number and clock."""
     snapshot = replace(snapshot, seq=item.seq, now_s=item.at_s)
     change = _CHANGES.get(item.event["type"])
     if change is None:
@@ -65,7 +65,7 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
 
 
 def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
-    """The snapshot with everything that the run's document (design, `partition`) knows better than its events."""
+    """Return the snapshot with everything that the run's document knows better than its events."""
     search = document.get("search") or {}
     plan = document.get("plan")
     known = replace(
@@ -99,12 +99,12 @@ def _phase_ended(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str,
 
 
 def _timed(snapshot: RunSnapshot, time: PhaseTime) -> dict[str, Any]:
-    """The phases with `time` as the newest: a plan that errs too much is followed by another, which is built again."""
+    """Return the phases with `time` as the newest: a plan that errs too much is followed by another, which is built again."""
     return {"phases": [*(known for known in snapshot.phases if known.phase != time.phase), time]}
 
 
 def _known(counts: TargetCounts) -> int:
-    """Distinct computations of which is known what they cost, or that they cannot be taken."""
+    """Count the distinct computations whose cost is known, or known to be invalid."""
     return counts.measured + counts.invalid + counts.cache_hits
 
 
@@ -208,7 +208,7 @@ _OF_THE_TOTAL = ("PlanConsidered", "SearchProgress", "PlanImproved")
 
 
 def _convergence(snapshot: RunSnapshot) -> list[ConvergencePoint]:
-    """How the total went up to now. Points close by take the place of those before; of many, every second one goes."""
+    """Return the points of the convergence with the present one. It replaces one close by; of many, every second one goes."""
     estimate_s = snapshot.considered.total_s if snapshot.considered else None
     point = ConvergencePoint(snapshot.now_s, snapshot.best_s, snapshot.lower_bound_s, estimate_s)
     points = snapshot.convergence
@@ -218,21 +218,21 @@ def _convergence(snapshot: RunSnapshot) -> list[ConvergencePoint]:
         points = points[:-1]
     points = [*points, point]
     last = len(points) - 1
-    return points if last < POINTS_KEPT else [one for place, one in enumerate(points) if place % 2 == 0 or place == last]
+    return points if last < POINTS_KEPT else [one for index, one in enumerate(points) if index % 2 == 0 or index == last]
 
 
 def _counted(snapshot: RunSnapshot, target: str, change: Callable[[TargetCounts], TargetCounts]) -> list[TargetCounts]:
-    """The counts with those of `target` changed; a target that was not asked for (greedy's, a described one) is added."""
+    """Return the counts with those of `target` changed; a target that was not asked for (greedy's, a described one) is added."""
     counts = list(snapshot.counts)
-    for place, known in enumerate(counts):
+    for index, known in enumerate(counts):
         if known.name == target:
-            counts[place] = change(known)
+            counts[index] = change(known)
             return counts
     return [*counts, change(TargetCounts(target))]
 
 
 def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanPartition:
-    """A partition of a plan that is still being improved: who and what, not yet how long."""
+    """Return a partition of a plan that is still being improved: its target and nodes, not yet its cost."""
     known = [nodes[index] for index in indices if index < len(nodes)]
     names = [name for name, _ in known]
     ops = [op for _, op in known]
@@ -240,7 +240,7 @@ def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanP
 
 
 def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
-    """The ``plan`` part of a run's document, as the page gets it."""
+    """Return the ``plan`` part of a run's document as the page gets it."""
     partitions = [PlanPartition(**{name: partition.get(name) for name in _PARTITION_FIELDS}) for partition in plan["partitions"]]
     transitions = [
         PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
@@ -253,7 +253,7 @@ _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
 
 
 def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:
-    """The document counts invalid candidates one by one: what the events said of distinct ones is kept."""
+    """Return the counts of a target; the document counts invalid candidates one by one, so what events said of distinct ones is kept."""
     name = target["name"]
     known = next((counts for counts in snapshot.counts if counts.name == name), TargetCounts(name))
     if not _known(known):
@@ -268,7 +268,7 @@ def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> Target
 
 
 def _document_phases(seconds: Mapping[str, float | None]) -> list[PhaseTime]:
-    """The phases of a run whose events are not known: how long each took."""
+    """Return how long each phase took, for a run whose events are not known."""
     known = ((phase, seconds.get(f"{phase}_s")) for phase in PHASES)
     return [PhaseTime(phase, None, took_s) for phase, took_s in known if took_s is not None]
 

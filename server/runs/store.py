@@ -1,7 +1,6 @@
-"""The runs' folders: ``runs/<id>/`` with the snapshot, its summary, and which server it belongs to while it goes on.
+"""Reads and writes the runs' folders: ``runs/<id>/`` with the snapshot, its summary, and the server that carries the run out.
 
-In go snapshots, out they come again, also after the server was stopped: a run that was under way then has failed, and
-says so. Nothing here starts a process.
+A run that was under way when its server was stopped has failed, and its snapshot says so. Nothing here starts a process.
 """
 
 from __future__ import annotations
@@ -20,27 +19,12 @@ import psutil
 
 from collage_core.base.home import home
 
+from ..base.from_json import from_json
 from ..base.json_files import is_id, json_data, read_json, write_json
 from ..base.run_files import record_file
 from ..http.errors import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
-from ..messages.requests import RunOptions
-from ..messages.runs import (
-    Baseline,
-    ConsideredPart,
-    ConsideredPlan,
-    ConvergencePoint,
-    Doing,
-    PhaseTime,
-    PlanInfo,
-    PlanPartition,
-    PlanTransition,
-    RunSnapshot,
-    RunSummary,
-    SearchStand,
-    TargetCounts,
-    VerifyInfo,
-)
+from ..messages.runs import PlanInfo, RunSnapshot, RunSummary
 from .journal import Reader
 from .marks import marks_of
 from .state import ACTIVE, AT_REST, apply
@@ -52,25 +36,25 @@ RECORDED = "recorded-"
 """How the ids of recorded runs begin."""
 
 LOST_EVENTS = 1 << 20
-"""More than a server that is killed can have told pages without writing it down."""
+"""More events than a killed server can have sent to pages without writing them into the journal."""
 
 STOPPED = ApiError("server_stopped", "the server was stopped while the run was under way", "run it again: what was measured is known")
 
 
 def runs_folder() -> Path:
-    """``runs`` in `home()`; made when it is not there."""
+    """Return the folder ``runs`` in `home()`; made where it is missing."""
     folder = home() / "runs"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def new_run_id() -> str:
-    """An id that sorts by time."""
+    """Make an id that sorts by time."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def run_folder(run: str) -> Path:
-    """The folder of `run`.
+    """Return the folder of `run`.
 
     Raises:
         Problem: there is no such run (404).
@@ -93,7 +77,7 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
 
 
 def load(run: str) -> RunSnapshot:
-    """The snapshot of `run` as far as it is on disk; one that nobody runs any more has failed.
+    """Read the snapshot of `run`, brought up to date from its journal; a run whose server is gone has failed.
 
     Raises:
         Problem: there is no such run (404), or its files are damaged (409).
@@ -103,7 +87,7 @@ def load(run: str) -> RunSnapshot:
 
 
 def settled(run: str) -> RunSnapshot | None:
-    """The snapshot of `run` where it has ended, by itself or with its server; None while a server carries it out.
+    """Return the snapshot of `run` where it has ended, by itself or with its server; None while a server carries it out.
 
     Raises:
         Problem: as `load`.
@@ -122,13 +106,13 @@ def settled(run: str) -> RunSnapshot | None:
 
 def _read(run: str) -> RunSnapshot:
     try:
-        return _snapshot(read_json(run_folder(run) / SNAPSHOT))
+        return from_json(RunSnapshot, read_json(run_folder(run) / SNAPSHOT))
     except (ValueError, TypeError, KeyError) as error:
         raise refused("damaged", f"the files of run {run!r} are damaged: {error}", "delete it and run it again") from error
 
 
 def _caught_up(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
-    """The snapshot with what the journal tells of since it was written."""
+    """Return the snapshot after the events that the journal holds beyond it."""
     with closing(Reader(folder)) as reader:
         for item in reader.items():
             if item.seq > snapshot.seq:
@@ -138,14 +122,14 @@ def _caught_up(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
 
 
 def summaries() -> Iterator[RunSummary]:
-    """Every run on disk."""
+    """Read the summary of every run on disk."""
     for folder in sorted(runs_folder().iterdir(), reverse=True):
         with suppress(OSError, ValueError, TypeError, KeyError, Problem):  # one that is being removed, or is damaged, is not listed
             yield with_marks(folder, _settled(read_json(folder / SUMMARY)))
 
 
 def with_marks(folder: Path, known: RunSummary) -> RunSummary:
-    """The row with what its user says of the run in `folder`."""
+    """Return the summary with the marks of the run in `folder`."""
     marks = marks_of(folder)
     return replace(known, name=marks.name or "", note=marks.note or "", is_starred=bool(marks.is_starred))
 
@@ -156,7 +140,7 @@ def delete(run: str) -> None:
 
 
 def summary(snapshot: RunSnapshot) -> RunSummary:
-    """A snapshot's row in the list."""
+    """Return a snapshot's row in the list."""
     return RunSummary(
         id=snapshot.id,
         state=snapshot.state,
@@ -180,7 +164,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
 
 
 def _by_target(plan: PlanInfo | None) -> dict[str, float]:
-    """What each target takes in the plan; nothing where the cost of a part is not known."""
+    """Return what each target takes in the plan; nothing where the cost of a partition is not known."""
     parts = plan.partitions if plan else []
     totals: dict[str, float] = {}
     for part in parts:
@@ -191,54 +175,23 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
 
 
 def _settled(data: dict[str, Any]) -> RunSummary:
-    """A row as it is on disk; made anew where the run was under way, or an earlier version wrote it."""
+    """Read a summary from its JSON; made anew where the run was under way, or an earlier version wrote it."""
     if data["state"] in ACTIVE or "options" not in data:
         return summary(settled(data["id"]) or _read(data["id"]))
-    verify = VerifyInfo(**data["verify"]) if data["verify"] else None
-    return RunSummary(**{**data, "verify": verify, "options": RunOptions(**data["options"])})
+    return from_json(RunSummary, data)
 
 
 def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:
-    """A run that was only building its artifact has its plan still."""
+    """Return the state of a run whose server is gone: one that was only building its artifact still has its plan."""
     if snapshot.id.startswith(RECORDED):
         return "recorded"
     return "done" if snapshot.optimal is not None and record_file(folder) else "failed"
 
 
 def owner_lives(folder: Path) -> bool:
+    """Return whether the server that carries out the run in `folder` still runs."""
     try:
         owner = read_json(folder / OWNER)
         return psutil.Process(owner["pid"]).create_time() == owner["started"]
     except (OSError, ValueError, psutil.NoSuchProcess):
         return False
-
-
-def _snapshot(data: dict[str, Any]) -> RunSnapshot:
-    plan, verify, error, doing, search = data["plan"], data["verify"], data["error"], data.get("doing"), data.get("search")
-    considered = data.get("considered")
-    return RunSnapshot(
-        **{
-            **data,
-            "counts": [TargetCounts(**counts) for counts in data["counts"]],
-            "plan": _plan(plan) if plan else None,
-            "baselines": [Baseline(**baseline) for baseline in data["baselines"]],
-            "verify": VerifyInfo(**verify) if verify else None,
-            "error": ApiError(**error) if error else None,
-            "phases": [PhaseTime(**phase) for phase in data.get("phases", [])],
-            "doing": Doing(**doing) if doing else None,
-            "search": SearchStand(**search) if search else None,
-            "considered": _considered(considered) if considered else None,
-            "convergence": [ConvergencePoint(**point) for point in data.get("convergence", [])],
-            "options": RunOptions(**data.get("options", {})),
-        }
-    )
-
-
-def _considered(data: dict[str, Any]) -> ConsideredPlan:
-    return ConsideredPlan(data["total_s"], [ConsideredPart(**part) for part in data["partitions"]])
-
-
-def _plan(data: dict[str, Any]) -> PlanInfo:
-    partitions = [PlanPartition(**partition) for partition in data["partitions"]]
-    transitions = [PlanTransition(**transition) for transition in data["transitions"]]
-    return PlanInfo(data["total_s"], partitions, transitions, data.get("total_interval_s"))

@@ -1,4 +1,4 @@
-"""`RunTask`: the work of a run, to be done in a worker process; and `failure`: what is told of a run that failed."""
+"""`RunTask`: the work of a run, to be done in a worker process; `failure`: what a run that failed says of its error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RunTask:
 
 
 def failure(error: Exception, folder: Path) -> dict[str, Any]:
-    """What `LiveRun.change` is told of `error`; the details of a fault are written into `folder`."""
+    """Return what `LiveRun.change` is told of `error`; the details of a fault are written into `folder`."""
     if isinstance(error, InfeasibleError):
         return {"error": api_error(error), "conflict": error.conflict, "uncovered": error.uncovered}
     return {"error": _error_of(error, folder / LOG)}

@@ -1,4 +1,4 @@
-"""`TraceService`: traces of runs, made when somebody asks for one, kept in the run's folder, handed out chunk by chunk.
+"""`TraceService`: has searches of runs traced when somebody asks for it, keeps a trace in the run's folder, and gives it chunk by chunk.
 
 A trace is made in a process of its own, one at a time, and gives way to a run that measures: it would spoil its times.
 """
@@ -11,14 +11,14 @@ from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from collage_core.errors import Cancelled, CollageError
 from collage_core.trace.trace_file import FILE_NAME, PARTIAL_NAME, read_chunk, read_info
 
+from ..base.from_json import from_json
 from ..config import ServerConfig
 from ..http.errors import api_error, not_found, refused
-from ..messages.kept import TraceFacts, TraceResult, TraceSearch, TraceStart, TraceState
+from ..messages.kept import TraceFacts, TraceSearch, TraceState
 from ..messages.live import ApiError
 from ..process_pool import Events, ProcessPool
 from ..worker import tasks
@@ -46,7 +46,7 @@ class _Tracing:
     stop: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
 
-    def heard(self, reports: Events) -> None:
+    def count(self, reports: Events) -> None:
         self.steps = reports[-1]["steps"]
 
 
@@ -59,11 +59,11 @@ class TraceService:
         self._runs = runs
         self._queue = queue
         self._lock = threading.Lock()
-        self._now: _Tracing | None = None
+        self._current: _Tracing | None = None
         self._failures: OrderedDict[str, ApiError] = OrderedDict()
 
     def state(self, run: str) -> TraceState:
-        """Whether there is a trace of `run`, and what is in it.
+        """Return whether there is a trace of `run`, and what is in it.
 
         Raises:
             Problem: there is no such run (404).
@@ -71,9 +71,9 @@ class TraceService:
         self._runs.get(run)
         path = run_store.run_folder(run) / FILE_NAME
         with self._lock:
-            now, failed = self._now, self._failures.get(run)
-        if now is not None and now.run == run:
-            return TraceState(run, "tracing", now.steps)
+            tracing, failed = self._current, self._failures.get(run)
+        if tracing is not None and tracing.run == run:
+            return TraceState(run, "tracing", tracing.steps)
         if failed is not None:
             return TraceState(run, "failed", error=failed)
         if not path.exists():
@@ -96,21 +96,21 @@ class TraceService:
         if self._queue.is_measuring:
             raise refused("busy", "a run is measuring, and tracing would spoil its times", "trace the search when it is over")
         with self._lock:
-            if self._now is not None:
-                raise refused("busy", f"the search of the run {self._now.run!r} is being traced", "wait until it is done, or stop it")
+            if self._current is not None:
+                raise refused("busy", f"the search of the run {self._current.run!r} is being traced", "wait until it is done, or stop it")
             self._failures.pop(run, None)
-            now = self._now = _Tracing(run, folder)
-        threading.Thread(target=self._work, args=(now,), name=f"collage-trace-{run}", daemon=True).start()
-        now.over.wait(START_WAIT_S)
+            tracing = self._current = _Tracing(run, folder)
+        threading.Thread(target=self._work, args=(tracing,), name=f"collage-trace-{run}", daemon=True).start()
+        tracing.over.wait(START_WAIT_S)
         return self.state(run)
 
     def stop(self, run: str) -> None:
         """Stop tracing `run`, if that is under way."""
         with self._lock:
-            now = self._now
-        if now is not None and now.run == run:
-            now.stop.set()
-            now.over.wait(STOP_WAIT_S)
+            tracing = self._current
+        if tracing is not None and tracing.run == run:
+            tracing.stop.set()
+            tracing.over.wait(STOP_WAIT_S)
 
     def drop(self, run: str) -> None:
         """Stop tracing `run`, and remove the trace; nothing happens where there is none.
@@ -125,7 +125,7 @@ class TraceService:
         (run_store.run_folder(run) / FILE_NAME).unlink(missing_ok=True)
 
     def chunk(self, run: str, number: int) -> bytes:
-        """Chunk `number` of the trace of `run`, a `TraceChunk` as JSON text.
+        """Return chunk `number` of the trace of `run`, a `TraceChunk` as JSON text.
 
         Raises:
             Problem: there is no such run, trace or chunk (404).
@@ -143,40 +143,40 @@ class TraceService:
         return text
 
     def close(self) -> None:
-        """Stop what is being traced."""
+        """Stop the trace that is being made."""
         with self._lock:
-            now = self._now
-        if now is not None:
-            self.stop(now.run)
+            tracing = self._current
+        if tracing is not None:
+            self.stop(tracing.run)
 
-    def _work(self, now: _Tracing) -> None:
-        """The thread of a trace."""
+    def _work(self, tracing: _Tracing) -> None:
+        """Make a trace: the body of its thread."""
         error: ApiError | None = None
         try:
             with suppress(Cancelled):
                 self._pool.run(
                     tasks.trace,
                     self._config.engine,
-                    str(now.folder),
-                    on_events=now.heard,
-                    should_stop=lambda: now.stop.is_set() or self._queue.is_measuring,
+                    str(tracing.folder),
+                    on_events=tracing.count,
+                    should_stop=lambda: tracing.stop.is_set() or self._queue.is_measuring,
                     is_reusable=True,
                 )
-            if not now.stop.is_set() and not (now.folder / FILE_NAME).exists():
+            if not tracing.stop.is_set() and not (tracing.folder / FILE_NAME).exists():
                 error = GAVE_WAY
         except CollageError as raised:
             error = api_error(raised)
         except Exception as raised:  # noqa: BLE001 - the border of the trace: its reason is kept and shown
-            _log.exception("fault while tracing the run %s", now.run)
+            _log.exception("fault while tracing the run %s", tracing.run)
             error = ApiError("internal", f"tracing failed: {raised}", "the server's log has the details")
-        now.folder.joinpath(PARTIAL_NAME).unlink(missing_ok=True)
+        tracing.folder.joinpath(PARTIAL_NAME).unlink(missing_ok=True)
         with self._lock:
-            self._now = None
+            self._current = None
             if error is not None:
-                self._failures[now.run] = error
+                self._failures[tracing.run] = error
                 while len(self._failures) > FAILURES_KEPT:
                     self._failures.popitem(last=False)
-        now.over.set()
+        tracing.over.set()
 
 
 def _facts(path: Path) -> TraceFacts:
@@ -184,13 +184,8 @@ def _facts(path: Path) -> TraceFacts:
     try:
         return TraceFacts(
             size_bytes=path.stat().st_size,
-            searches=[_search(walk) for walk in info["searches"]],
+            searches=[from_json(TraceSearch, search) for search in info["searches"]],
             **{name: info[name] for name in ("steps", "chunk_steps", "bound_bytes", "is_thinned", "nodes", "seconds", "reasons")},
         )
     except (KeyError, TypeError) as error:
         raise CollageError(f"cannot read the trace {str(path)!r}: {error}", "trace the search again", "bad_trace") from error
-
-
-def _search(walk: dict[str, Any]) -> TraceSearch:
-    result = walk["result"]
-    return TraceSearch(**{**walk, "before": TraceStart(**walk["before"]), "result": TraceResult(**result) if result else None})

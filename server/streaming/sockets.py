@@ -1,7 +1,7 @@
-"""Live events over Socket.IO: who listens to which run, and the one thread that sends.
+"""`Broadcaster`: sends live events over Socket.IO to the clients that listen to a run, from one thread.
 
-In go `Subscribe` messages; out go `Batch`es, at most about twenty a second for each client and run, as `stream.Cursor`
-hands them out. A client that does not acknowledge gets nothing more, and costs nothing more.
+`Subscribe` messages enter; `Batch`es leave, at most about twenty a second for each client and run, as `stream.Cursor` gives
+them. A client that does not acknowledge gets nothing more, and costs nothing more.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Broadcaster:
             wait_s = self._round()
 
     def _round(self) -> float | None:
-        """Send what is due; gives how long to wait for what is not, None where nothing is held back."""
+        """Send the batches that are due; returns how long to wait for those that are not, None where nothing waits."""
         with self._lock:
             listeners = list(self._listeners.items())
         now = time.monotonic()
@@ -115,7 +115,7 @@ class Broadcaster:
 
 
 def register(socketio: SocketIO, services: Services) -> Broadcaster:
-    """Let `socketio` answer the messages of `protocol`; the broadcaster is to be closed."""
+    """Let `socketio` answer the messages of `protocol`; the caller closes the broadcaster."""
 
     def send(client: str, message: dict[str, Any], acknowledged: Callable[[], None]) -> None:
         socketio.server.emit("batch", message, to=client, callback=acknowledged)

@@ -1,7 +1,7 @@
-"""`Ring` and `Cursor`: which of a run's numbered events a client gets next. Pure: no socket, no clock, no thread.
+"""`Ring` and `Cursor`: choose which of a run's numbered events a client gets next. Pure: no socket, no clock, no thread.
 
-A ring keeps the newest events of a run, decisions far longer than thinnable ones. A cursor is one client's place in it:
-it hands out batches while its window of unacknowledged ones is open, leaves thinnable events out where there are many,
+A ring keeps the newest events of a run, decisions far longer than thinnable ones. A cursor is the position of one client in it:
+it gives batches while its window of unacknowledged ones is open, leaves thinnable events out where there are many,
 and says `gap` where decisions that the client has not seen are gone.
 """
 
@@ -42,7 +42,7 @@ class Ring:
     def __init__(self, seq: int = 0):
         self.seq = seq
         self.lost = seq
-        """Number of the newest decision that is not kept any more."""
+        """Number of the newest decision that was dropped."""
         self._decisions: deque[_Kept] = deque()
         self._decision_bytes = 0
         self._thinnable: deque[_Kept] = deque(maxlen=RING_THINNABLE)
@@ -61,14 +61,14 @@ class Ring:
             self.lost = gone.item.seq
 
     def after(self, seq: int) -> Iterator[_Kept]:
-        """Decisions kept with a number above `seq`, and a thinned share of the others up to the newest, in order."""
+        """Return the decisions with a number above `seq`, and a thinned share of the other events up to the newest, in order."""
         decisions = _later(self._decisions, seq)
         thinned = thin([kept for kept in _later(self._thinnable, seq) if kept.item.seq > self.lost])
         yield from sorted([*decisions, *thinned], key=lambda kept: kept.item.seq)
 
 
 class Cursor:
-    """One client's place in a run's events."""
+    """The position of one client in a run's events."""
 
     def __init__(self, run: str, after: int):
         self.run = run
@@ -77,15 +77,15 @@ class Cursor:
 
     @property
     def is_open(self) -> bool:
-        """It may be sent another batch."""
+        """Whether the client may be sent another batch."""
         return self._unacknowledged < WINDOW
 
     def acknowledged(self) -> None:
-        """The client has taken one batch."""
+        """Note that the client has taken one batch."""
         self._unacknowledged = max(0, self._unacknowledged - 1)
 
     def next_batch(self, ring: Ring) -> Batch | None:
-        """What to send now; None where there is nothing new or the window is closed."""
+        """Return the batch to send now; None where there is nothing new or the window is closed."""
         if not self.is_open or self._after >= ring.seq:
             return None
         gap = self._after < ring.lost

@@ -1,1 +1,1 @@
-"""Toolchains on the page: which there are, and the described ones that a user saved."""
+"""Toolchains on the page: the list of all, and the described ones that a user saved."""

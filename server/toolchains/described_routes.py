@@ -5,12 +5,11 @@ A text is read by the engine, and so in another process (`check_description`).
 
 from __future__ import annotations
 
-from typing import Any
-
 from flask import Blueprint, Response
 
+from ..base.from_json import from_json
 from ..http.answers import answer, json_body
-from ..messages.installation import Description, DescriptionCheck, DescriptionList, DescriptionMistake, DescriptionText
+from ..messages.installation import Description, DescriptionCheck, DescriptionList, DescriptionText
 from ..services import services
 from ..worker.toolchain_rows import check_description
 from . import descriptions
@@ -47,6 +46,4 @@ def delete(name: str) -> Response:
 
 def _checked(text: str) -> DescriptionCheck:
     descriptions.check_size(text)
-    found: dict[str, Any] = services().pool.call(check_description, text)
-    mistake = found["mistake"]
-    return DescriptionCheck(**{**found, "mistake": DescriptionMistake(**mistake) if mistake else None})
+    return from_json(DescriptionCheck, services().pool.call(check_description, text))

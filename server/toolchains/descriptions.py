@@ -1,6 +1,6 @@
-"""`DescriptionStore`: the described toolchains that were saved, one TOML file each in the folder ``toolchains`` of `home()`.
+"""Stores described toolchains, one TOML file each in the folder ``toolchains`` of `home()`.
 
-In go texts that the engine has read (`check_description`); out they come again by name. Nothing here reads TOML.
+Texts that the engine has read (`check_description`) enter; they leave again by name. Nothing here reads TOML.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def check_size(text: str) -> None:
 
 
 def all_saved() -> dict[str, str]:
-    """Name → text of every one, by name. A file that somebody damaged is left out."""
+    """Read every saved description, name → text, sorted by name. A file that somebody damaged is left out."""
     texts = {path.stem: _text(path) for path in sorted(_folder().glob(f"*{SUFFIX}")) if is_id(path.stem)}
     return {name: text for name, text in texts.items() if text is not None}
 
@@ -54,7 +54,7 @@ def save(name: str, text: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Forget the one called `name`.
+    """Delete the description called `name`.
 
     Raises:
         Problem: there is none (404).
@@ -66,13 +66,13 @@ def delete(name: str) -> None:
 
 
 def among(targets: Iterable[str]) -> dict[str, str]:
-    """Name → text of those of `targets` that are saved descriptions."""
+    """Read those of `targets` that are saved descriptions, name → text."""
     saved = all_saved()
     return {name: saved[name] for name in targets if name in saved}
 
 
 def tried(request: RunRequest, known: Iterable[str], pool: ProcessPool) -> dict[str, str]:
-    """Name → text of what is tried beside a run that knows the targets `known`: the text that was sent, and what is saved.
+    """Read what is tried beside a run that knows the targets `known`, name → text: the text that was sent, and what is saved.
 
     Raises:
         Problem: the text that was sent does not read (400), or is too long (413).
@@ -88,12 +88,12 @@ def tried(request: RunRequest, known: Iterable[str], pool: ProcessPool) -> dict[
 
 
 def mistaken(mistake: DescriptionMistake) -> Problem:
-    """A description that does not read, as an answer (400)."""
+    """Make the error of a description that does not read (400)."""
     return Problem(400, "bad_rule", f"line {mistake.line}: {mistake.message}", mistake.hint)
 
 
 def write(folder: Path, texts: dict[str, str]) -> tuple[Path, ...]:
-    """Write each of `texts` into `folder`, whole or not at all; the files."""
+    """Write each of `texts` into `folder`, whole or not at all; returns the files."""
     folder.mkdir(exist_ok=True)
     paths = []
     for name, text in texts.items():

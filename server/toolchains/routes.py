@@ -1,4 +1,4 @@
-"""Route ``/api/v1/toolchains``: which toolchains there are, and why one is not usable. They are asked in another process."""
+"""Route ``/api/v1/toolchains``: lists the toolchains, and says why one is not usable. A worker process asks them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Code that runs in a worker process: the engine behind its interface, and what reads models or knows toolchains.
 
-What enters are plain arguments, and the engine (`engine`) where it is asked; what leaves is plain data or a file. The server calls
-the functions of `tasks` (a run's work), `queries` (about a run) and the rest through `server.process_pool`, and never itself.
+Plain arguments enter, and the `Engine` where it is asked; plain data or files leave. The server calls the functions of `tasks`
+(the work of a run), `queries` (about a run) and the other files through `server.process_pool`, and never itself.
 """

@@ -1,4 +1,4 @@
-"""`candidate_table`: every candidate of a run and what the rules rejected, as rows of one table. Pure: plain data out of a record."""
+"""`candidate_table`: puts every candidate of a run and all that its rules rejected into rows of one table. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def candidate_table(record: RunRecord) -> dict[str, Any]:
-    """The ``candidates`` and ``rejections`` of `RunCandidates`."""
+    """Return the ``candidates`` and ``rejections`` of `RunCandidates`."""
     chosen = {partition.id for partition in record.plan.partitions}
     rejections = [
         {**{key: item[key] for key in ("target", "rule", "stage", "reason")}, "spans": spans(item["nodes"])} for item in record.rejected
@@ -32,7 +32,7 @@ def _row(item: CostedCandidate, chosen: set[str], regret_s: Mapping[str, float |
 
 
 def spans(nodes: Iterable[int]) -> list[int]:
-    """Ascending numbers as pairs of the first and the last one of each run without gaps."""
+    """Return ascending numbers as pairs of the first and the last one of each run without gaps."""
     pairs: list[int] = []
     for node in nodes:
         if pairs and pairs[-1] == node - 1:

@@ -1,4 +1,4 @@
-"""`write_dot`: a model's graph as DOT, coloured as the page has it. Called in a worker process, never in the server's."""
+"""`write_dot`: draws a model's graph as DOT, coloured as the page has it. Called in a worker process, never in the server's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..base.json_files import read_json
 
 
 def write_dot(graph_file: str, drawing: Mapping[str, Any]) -> str:
-    """The graph in `graph_file` (a `ModelGraph`) as DOT; `drawing` is a `DotRequest` that was checked."""
+    """Return the graph in `graph_file` (a `ModelGraph`) as DOT; `drawing` is a `DotRequest` that was checked."""
     graph = DataflowGraph.from_json(read_json(Path(graph_file))["graph"])
     fills = {index: fill for index, fill in enumerate(drawing["fills"][: len(graph)]) if fill}
     clusters = [Cluster(one["label"], one["colour"], _known(one["nodes"], len(graph))) for one in drawing["clusters"]]

@@ -1,8 +1,8 @@
-"""`Engine`: everything that the server asks of the engine; and `CollageEngine`, which answers with `collage_core`.
+"""`Engine`: everything that the server asks of the engine; `CollageEngine`: answers it with `collage_core`.
 
-What enters are files, plain data and records; what leaves are records and plain data. An engine has no state: it is pickled and
-sent to a worker process with each call. Its methods are called there and never in the server's process, since they import what
-takes seconds. Tests and benchmarks give the server engines of their own (`ServerConfig.engine`).
+Files, plain data and records enter; records and plain data leave. An engine has no state: it is pickled and sent to a worker
+process with each call. Its methods are called there and never in the server's process, since they import what takes seconds.
+Tests and benchmarks give the server engines of their own (`ServerConfig.engine`).
 """
 
 from __future__ import annotations
@@ -55,20 +55,20 @@ class Engine(Protocol[R]):
         """Raise CollageError where a run on `targets` cannot have this value of the option `name`."""
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> R:
-        """The whole pipeline; record, plan and artifact are left in `out`.
+        """Run the whole pipeline; leave record, plan and artifact in `out`.
 
         Args:
             options: Fields of `collage_core.options.Options` as JSON has them.
         """
 
     def search_again(self, record: R, terms: Terms, emit: Emit) -> R:
-        """The search alone, on the costs that `record` knows."""
+        """Search alone, on the costs that `record` knows."""
 
     def measure_again(self, record: R, model: Path, candidate: str, terms: Terms, emit: Emit) -> R:
-        """One candidate measured afresh, and the search on the costs that are known then."""
+        """Measure one candidate afresh, and search on the costs that are known then."""
 
     def with_described(self, record: R, descriptions: Mapping[str, str], terms: Terms, emit: Emit) -> R:
-        """`record` with candidates of described toolchains and their estimates; `search_again` has the plan.
+        """Return `record` with candidates of described toolchains and their estimates; `search_again` on it gives the plan.
 
         Args:
             descriptions: What a text is called in a mistake → the text.
@@ -78,43 +78,43 @@ class Engine(Protocol[R]):
         """Build the plan of `record` into `out` and verify it; the record says afterwards how that went."""
 
     def load_record(self, folder: Path) -> R:
-        """The record that is in `folder`."""
+        """Read the record that is in `folder`."""
 
     def save_record(self, record: R, folder: Path) -> None:
         """Write the record and its plan into `folder`."""
 
     def outcome(self, record: R) -> Outcome:
-        """What the server needs to know of `record`."""
+        """Return what the server needs to know of `record`."""
 
     def node_count(self, record: R) -> int:
-        """How many nodes the model has."""
+        """Return how many nodes the model has."""
 
     def node_candidates(self, record: R, node: int) -> Json:
-        """`NodeCandidates` of a node that the model has."""
+        """Return the `NodeCandidates` of a node that the model has."""
 
     def candidate_table(self, record: R) -> Json:
-        """The ``candidates`` and ``rejections`` of `RunCandidates`."""
+        """Return the ``candidates`` and ``rejections`` of `RunCandidates`."""
 
     def regrets(self, record: R, candidates: Sequence[str]) -> list[Json]:
-        """`CandidateRegret` of the usable ones among `candidates`."""
+        """Return the `CandidateRegret` of the usable ones among `candidates`."""
 
     def estimates(self, record: R) -> Json:
-        """`RunEstimates` but for the run's id."""
+        """Return the `RunEstimates` without the run's id."""
 
     def specs(self, record: R) -> list[Json]:
-        """`RunSpec` of every rule tree."""
+        """Return the `RunSpec` of every rule tree."""
 
     def baseline_plan(self, record: R, name: str) -> Json:
-        """The plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
+        """Return the plan of the target `name` alone, or the greedy one, as the ``plan`` part of a document."""
 
     def what_if(self, record: R, terms: Terms) -> Json:
-        """``plan``, ``optimal`` and ``untimed`` of the best plan under `terms`; InfeasibleError where there is none."""
+        """Return ``plan``, ``optimal`` and ``untimed`` of the best plan under `terms`; raises InfeasibleError where there is none."""
 
     def effects(self, record: R, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
-        """What each of `terms` does; `groups` of constraints, by index, are taken back together."""
+        """Return what each of `terms` does; `groups` of constraints, by index, are taken back together."""
 
     def trace(self, record: R, file: Path, on_steps: Callable[[int], None]) -> None:
-        """Search again what `record` is of, with every step in `file`; tells how many there are so far."""
+        """Search again what `record` is of, and write every step into `file`; `on_steps` hears how many there are so far."""
 
 
 class CollageEngine(Engine["RunRecord"]):
@@ -127,13 +127,13 @@ class CollageEngine(Engine["RunRecord"]):
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         from collage_core.options import Options
 
-        Options(**from_json({"targets": targets, name: value}))
+        Options(**options_from_json({"targets": targets, name: value}))
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> RunRecord:
         from collage_core.options import Options
         from collage_core.pipeline.run import partition
 
-        return partition(model, Options(**from_json(options), out=out), emit)
+        return partition(model, Options(**options_from_json(options), out=out), emit)
 
     def search_again(self, record: RunRecord, terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.search_again import search_again
@@ -223,8 +223,8 @@ class CollageEngine(Engine["RunRecord"]):
 COLLAGE = CollageEngine()
 
 
-def from_json(given: Json) -> Json:
-    """Options as JSON has them, with the tuples and sets of `collage_core.options.Options`."""
+def options_from_json(given: Json) -> Json:
+    """Return options as JSON has them, with the tuples and sets of `collage_core.options.Options`."""
     read: dict[str, Callable[[Any], Any]] = {
         "targets": tuple,
         "constraints": tuple,

@@ -1,6 +1,6 @@
-"""`EventReporter`: hands the events of a run from its process to the server, in bundles, thinned where there are many.
+"""`EventReporter`: sends the events of a run from its process to the server, in bundles, thinned where there are many.
 
-What enters are events; what leaves are lists of plain events by `report`. Decisions leave at once, the others some 25 ms apart.
+Events enter; lists of plain events leave by `report`: decisions at once, the others some 25 ms apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BUNDLE_THINNABLE = 40
 
 
 class EventReporter:
-    """Gives a function that takes events; what waits is handed over at the latest when the ``with`` ends."""
+    """A context manager that gives the function which takes events; those that wait are sent when the ``with`` ends."""
 
     def __init__(self) -> None:
         self._waiting: list[dict[str, Any]] = []
@@ -59,7 +59,7 @@ class EventReporter:
 
 
 def _thinned(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events, with at most `BUNDLE_THINNABLE` thinnable ones."""
+    """Return the events, with at most `BUNDLE_THINNABLE` thinnable ones."""
     indices = [index for index, event in enumerate(events) if is_thinnable(event["type"])]
     if len(indices) <= BUNDLE_THINNABLE:
         return events

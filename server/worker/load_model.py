@@ -1,7 +1,7 @@
-"""`load`: reads a model in a process of its own, and leaves what the page needs of it as files.
+"""`load`: reads a model and writes what the page needs of it into files. Called in a worker process, never in the server's.
 
-In goes a path or the name of a sample; out come ``graph.json.gz`` in a folder and what `ModelInfo` says. Whatever the file
-does to the process, the server goes on.
+A path or the name of a sample enters; ``graph.json.gz`` in a folder and the facts of `ModelInfo` leave. Whatever the model's
+file does to the process, the server goes on.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], f
 
 
 def renew_graph(folder: str, path: str | None) -> str:
-    """Write the graph that an older version left in `folder` as this one does; its digest.
+    """Write the graph that an older version left in `folder` as this one does; returns its digest.
 
     Without the model's file at `path`, the operators are taken to be those of the newest opset.
     """
@@ -69,7 +69,7 @@ def renew_graph(folder: str, path: str | None) -> str:
 
 
 def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | None) -> str:
-    """Write a `ModelGraph`, with what the operators of `proto` call their inputs; its digest."""
+    """Write a `ModelGraph`, with what the operators of `proto` call their inputs; returns its digest."""
     from collage_core.model.formal_inputs import formal_inputs
     from collage_core.model.naming import opset_versions
 
@@ -80,14 +80,14 @@ def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | Non
 
 
 def _read(path: Path) -> ModelProto:
-    """The model without its external data."""
+    """Read the model without its external data."""
     import onnx
 
     return onnx.load(str(path), load_external_data=False)
 
 
 def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
-    """Find what of the model can be shown as one, and leave it in `folder`, so that no page waits for it."""
+    """Find what of the model can be shown as one, and write it into `folder`, so that no page waits for it."""
     from collage_core.graph.groups import scope_groups, sections
     from collage_core.graph.repeats import repeats
 
@@ -98,13 +98,13 @@ def write_groups(graph: DataflowGraph, folder: Path) -> dict[str, Any]:
 
 
 def stamp(path: Path) -> dict[str, Any]:
-    """A file's name, size and time of change, by which it is seen later whether it is still the same."""
+    """Return a file's name, size and time of change, by which it is seen later whether it is still the same."""
     status = path.stat()
     return {"path": str(path), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
 
 
 def _files(path: Path, proto: ModelProto) -> list[dict[str, Any]]:
-    """The model's file and those of its external data."""
+    """Return the stamps of the model's file and of those of its external data."""
     from collage_core.model.external_data import is_external, tensors_of
 
     tensors = filter(is_external, tensors_of(proto))

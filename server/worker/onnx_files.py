@@ -1,7 +1,7 @@
-"""ONNX files as a viewer reads them: the user's own, the partitioned one, and a partition's. Called in a worker process only.
+"""Makes ONNX files for a viewer: the user's own, the partitioned one, and a partition's. Called in a worker process only.
 
-In go paths and what was fixed when the model was opened; out come `Shown`s: bytes that are sent to the page, bounded, with
-how many tensors came without their values. Whatever the file does to the process, the server goes on.
+Paths and fixed shapes enter; `Shown`s leave: bytes that are sent to the page, bounded, with the number of tensors that came
+without their values. Whatever the model's file does to the process, the server goes on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Shown:
 
 
 def original(path: str) -> Shown:
-    """The file as it was opened.
+    """Return the file as it was opened.
 
     Raises:
         CollageError: it is too large to be read at once.
@@ -47,7 +47,7 @@ def original(path: str) -> Shown:
 
 
 def partitioned(path: str, shapes: Shapes, plan: str) -> Shown:
-    """The model as the plan in the file `plan` cuts it: the plan is in its metadata.
+    """Return the model as the plan in the file `plan` cuts it, with the plan in its metadata.
 
     Raises:
         CollageError: the model or the plan cannot be read, or the plan is for another model.
@@ -64,7 +64,7 @@ def partitioned(path: str, shapes: Shapes, plan: str) -> Shown:
 
 
 def partition(path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
-    """The partition `chosen` of the plan, cut out as it is handed to its toolchain.
+    """Return the partition `chosen` of the plan, cut out as it is handed to its toolchain.
 
     Raises:
         CollageError: as `partitioned` does, or there is no such partition.

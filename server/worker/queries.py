@@ -1,7 +1,7 @@
-"""What is asked about a run that has a record, each answered within seconds. Called in a worker process, never in the server's.
+"""Answers questions about a run that has a record, each within seconds. Called in a worker process, never in the server's.
 
-What enters are an engine, the run's folder and plain arguments; what leaves is plain data, or the path of a file in the run's folder.
-Nothing is measured, and nothing of a run changes.
+An engine, the run's folder and plain arguments enter; plain data leaves, or the path of a file in the run's folder. Nothing is
+measured, and nothing of a run changes.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from .records import keep_record, load_record
 
 
 def prepare(engine: Engine[R]) -> None:
-    """Have the engine imported, so that the run to come finds it there."""
+    """Import the engine, so that the run to come finds it there."""
     engine.prepare()
 
 
 def warm(engine: Engine[R], folder: str) -> None:
-    """Have the record of `folder` in memory, so that a search on it starts at once."""
+    """Read the record of `folder` into memory, so that a search on it starts at once."""
     if record_file(Path(folder)):
         load_record(engine, Path(folder))
 
 
 def outcome(engine: Engine[R], folder: str) -> Outcome:
-    """The outcome of the record that is in `folder`; its document is written there."""
+    """Return the outcome of the record that is in `folder`, and write its document there."""
     return keep_record(engine, load_record(engine, Path(folder)), Path(folder))
 
 
 def option_problems(engine: Engine[R], targets: Sequence[str], given: Json) -> list[dict[str, str]]:
-    """The fields of an `OptionProblem` for each option that is wrong, and for each target of which it says something wrong."""
+    """Return the fields of an `OptionProblem` for each option that is wrong, and for each target of which it says something wrong."""
     return [problem for name, value in given.items() for problem in _problems(engine, targets, name, value)]
 
 
@@ -51,7 +51,7 @@ def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) 
 
 
 def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
-    """`NodeCandidates`.
+    """Return the `NodeCandidates` of a node.
 
     Raises:
         CollageError: the model has no such node.
@@ -64,27 +64,27 @@ def node_candidates(engine: Engine[R], folder: str, node: int) -> Json:
 
 
 def regrets(engine: Engine[R], folder: str, candidates: Sequence[str]) -> list[Json]:
-    """The fields of a `CandidateRegret` for each usable one of `candidates`."""
+    """Return the fields of a `CandidateRegret` for each usable one of `candidates`."""
     return json_data(engine.regrets(load_record(engine, Path(folder)), candidates))
 
 
 def specs(engine: Engine[R], folder: str) -> list[Json]:
-    """The fields of a `RunSpec` for each rule tree of the run."""
+    """Return the fields of a `RunSpec` for each rule tree of the run."""
     return json_data(engine.specs(load_record(engine, Path(folder))))
 
 
 def write_candidates(engine: Engine[R], folder: str, run: str) -> str:
-    """Have `RunCandidates` of the run in a file; its path."""
+    """Write `RunCandidates` of the run into a file, unless it is there; returns its path."""
     return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
 
 
 def write_estimates(engine: Engine[R], folder: str, run: str) -> str:
-    """Have `RunEstimates` of the run in a file; its path."""
+    """Write `RunEstimates` of the run into a file, unless it is there; returns its path."""
     return _kept(Path(folder) / ESTIMATES, lambda: {"run": run, **engine.estimates(load_record(engine, Path(folder)))})
 
 
 def _kept(file: Path, make: Callable[[], Json]) -> str:
-    """The file with what `make` gives, made again where the run's record is newer."""
+    """Write what `make` gives into the file, where the file is missing or older than the run's record."""
     record = record_file(file.parent)
     if record is None or not file.exists() or file.stat().st_mtime_ns < record.stat().st_mtime_ns:
         write_json(file, json_data(make()))
@@ -92,7 +92,7 @@ def _kept(file: Path, make: Callable[[], Json]) -> str:
 
 
 def baseline_plan(engine: Engine[R], folder: str, name: str) -> Json:
-    """The plan of the baseline `name`, as the ``plan`` part of a document.
+    """Return the plan of the baseline `name`, as the ``plan`` part of a document.
 
     Raises:
         CollageError: it cannot take the whole model.
@@ -101,7 +101,7 @@ def baseline_plan(engine: Engine[R], folder: str, name: str) -> Json:
 
 
 def what_if(engine: Engine[R], folder: str, terms: Terms) -> Json:
-    """The best plan under other terms, as `Engine.what_if`.
+    """Return the best plan under other terms, as `Engine.what_if`.
 
     Raises:
         CollageError: a constraint is malformed.
@@ -111,7 +111,7 @@ def what_if(engine: Engine[R], folder: str, terms: Terms) -> Json:
 
 
 def effects(engine: Engine[R], folder: str, terms: Terms, groups: Sequence[Sequence[int]]) -> Json:
-    """``groups``, ``switched_off`` and ``accuracy``: the fields of an `Effect` for each of the terms.
+    """Return ``groups``, ``switched_off`` and ``accuracy``: the fields of an `Effect` for each of the terms.
 
     Raises:
         CollageError: a constraint is malformed.

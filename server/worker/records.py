@@ -1,6 +1,6 @@
-"""The records of runs that a worker process has read or made, kept in its memory for what is asked next.
+"""Keeps the records of runs that a worker process has read or made in its memory, for what is asked next.
 
-In go run folders and records; out come records and `Outcome`s. The document of a record is written beside it.
+Run folders and records enter; records and `Outcome`s leave. The document of a record is written beside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _records: OrderedDict[tuple[str, int], Any] = OrderedDict()
 
 
 def load_record(engine: Engine[R], folder: Path) -> R:
-    """The record of the run in `folder`, from memory where this process has it.
+    """Return the record of the run in `folder`, from memory where this process has it.
 
     Raises:
         CollageError: the run has none, or it cannot be read.
@@ -38,7 +38,7 @@ def load_record(engine: Engine[R], folder: Path) -> R:
 
 
 def keep_record(engine: Engine[R], record: R, folder: Path) -> Outcome:
-    """Write the document of a record that is in `folder`, keep the record in memory, and give its outcome."""
+    """Write the document of a record that is in `folder`, keep the record in memory, and return its outcome."""
     outcome = engine.outcome(record)
     document = json_data(outcome.document)
     write_json(folder / DOCUMENT, document)

@@ -1,7 +1,7 @@
-"""What the processes of runs do: partition, search, measure again, build, trace. Called in a worker process, never in the server's.
+"""Does the work of runs: partition, search, measure again, build, trace. Called in a worker process, never in the server's.
 
-What enters are an engine and plain arguments; what leaves are events (`EventReporter`), the run's outcome, and files in the run's
-folder (`run_files`).
+An engine and plain arguments enter; events leave (`EventReporter`), and the run's outcome, and files in the run's folder
+(`run_files`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Toolchains as rows of the page's list, and how the text of a described one reads. Called in a worker process, never in the server's."""
+"""Makes the rows of the page's list of toolchains, and checks the text of a described one. Called in a worker process only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LETTERS = "ABCDEFGIJKLMNOPQRSTUVWXYZ"
 
 
 def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every toolchain as the fields of `ToolchainInfo`. A plug-in may do anything, so this is not for the server's own process.
+    """Return every toolchain as the fields of `ToolchainInfo`. A plug-in may do anything, so never call this in the server's process.
 
     Args:
         saved: Name → text of those that are only described.
@@ -33,7 +33,7 @@ def describe_toolchains(saved: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
-    """A described toolchain as a row of the list; it has a letter that no other one has, while there are letters."""
+    """Return a described toolchain as a row of the list; it has a letter that no other one has, while there are letters."""
     from collage_core.toolchains.base import rule_tree, shown_rules
     from collage_core.toolchains.described import parse_description
     from collage_core.toolchains.registry import check_name_is_free
@@ -54,7 +54,7 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
 
 
 def check_description(text: str) -> dict[str, Any]:
-    """How a description reads, as the fields of `DescriptionCheck`."""
+    """Return how a description reads, as the fields of `DescriptionCheck`."""
     from collage_core.toolchains.base import rule_tree
     from collage_core.toolchains.described import DescriptionError, parse_description
     from collage_core.toolchains.registry import check_name_is_free

@@ -18,7 +18,8 @@ expect.set_options(timeout=PATIENCE_MS)  # The patience of a context is not that
 
 @pytest.fixture(scope="session")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
-    with running(tmp_path_factory.mktemp("explorer")) as started:
+    """Its runs measure briefly."""
+    with running(tmp_path_factory.mktemp("explorer"), is_brief=True) as started:
         yield started
 
 

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, Request
 
+from tests.helpers.paths import PLUGINS
+
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     "--headless",
@@ -46,10 +48,16 @@ class Explorer:
 
 
 @contextmanager
-def running(home: Path, *arguments: str, **more: str) -> Iterator[Explorer]:
-    """`collage explore` with these arguments on a free port, which keeps its things in `home`; `more` goes into its environment."""
-    command = [str(Path(sys.executable).with_name("collage")), "explore", *arguments, "--no-browser"]
-    environment = {**os.environ, "COLLAGE_HOME": str(home), **more}
+def running(home: Path, *arguments: str, is_brief: bool = False, **more: str) -> Iterator[Explorer]:
+    """`collage explore` with these arguments on a free port, which keeps its things in `home`; `more` goes into its environment.
+
+    Args:
+        is_brief: Its runs measure briefly (`brief_runs`).
+    """
+    program = [sys.executable, str(PLUGINS / "brief_explorer.py")] if is_brief else [str(Path(sys.executable).with_name("collage"))]
+    command = [*program, "explore", *arguments, "--no-browser"]
+    path = os.pathsep.join(filter(None, (str(PLUGINS), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "COLLAGE_HOME": str(home), **({"PYTHONPATH": path} if is_brief else {}), **more}
     with (home / "explore.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
     assert process.stdout is not None

@@ -32,7 +32,7 @@ INSIDE = """(axe) => {
 SERIOUS = {"serious", "critical"}
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.long)])
 def start(request: pytest.FixtureRequest, explorer: Explorer, open_page: OpenPage) -> Watched:
     """The page without a model, with axe in it, in each theme."""
     watched = open_page(explorer.address, scheme=request.param, bypass_csp=True)

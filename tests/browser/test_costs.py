@@ -54,7 +54,7 @@ def test_filters_say_how_many_are_left(costs: Watched) -> None:
     choose(costs, validity="valid", target="tvm", regret="up to 10 % of the total")
     few = status.inner_text()
     costs.page.get_by_role("textbox", name="Operator").fill("nothing like it")
-    expect(costs.page.get_by_text("No candidate is like this.")).to_be_visible()
+    expect(costs.page.get_by_text("No candidate passes the filter.")).to_be_visible()
     costs.page.get_by_role("button", name="show all").click()
     expect(status).to_have_text("386 of 386")
     assert few != "386 of 386"

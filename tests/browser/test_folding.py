@@ -55,7 +55,7 @@ def handle(watched: Watched, name: str) -> Locator:
     return watched.page.locator(".stage").get_by_role("button", name=name, exact=True)
 
 
-def place(locator: Locator) -> tuple[float, float]:
+def position(locator: Locator) -> tuple[float, float]:
     box = locator.bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"]
@@ -71,21 +71,21 @@ def test_twelve_layers_are_one_box_that_unfolds_where_it_is(layers: Watched) -> 
     expect(whole).to_have_attribute("aria-expanded", "false")
     expect(whole).to_have_attribute("aria-label", re.compile(rf"^h ×{LAYERS}, 444 nodes, folded"))
     expect(page.get_by_role("scrollbar", name="Whole model")).to_have_attribute("aria-valuemax", "447")
-    before, above = place(whole), place(layers.node("wte/Gather"))
+    before, above = position(whole), position(layers.node("wte/Gather"))
     handle(layers, f"Unfold h ×{LAYERS}").click()
     layers.idle()
     expect(handle(layers, f"Fold h ×{LAYERS}")).to_have_attribute("aria-expanded", "true")
     first = layers.node("h 1")
-    assert_near(place(first), before)
-    assert_near(place(layers.node("wte/Gather")), above)
-    second = place(layers.node("h 2"))
+    assert_near(position(first), before)
+    assert_near(position(layers.node("wte/Gather")), above)
+    second = position(layers.node("h 2"))
     handle(layers, "Unfold h 2").click()
     layers.idle()
-    assert abs(place(layers.node("h.1/ln_1/Add"))[1] - second[1]) < 30
+    assert abs(position(layers.node("h.1/ln_1/Add"))[1] - second[1]) < 30
     assert "open=2.444" in page.url
     handle(layers, "Fold h 2").click()
     layers.idle()
-    assert_near(place(layers.node("h 2")), second)
+    assert_near(position(layers.node("h 2")), second)
     assert "open=2.444" in page.url
     assert "." in page.url.partition("open=")[2]
 

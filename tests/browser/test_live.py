@@ -1,4 +1,4 @@
-"""A run as it happens, on a real server with a pipeline that does what its target's name says: stages, floods, a server that dies."""
+"""A run as it happens, on a real server with an engine that does what its target's name says: stages, floods, a server that dies."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def row(page: Page) -> list[str]:
     return page.get_by_role("table", name="Counts").locator("tbody td").all_inner_texts()
 
 
-def spoken(watched: Watched) -> list[str]:
+def aria_texts(watched: Watched) -> list[str]:
     return [watched.node(node).get_attribute("aria-label") or "" for node in NODES]
 
 
@@ -81,7 +81,7 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
     expect(phases(page).locator('[aria-current="step"]')).to_contain_text("costs")
     expect(phases(page)).to_contain_text(re.compile(r"candidates\s+done\s*0.3 s|candidates\s+done\s*0.2 s"))
     watched.idle()
-    conv, relu, pool = spoken(watched)
+    conv, relu, pool = aria_texts(watched)
     assert "stages is being built and timed" in conv
     assert "stages is being built and timed" in relu
     assert "stages in the plan that is considered, not measured yet" in pool
@@ -97,8 +97,8 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         one.idle()
         expect(one.page.locator(".doing")).to_contain_text(re.compile("1 of 4 known.* · about 6 min"))
         assert row(one.page) == ["9", "7", "1", "1", "0", "0", "0", "2"]
-        assert "stages in the plan that is considered" in spoken(one)[0]
-        assert "stages is being built and timed" in spoken(one)[2]
+        assert "stages in the plan that is considered" in aria_texts(one)[0]
+        assert "stages is being built and timed" in aria_texts(one)[2]
         expect(one.page.locator("svg.convergence")).to_have_attribute("aria-label", re.compile(r"Best total 0.90 ms"))
 
     go(run, "go2")
@@ -107,7 +107,7 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         one.idle()
         assert row(one.page) == ["9", "7", "1", "1", "1", "0", "5", "2"]
         expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+done\s*3.5 s"))
-        conv, _, pool = spoken(one)
+        conv, _, pool = aria_texts(one)
         assert "; covered" in conv
         assert "the first node that is not covered" in pool
     go(run, "go3")

@@ -39,18 +39,18 @@ def colour_under(watched: Watched, node: str) -> list[int]:
     stage = watched.page.locator(".stage").bounding_box()
     assert box
     assert stage
-    place = [box["x"] - stage["x"] - 3, box["y"] - stage["y"] + box["height"] / 2]
+    point = [box["x"] - stage["x"] - 3, box["y"] - stage["y"] + box["height"] / 2]
     read = """([x, y]) => { const canvas = document.querySelector('.stage canvas'); const ratio = window.devicePixelRatio;
         return [...canvas.getContext('2d').getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3)]; }"""
-    return watched.page.evaluate(read, place)
+    return watched.page.evaluate(read, point)
 
 
-def colour_in_strip(watched: Watched, place: int, count: int) -> list[int]:
+def colour_in_strip(watched: Watched, index: int, count: int) -> list[int]:
     """The colour of a node's line in the strip."""
-    read = """([place, count]) => { const canvas = document.querySelector('.strip canvas'); const ratio = window.devicePixelRatio;
+    read = """([index, count]) => { const canvas = document.querySelector('.strip canvas'); const ratio = window.devicePixelRatio;
         const line = Math.min(5, canvas.clientHeight / count);
-        return [...canvas.getContext('2d').getImageData(9 * ratio, (place + 0.4) * line * ratio, 1, 1).data.slice(0, 3)]; }"""
-    return watched.page.evaluate(read, [place, count])
+        return [...canvas.getContext('2d').getImageData(9 * ratio, (index + 0.4) * line * ratio, 1, 1).data.slice(0, 3)]; }"""
+    return watched.page.evaluate(read, [index, count])
 
 
 def test_coverage_says_what_a_target_could_take_and_why_not_the_rest(lstm: Watched) -> None:
@@ -74,8 +74,8 @@ def test_coverage_says_what_a_target_could_take_and_why_not_the_rest(lstm: Watch
 
 def test_the_strip_and_the_graph_agree(lstm: Watched) -> None:
     lstm.press("3")
-    for place, node, is_grey in ((2, "lstm/LSTM", True), (5, "tags/MatMul", False)):
-        for colour in (colour_under(lstm, node), colour_in_strip(lstm, place, 8)):
+    for index, node, is_grey in ((2, "lstm/LSTM", True), (5, "tags/MatMul", False)):
+        for colour in (colour_under(lstm, node), colour_in_strip(lstm, index, 8)):
             assert lstm.page.evaluate(GREY, colour) == is_grey, (node, colour)
     lstm.press("t")
     assert colour_in_strip(lstm, 2, 8) == colour_in_strip(lstm, 5, 8)

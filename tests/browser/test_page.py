@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,9 +108,19 @@ def test_why_lists_every_target_with_its_costs(sample: Watched) -> None:
     expect(panel).to_contain_text("1×8×28×28 float32")
 
 
-def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenPage) -> None:
-    """The one test that measures: counts rise, the run ends, the plan is verified and honours the pin."""
-    watched = open_page(f"{explorer.address}?sample=mini_mnist")
+@pytest.fixture(params=[True, pytest.param(False, marks=pytest.mark.long)], ids=["briefly", "as a user"])
+def measuring(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Explorer]:
+    """The explorer of all tests, or one whose runs take the time that they take."""
+    if request.param:
+        yield request.getfixturevalue("explorer")
+    else:
+        with running(tmp_path) as own:
+            yield own
+
+
+def test_a_run_is_watched_and_its_pins_hold(measuring: Explorer, open_page: OpenPage) -> None:
+    """Counts rise, the run ends, the plan is verified and honours the pin."""
+    watched = open_page(f"{measuring.address}?sample=mini_mnist")
     page = watched.page
     target = pin_elsewhere(watched, "relu1")
     page.get_by_role("button", name="Run", exact=True).click()
@@ -127,9 +138,9 @@ def test_a_run_is_watched_and_its_pins_hold(explorer: Explorer, open_page: OpenP
     assert any(name.startswith("artifact/") for name in names)
     page.get_by_role("tab", name="Totals").click()
     expect(page.get_by_role("table", name="Error of each output").get_by_role("row", name=re.compile(r"logits \d"))).to_be_visible()
-    expect(page.get_by_role("region", name="What Export gives")).to_contain_text("collage run artifact --bench")
+    expect(page.get_by_role("region", name="Contents of the export")).to_contain_text("collage run artifact --bench")
     page.get_by_role("button", name="Copy the command: run it").click()
-    expect(page.get_by_role("region", name="What Export gives").get_by_role("status").filter(has_text="copied")).to_have_count(1)
+    expect(page.get_by_role("region", name="Contents of the export").get_by_role("status").filter(has_text="copied")).to_have_count(1)
 
 
 def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None:
@@ -203,9 +214,9 @@ def test_what_is_selected_is_in_the_address(sample: Watched, open_page: OpenPage
 
 
 def test_the_plan_never_moves_a_node(sample: Watched) -> None:
-    places = [sample.node(node).bounding_box() for node in NODES]
+    boxes = [sample.node(node).bounding_box() for node in NODES]
     pin_elsewhere(sample, "relu1")
-    assert [sample.node(node).bounding_box() for node in NODES] == places
+    assert [sample.node(node).bounding_box() for node in NODES] == boxes
 
 
 def test_zoom_keeps_what_is_under_the_pointer_and_fit_shows_all(sample: Watched) -> None:

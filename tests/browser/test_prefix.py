@@ -59,7 +59,7 @@ def test_everything_works_under_a_prefix(mounted: tuple[str, Mounted], open_page
     expect(watched.page.get_by_role("tree", name="Rule tree of onnxruntime")).to_be_visible()
     watched.page.get_by_role("radio", name="Describe one").click()
     watched.page.get_by_role("button", name="Try", exact=True).click()
-    brings = watched.page.get_by_role("region", name="What hook would bring")
+    brings = watched.page.get_by_role("region", name="Gain with hook")
     expect(brings).to_contain_text("estimate")
     brings.get_by_role("button", name="Discard").click()
     watched.page.get_by_role("button", name="Run", exact=True).click()

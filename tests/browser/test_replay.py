@@ -108,7 +108,7 @@ def test_scrubbing_stepping_and_playing_show_the_same(explorer: Explorer, open_p
         watched.page.keyboard.press("]")
         stepped.append(shown(watched))
     expect(page.get_by_role("button", name="One step on")).to_be_disabled()
-    for step in sorted(range(count), key=lambda place: place * 31 % count):
+    for step in sorted(range(count), key=lambda index: index * 31 % count):
         assert scrub(watched, step) == stepped[step]
     scrub(watched, 0)
     page.get_by_label("speed").select_option("2")

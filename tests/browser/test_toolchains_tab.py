@@ -37,9 +37,9 @@ def tree(watched: Watched, target: str) -> Locator:
 @pytest.fixture(scope="module")
 def plugged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     """An explorer with a toolchain that is not installed, and one that takes few operators."""
-    places = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
-    more = {"COLLAGE_TOOLCHAINS": places, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with running(tmp_path_factory.mktemp("plugged"), **more) as started:
+    plug_ins = "collage_test_toolchains:Absent,collage_test_toolchains:Numpy"
+    more = {"COLLAGE_TOOLCHAINS": plug_ins, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with running(tmp_path_factory.mktemp("plugged"), is_brief=True, **more) as started:
         yield started
 
 
@@ -50,7 +50,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
     absent = page.get_by_role("list", name="Toolchains").get_by_role("listitem").filter(has_text="absent")
     expect(absent).to_contain_text("its library is not installed")
     expect(absent.get_by_text("pip install absent", exact=True)).to_be_visible()
-    absent.get_by_role("button", name="Copy what mends absent").click()
+    absent.get_by_role("button", name="Copy the command that makes absent usable").click()
     expect(absent.get_by_role("status")).to_have_text("copied")
     assert page.evaluate("() => navigator.clipboard.readText()") == "pip install absent"
     targets = page.get_by_role("group", name="Targets")
@@ -171,7 +171,7 @@ def test_options_are_checked_beside_their_fields_and_used_by_the_run(explorer: E
     page.get_by_role("radio", name="Options").click()
     form.get_by_role("button", name="Reset to defaults").click()
     expect(form.get_by_role("textbox", name="threads")).to_have_value("")
-    form.get_by_role("button", name="Take over").click()
+    form.get_by_role("button", name="Copy into the form").click()
     expect(form.get_by_role("textbox", name="threads")).to_have_value("1")
 
 
@@ -213,7 +213,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     before = page.locator(".readout").inner_text()
     page.get_by_role("textbox", name="Description of a toolchain, as TOML").focus()
     editor.press("Control+Enter")
-    brings = page.get_by_role("region", name="What hook would bring")
+    brings = page.get_by_role("region", name="Gain with hook", exact=True)
     expect(brings).to_contain_text(re.compile(r"→ \d.*×.*estimate"))
     expect(brings).to_contain_text(re.compile(r"hook would take \d+ partitions, \d+ of \d+ nodes\."))
     expect(page.get_by_role("radio", name="Difference")).to_have_attribute("aria-checked", "true")
@@ -221,7 +221,7 @@ def test_a_described_toolchain_is_tried_discarded_and_kept(editor: Watched) -> N
     expect(brings.get_by_role("listitem").first).to_contain_text(re.compile(r"Conv \+ Relu.*about \d"))
     brings.get_by_role("listitem").first.get_by_role("button").click()
     editor.idle()
-    here = page.get_by_role("region", name="What hook would bring here")
+    here = page.get_by_role("region", name="Gain with hook here")
     expect(here).to_contain_text(
         re.compile(r"tried, not kept.*an estimate, nothing was measured.*FLOP at 4 TFLOP/s.*It wins by.*It would win down to", re.DOTALL)
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from collage_core.pipeline.record import read_record
 
-from .command import collage
+from .command import brief_collage
 
 
 def assert_right(found: dict[str, Any]) -> None:
@@ -31,7 +31,7 @@ class Known:
 
     def run(self, *more: str) -> tuple[dict[str, Any], str]:
         """Run once, and return what it found of its target, and its standard error; the run must be right."""
-        done = collage(self.home, *self.command, *more)
+        done = brief_collage(self.home, *self.command, *more)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         return self.found(), done.stderr

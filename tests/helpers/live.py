@@ -1,4 +1,4 @@
-"""What the server's tests work with: a server that listens, pages' sockets, a model that needs no reading."""
+"""Helpers of the server's tests: a server that listens, the sockets of pages, a model that needs no reading."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEADLINE_S = 120.0
 
 
 def until(condition: Callable[[], Any], what: str = "the condition") -> Any:
-    """The first true value of `condition`; fails when it never comes."""
+    """Wait for the first true value of `condition` and return it; fail when it never comes."""
     deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         value = condition()
@@ -79,7 +79,7 @@ class Live:
         return self.post("runs", {"model": model, "targets": list(targets), **more})
 
     def ended(self, run: str) -> dict[str, Any]:
-        """The run's snapshot when it has ended."""
+        """Wait for the end of the run and return its snapshot."""
         return until(lambda: (got := self.get(f"runs/{run}"))["state"] not in ("queued", "running") and got, f"the end of {run}")
 
     def listen(self, acknowledge: bool = True) -> Listener:
@@ -98,7 +98,7 @@ class Live:
 
 
 def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
-    """A client that calls `on_batch` in the order of the wire: its own handlers run in a thread for each message."""
+    """Make a client that calls `on_batch` in the order of the wire: its own handlers run in a thread for each message."""
 
     class Wire(engineio.Client):
         def _trigger_event(self, event: str, *args: Any, **options: Any) -> Any:
@@ -116,7 +116,7 @@ def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
 
 
 def put_model(file: Path, data: bytes) -> str:
-    """Have a model in the store without reading it."""
+    """Put a model into the store without reading it; returns its id."""
     file.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     folder = model_store._models_folder() / digest
@@ -152,15 +152,15 @@ def serve(app: Flask) -> Iterator[Live]:
     with requests.Session() as http:
         made = Live(f"http://127.0.0.1:{listening.getsockname()[1]}/", app.extensions["collage"], http)
         yield made
-        _hang_up(made.listeners)
+        _disconnect(made.listeners)
     server.shutdown()
     thread.join()
     server.server_close()
     listening.close()
 
 
-def _hang_up(listeners: list[Listener]) -> None:
-    """All at once: this client waits three seconds for a farewell that its own reader has taken."""
+def _disconnect(listeners: list[Listener]) -> None:
+    """Disconnect all at once: each client waits three seconds for a farewell that its own reader has taken."""
     for listener in listeners:
         listener.hold.set()
     threads = [threading.Thread(target=listener.client.disconnect) for listener in listeners if listener.client.connected]

@@ -90,5 +90,5 @@ def state(where: str | Path) -> tuple[str, int, int]:
 
 
 if __name__ == "__main__":
-    mode, place, *rest = sys.argv[1:]
-    {"put": put, "forward": forward, "measure": measure}[mode](place, *rest)
+    mode, where, *rest = sys.argv[1:]
+    {"put": put, "forward": forward, "measure": measure}[mode](where, *rest)

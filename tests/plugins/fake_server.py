@@ -1,4 +1,4 @@
-"""A server with the fake pipeline in a process of its own: prints its address, and ends with its input. ``fake_server.py [PORT]``."""
+"""Serves the app with the fake engine in a process of its own: prints its address, and ends with its input. ``fake_server.py [PORT]``."""
 
 from __future__ import annotations
 

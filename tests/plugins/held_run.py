@@ -1,9 +1,10 @@
-"""`collage` that stops itself: ``held_run.py MOMENT=HOW,… ARGUMENT…``, for tests that kill a run at known points.
+"""Runs `collage` and stops it at given moments: ``held_run.py MOMENT=ACTION,… ARGUMENT…``, for tests that kill a run at known points.
 
-A moment is ``PHASE`` (it begins), ``PHASE:N`` (the N-th trial in it is about to begin), ``costed:N`` (the N-th cost was told) or
-``repetition:N`` (a trial of what sat N times already is about to begin). HOW is ``die``, by SIGKILL, or where the toolchain
-`Holds` is to stop: ``build`` or ``run``. ``over=HOW`` has the time limit be over as soon as that toolchain is stopped there, and not
-before. Each first trial that begins is written down in ``trials`` in the folder that `HOLD` names.
+A moment is ``PHASE`` (it begins), ``PHASE:N`` (its N-th trial is about to begin), ``costed:N`` (the N-th cost has come) or
+``repetition:N`` (a trial that was made N times already is about to begin). The action is ``die`` (by SIGKILL), or the stage at which
+the toolchain `Holds` stops: ``build`` or ``run``. ``over=ACTION`` ends the time limit as soon as that toolchain has stopped there,
+and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended to the
+file ``trials`` in the folder that `HOLD` names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collage_core.events import CandidateBuilding, CandidateCosted, Event, Phase
 from collage_core.pipeline import run as pipeline
 
 FOLDER = Path(os.environ[HOLD])
-HOW = dict(order.split("=") for order in sys.argv[1].split(","))
+ACTIONS = dict(pair.split("=") for pair in sys.argv[1].split(","))
 
 
 class Stopping(terminal.Progress):
@@ -34,11 +35,11 @@ class Stopping(terminal.Progress):
 
     def __call__(self, event: Event) -> None:
         super().__call__(event)
-        how = HOW.get(self._name(event))
-        if how == "die":
+        action = ACTIONS.get(self._name(event))
+        if action == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        if how is not None:
-            (FOLDER / how).write_text("1")
+        if action is not None:
+            (FOLDER / action).write_text("1")
 
     def _name(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
@@ -59,6 +60,6 @@ class Stopping(terminal.Progress):
 
 if __name__ == "__main__":
     terminal.Progress = Stopping  # type: ignore[misc]
-    if "over" in HOW:
-        pipeline.after = lambda limit_s: (FOLDER / f"{HOW['over']}.held").exists
+    if "over" in ACTIONS:
+        pipeline.after = lambda limit_s: (FOLDER / f"{ACTIONS['over']}.held").exists
     main(sys.argv[2:])

@@ -94,6 +94,6 @@ REASONS = {
 """Name → (stage, what the reason must match)."""
 
 
-def places(*names: str) -> str:
+def plug_in_names(*names: str) -> str:
     """What ``COLLAGE_TOOLCHAINS`` must say for these."""
     return ",".join(PLACES[name] for name in names)

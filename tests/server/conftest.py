@@ -1,4 +1,4 @@
-"""Fixtures of this folder: apps with the fake pipeline (`tests/plugins/fake_pipeline.py`), alone or listening on a free port."""
+"""Fixtures of this folder: apps with the fake engine (`tests/plugins/fake_engine.py`), alone or listening on a free port."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def app(config: ServerConfig, module_patch: pytest.MonkeyPatch) -> Iterator[Flas
 
 @pytest.fixture(scope="module")
 def model(home: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The id of a model of two nodes that is open; no ONNX is needed to run the fake pipeline on it."""
+    """The id of a model of two nodes that is open; no ONNX is needed to run the fake engine on it."""
     return put_model(tmp_path_factory.mktemp("model") / "tiny.onnx", b"tiny")
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
+from fake_engine import FakeEngine
 
 
 def test_sockets_are_served_by_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Green threads would patch the standard library under the toolchains."""
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
-    app, socketio = create_app(ServerConfig(pipeline="fake_pipeline"))
+    app, socketio = create_app(ServerConfig(engine=FakeEngine()))
     try:
         assert socketio.async_mode == "threading"
     finally:

@@ -20,7 +20,7 @@ from .schema import measurements
 
 
 @dataclass(frozen=True)
-class Experience:
+class TrialHistory:
     """What is known from before.
 
     Attributes:
@@ -34,15 +34,15 @@ class Experience:
     trouble: str = ""
 
 
-def experience(versions: Mapping[str, str], threads: int, machine: str) -> Experience:
+def trial_history(versions: Mapping[str, str], threads: int, machine: str) -> TrialHistory:
     """What the user's database knows of these toolchains (name → version) with `threads` threads on `machine` (`machine_id`)."""
     with open_database() as database:
         try:
             trials = _trials(database, tuple(versions), machine)
         except CollageError as error:
-            return Experience(trouble=error.message)
+            return TrialHistory(trouble=error.message)
         keys = {(a, b): TransitionKey(a, b, versions[a], versions[b], threads, machine) for a, b in permutations(versions, 2)}
-        return Experience(trials, frozenset(pair for pair, key in keys.items() if database.get_transition(key) is not None))
+        return TrialHistory(trials, frozenset(pair for pair, key in keys.items() if database.get_transition(key) is not None))
 
 
 def _trials(database: CostDatabase, names: tuple[str, ...], machine: str) -> dict[str, tuple[float, int]]:

@@ -28,14 +28,14 @@ class Measuring:
     Attributes:
         percentile: Of the samples, as the cost.
         database: Path or URL; None for the user's own.
-        place: Where trials run; None for here.
+        backend: Where trials run; None for here.
         call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
         is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
     """
 
     percentile: float = 50.0
     database: str | None = None
-    place: TrialBackend | None = None
+    backend: TrialBackend | None = None
     call_rounds: CallRounds | None = None
     is_afresh: bool = False
 
@@ -51,7 +51,7 @@ def make_estimator(
     emit: Emit,
     should_stop: Callable[[], bool] | None = None,
     function: CostFunction | None = None,
-    how: Measuring = Measuring(),
+    measuring: Measuring = Measuring(),
 ) -> CostEstimator:
     """The estimator that `costs` names: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``.
 
@@ -60,7 +60,7 @@ def make_estimator(
         emit: Gets `CandidateBuilding` before each trial, and notes.
         should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
         function: Gives the costs, whatever `costs` says.
-        how: How and where is measured, where that is done.
+        measuring: How and where is measured, where that is done.
 
     Raises:
         CollageError: there is no such estimator, its file cannot be used, it does not know a target, or a described target
@@ -90,12 +90,12 @@ def make_estimator(
     if costs == "measure":
         described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
         if not described:
-            return _measure(model, inputs, threads, accuracy, emit, should_stop, how)
+            return _measure(model, inputs, threads, accuracy, emit, should_stop, measuring)
         from .mixed import MixedEstimator
         from .roofline import RooflineEstimator
 
         estimated = RooflineEstimator(described, threads, emit)
-        return MixedEstimator(_measure(model, inputs, threads, accuracy, emit, should_stop, how), estimated, described)
+        return MixedEstimator(_measure(model, inputs, threads, accuracy, emit, should_stop, measuring), estimated, described)
     raise CollageError(f"unknown costs {costs!r}", "choose measure, roofline, mock:FILE or replay:DB", "bad_option")
 
 
@@ -108,7 +108,7 @@ def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:
 
 
 def _measure(
-    model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit, should_stop: Callable[[], bool] | None, how: Measuring
+    model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit, should_stop: Callable[[], bool] | None, measuring: Measuring
 ) -> LazyEstimator:
     from ..database.database import open_database
     from .measure import MeasureEstimator
@@ -117,9 +117,9 @@ def _measure(
         spans = tuple(candidate.inside.spans())
         emit(CandidateBuilding(candidate.target, candidate.id, candidate.sub_graph.label, spans, done, total, repetition=repetition))
 
-    database = open_database(how.database)
+    database = open_database(measuring.database)
     return MeasureEstimator(
         model, inputs, threads, database, accuracy,
-        percentile=how.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=how.call_rounds, place=how.place,
-        is_afresh=how.is_afresh,
+        percentile=measuring.percentile, emit=emit, on_trial=tell, should_stop=should_stop, call_rounds=measuring.call_rounds,
+        backend=measuring.backend, is_afresh=measuring.is_afresh,
     )  # fmt: skip

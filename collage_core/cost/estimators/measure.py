@@ -92,7 +92,7 @@ class MeasureEstimator:
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
         flushed: Bytes that are read between two timed runs; as many as the model moves (`flushed_bytes`) unless given.
-        place: Where trials run; worker processes of this machine unless given. It is closed with this.
+        backend: Where trials run; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
     """
 
@@ -114,7 +114,7 @@ class MeasureEstimator:
         limits: TrialLimits | None = None,
         call_rounds: CallRounds | None = None,
         flushed: int | None = None,
-        place: TrialBackend | None = None,
+        backend: TrialBackend | None = None,
         is_afresh: bool = False,
     ):
         self._model = model
@@ -130,14 +130,14 @@ class MeasureEstimator:
         self._ends: dict[str, None] = {}
         self._told = 0
         self._flushed_bytes = flushed_bytes(model.graph) if flushed is None else flushed
-        self._place = place or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
-        self.machine = self._place.machine
+        self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
+        self.machine = self._backend.machine
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(
-            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
+            threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
         )
         self._calls = call_rounds and CallMeter(
-            threads=threads, database=database, backend=self._place, emit=emit, should_stop=should_stop, call_rounds=call_rounds
+            threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
         self._tell_notes()
@@ -216,7 +216,7 @@ class MeasureEstimator:
 
     def close(self) -> None:
         """End the workers, remove the activations, close the database."""
-        self._place.close()
+        self._backend.close()
         self._meter.close()
         if self._calls is not None:
             self._calls.close()
@@ -251,14 +251,14 @@ class MeasureEstimator:
 
     def _availability(self, target: str) -> Availability:
         self._targets[target] = None
-        return self._place.availability(target)
+        return self._backend.availability(target)
 
     def _still_holds(self, record: Record) -> bool:
         """Whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
         if record.stopped_early:
             return False
         if record.limit_s is not None:
-            return record.stage == "build" and record.limit_s >= self._place.limits.build_s
+            return record.stage == "build" and record.limit_s >= self._backend.limits.build_s
         if record.stage == "numerics" and record.error is not None:
             return record.error > self._accuracy
         return True
@@ -267,7 +267,7 @@ class MeasureEstimator:
         """Whether a trial that was ended because it was slow would be ended again under the budget of today."""
         if record.stopped_early:
             return budget_s is not None and min(record.samples) > budget_s
-        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._place.limits.first_run_s(budget_s)
+        return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._backend.limits.first_run_s(budget_s)
 
     def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
         """What the trials need: the transitions, which bound what parts of the model may cost, and the tensors at their ends."""
@@ -298,7 +298,7 @@ class MeasureEstimator:
                     waiting[id(task)] = computation
                     yield task
 
-        for task, record in self._place.run_all(tasks()):
+        for task, record in self._backend.run_all(tasks()):
             yield from self._settled(settled)
             computation = waiting.pop(id(task))
             if record.is_lasting:
@@ -328,7 +328,7 @@ class MeasureEstimator:
             self._on_trial(computation.candidates[0], count, count, repetition)
             return self._task(computation, None, best_s)
 
-        return RepetitionRounds(self._place, self._database, task_of, self._percentile, best_s, self._should_stop, left_s)
+        return RepetitionRounds(self._backend, self._database, task_of, self._percentile, best_s, self._should_stop, left_s)
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:

@@ -44,7 +44,7 @@ class MixedEstimator:
         yield from self._measured.recall(self._of(candidates, is_described=False))
 
     def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
-        """As `LazyEstimator.repeat`: an estimate does not get surer."""
+        """As `LazyEstimator.repeat`: an estimate is not repeated."""
         yield from self._measured.repeat(self._of(candidates, is_described=False), best_s, left_s)
 
     def lowest_core_latency_s(self) -> float:

@@ -35,7 +35,7 @@ _MEDIAN_ERROR = 1.2533
 
 @dataclass(frozen=True, slots=True)
 class RepetitionNoise:
-    """What was learnt of one machine.
+    """Holds what was learnt of the repetitions on one machine.
 
     Attributes:
         variances: Of each computation with several repetitions: its cost in seconds, their relative variance, its degrees of freedom.
@@ -80,7 +80,7 @@ class RepetitionNoise:
 
 
 ASSUMED_NOISE = RepetitionNoise()
-"""What is assumed of a machine on which nothing was repeated."""
+"""The assumption about a machine on which nothing was repeated."""
 
 
 def _variance(values: Sequence[float], correlation: float) -> float:

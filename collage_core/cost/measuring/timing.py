@@ -89,9 +89,9 @@ def time_runs(
     """Time `run`, which has run before; `TimedSeries.result` of what leaves has the samples that nothing disturbed.
 
     Args:
-        budget_s: What takes longer is of no interest: timing ends as soon as even the fastest run exceeds it, or the
-            confidence interval does.
-        enough_s: What takes less need not be known better: timing ends as soon as the confidence interval is below.
+        budget_s: A longer time is of no interest: timing ends as soon as even the fastest run exceeds it, or the confidence
+            interval does.
+        enough_s: A shorter time need not be known better: timing ends as soon as the confidence interval is below.
         before_sample: Called before each sample, outside of its time; a sample is then one run. Without it, runs follow each other.
         known: The undisturbed machine's speed, as earlier timings saw it.
         signs: How noise is noticed.
@@ -119,7 +119,7 @@ def _take_samples(sampler: Sampler, batch: int, series: TimedSeries, budget_s: f
         if sampler.is_probe_due:
             series.set_latency(sampler.probe())
         series.judge()
-        series.bound()
+        series.drop_most_disturbed()
         if budget_s is not None and series.is_over(budget_s, clock() - begin):
             series.stopped_early = True
             return
@@ -159,8 +159,8 @@ class TimedSeries:
         return self._unprobed < len(self.samples)
 
     def add(self, *samples: Sample) -> None:
-        """Add samples; they have the latest core-to-core latency until there is a newer one (`set_latency`)."""
-        self.samples += (replace(sample, core_latency_s=self._latency_s) for sample in samples)
+        """Add samples; without a core-to-core latency of their own they have the latest until there is a newer one (`set_latency`)."""
+        self.samples += (replace(sample, core_latency_s=sample.core_latency_s or self._latency_s) for sample in samples)
 
     def set_latency(self, latency_s: float | None) -> None:
         """Give the samples since the last probe the higher of that latency and `latency_s`; None changes nothing."""
@@ -178,11 +178,11 @@ class TimedSeries:
         self._unprobed = 0
 
     def judge(self) -> None:
-        """Tell the undisturbed samples."""
+        """Find the undisturbed samples, with all that is known by now."""
         self.undisturbed = [sample.seconds for sample in self._undisturbed_samples()]
 
-    def bound(self) -> None:
-        """Keep the least disturbed samples where there are as many as there may be, and hardly an undisturbed one."""
+    def drop_most_disturbed(self) -> None:
+        """Keep the least disturbed half where there are as many samples as there may be, and hardly an undisturbed one."""
         limits = self._limits
         if len(self.samples) >= limits.most and len(self.undisturbed) < limits.fewest:
             self.samples = least_disturbed(self.samples, max(limits.fewest, limits.most // 2))

@@ -42,7 +42,7 @@ class TrialLimits:
         run_s: For a first run, and for each part of the timing that does not end by itself.
         lose_s, lose_factor: A run that takes longer than both these seconds and so many budgets is ended.
         most_hangs: A target that hung so often is not tried any more in this run.
-        memory_bytes: What a worker may take; None for three quarters of the machine's.
+        memory_bytes: Memory that a worker may take; None for three quarters of the machine's.
         timing: How much timing is enough.
     """
 

@@ -119,7 +119,7 @@ class CandidatePool:
             candidate = candidates[index]
             return candidate.target not in excluded and not any(taken[node] for node in candidate.inside)
 
-        def place(index: int) -> None:
+        def put(index: int) -> None:
             candidate = candidates[index]
             for node in candidate.inside:
                 taken[node] = 1
@@ -128,13 +128,13 @@ class CandidatePool:
 
         for index in kept:
             if fits(index):
-                place(index)
+                put(index)
         node = taken.find(0)
         while node >= 0:
             fitting = [index for index in self.by_first[node] if index not in banned and fits(index)]
             if not fitting:
                 return None
-            place(pick(fitting))
+            put(pick(fitting))
             node = taken.find(0, node)
         return tuple(sorted(chosen, key=lambda index: candidates[index].inside.base))
 

@@ -24,7 +24,7 @@ from .transition_classes import TransitionClasses
 
 
 class WeighedCandidate(NamedTuple):
-    """A candidate as the sweep sees it.
+    """A candidate with its weight, the classes of its target, and its boundary.
 
     Attributes:
         own: Its weight with the transitions from and to the host.

@@ -70,7 +70,6 @@ def milp(problem: SearchProblem, usable: Sequence[int], run: SearchRun = QUIET) 
     bound = max(0, solutions[len(unknown)].bound) if len(solutions) > len(unknown) else 0
     total = plan_total(problem, last.chosen) if last.chosen else 0
     if last.chosen:
-        run.reporter.bound(bound)
         run.reporter.better_plan(last.chosen, total)
     is_best = program.proves(solutions)
     seconds = time.perf_counter() - began

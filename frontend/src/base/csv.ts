@@ -1,4 +1,4 @@
-// Tables as CSV (RFC 4180), and safe to open: what a model names is text to a spreadsheet, and no formula. Pure.
+// Tables as CSV (RFC 4180). A text that a spreadsheet would read as a formula is quoted, so that a file is safe to open. Pure.
 
 export type Cell = string | number | boolean | null;
 

@@ -24,7 +24,7 @@ test("a change is in one unit, that of the new value", () => {
   expect(format.changeInDuration(0.0012, 84e-6)).toBe("1,200 → 84.0 µs");
 });
 
-test("by how much a cost may be off is a share of it, and nothing where that is not known", () => {
+test("the uncertainty of a cost is a share of it, and empty where it is not known", () => {
   expect(format.plusMinus(0.01, 0.0002)).toBe("±2 %");
   expect(format.plusMinus(0.01, 0.00001)).toBe("±<1 %");
   expect(format.plusMinus(0.01, null)).toBe("");

@@ -1,4 +1,4 @@
-// How numbers are written on the page. Pure functions; units are always said.
+// Numbers as text, always with their units. Pure.
 
 const MINUS = "\u2212";
 
@@ -8,7 +8,7 @@ export function duration(seconds: number): string {
   return `${value} ${unit}`;
 }
 
-/** How long something took that a person waited for: "0.3 s", "12 s", "2 min 05 s", "1 h 12 min". */
+/** A time that a person waited: "0.3 s", "12 s", "2 min 05 s", "1 h 12 min". */
 export function elapsed(seconds: number): string {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -23,7 +23,7 @@ export function signedDuration(seconds: number): string {
   return `${seconds < 0 ? MINUS : "+"}${duration(Math.abs(seconds))}`;
 }
 
-/** A difference that is known to be at least so much; a bound that proves nothing is no "±". */
+/** A lower bound of a difference: "≥ +0.41 ms"; "≥ 0" where the bound proves nothing. */
 export function atLeast(seconds: number): string {
   return `≥ ${seconds > 0 ? signedDuration(seconds) : "0"}`;
 }
@@ -37,7 +37,7 @@ export function changeInDuration(from: number, to: number): string {
 export type Unit = "s" | "ms" | "µs";
 const FACTOR: Record<Unit, number> = { s: 1, ms: 1e3, µs: 1e6 };
 
-/** The unit in which so many seconds are written. */
+/** The unit in which this many seconds are written. */
 export function unitFor(seconds: number): Unit {
   const size = Math.abs(seconds);
   return size >= 1 ? "s" : size >= 1e-4 || size === 0 ? "ms" : "µs";
@@ -58,14 +58,14 @@ export function percent(share: number): string {
   return `${significant(100 * share)} %`;
 }
 
-/** Three significant digits, two decimals at most, thousands apart. */
+/** Three significant digits, two decimals at most, thousands separated. */
 function significant(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** By how much a cost may be off, as a share of it: "±2 %". Empty where nothing is known of that. */
+/** The uncertainty of a cost as a share of it: "±2 %"; empty where it is not known. */
 export function plusMinus(seconds: number | null, offS: number | null): string {
   if (seconds === null || offS === null || seconds <= 0) return "";
   const percent = (100 * offS) / seconds;
@@ -88,7 +88,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** "97.8 MB"; powers of 1000, as file managers say it. */
+/** "97.8 MB", in powers of 1000 as in file managers. */
 export function bytes(value: number): string {
   const [size, power] = scaledBy1000(value, BYTE_UNITS.length);
   return `${power === 0 ? size : significant(size)} ${BYTE_UNITS[power] ?? ""}`;
@@ -96,7 +96,7 @@ export function bytes(value: number): string {
 
 const BYTE_UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
-/** "231 MFLOP": operations of a computation; of a second, "/s" is written behind. */
+/** "231 MFLOP": the operations of a computation. For a rate, the caller appends "/s". */
 export function operations(value: number): string {
   const units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
   const [size, power] = scaledBy1000(value, units.length);
@@ -109,7 +109,7 @@ export function perSecond(byteCount: number): string {
   return `${Number(size.toPrecision(3))} ${BYTE_UNITS[power] ?? ""}/s`;
 }
 
-/** A number below 1000, and how often it was divided by that. */
+/** A number below 1000, and how often the value was divided by 1000. */
 function scaledBy1000(value: number, units: number): [number, number] {
   let size = value;
   let power = 0;

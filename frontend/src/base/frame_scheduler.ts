@@ -1,14 +1,14 @@
-// The one scheduler of frames: everything that draws or moves asks here, and each job runs at most once a frame.
+// The scheduler of animation frames: everything that draws or moves requests its frame here, and each job runs once a frame at most.
 
 import { begin } from "./idle";
 
-/** Draws or moves something; true asks for another frame (an animation). */
+/** Draws or moves something. Returning true requests another frame, for an animation. */
 export type FrameJob = (nowMs: number) => boolean;
 
 const jobs = new Set<FrameJob>();
 let end: (() => void) | undefined;
 
-/** Run `job` in the next frame; asking twice is asking once. */
+/** Run `job` in the next frame, once however often it is requested. */
 export function requestFrame(job: FrameJob): void {
   jobs.add(job);
   if (end) return;
@@ -16,7 +16,7 @@ export function requestFrame(job: FrameJob): void {
   requestAnimationFrame(frame);
 }
 
-/** Forget a job that was asked for. */
+/** Forget a requested job. */
 export function cancelFrame(job: FrameJob): void {
   jobs.delete(job);
 }

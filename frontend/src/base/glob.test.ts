@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { globExpression, suggestedPattern } from "./glob";
 
-// What Python's fnmatch.fnmatchcase says of the same.
+// The expected results are those of Python's fnmatch.fnmatchcase.
 test.each([
   ["conv1", "conv1", true],
   ["conv1", "Conv1", false],

@@ -1,5 +1,5 @@
-// Name patterns as the engine reads them (Python's `fnmatch`, case matters): * for anything, ? for one character, [ab], [a-z]
-// and [!ab] for one of several. Pure.
+// Name patterns as the engine reads them (Python's `fnmatch`, case matters): * stands for anything, ? for one character, [ab],
+// [a-z] and [!ab] for one of several. Pure.
 
 /** The pattern as a regular expression. */
 export function globExpression(pattern: string): RegExp {
@@ -17,7 +17,7 @@ export function globExpression(pattern: string): RegExp {
   return new RegExp(`^${text}$`, "u");
 }
 
-/** Where the choice that begins at `at` ends; -1 where it does not, and the bracket is only a bracket. */
+/** The index of the bracket that closes the choice at `at`; -1 where none does, so that the opening one stands for itself. */
 function closing(pattern: string, at: number): number {
   const isNegated = pattern[at + 1] === "!";
   return pattern.indexOf("]", at + (isNegated ? 3 : 2));
@@ -36,7 +36,7 @@ function escape(char: string): string {
   return /[\\\]^[-]/.test(char) ? `\\${char}` : char;
 }
 
-/** A pattern that a name suggests: its numbers are free. */
+/** A pattern for names like this one: any number in place of each of its numbers. */
 export function suggestedPattern(name: string): string {
   return name.replace(/[[*?]/g, (char) => `[${char}]`).replace(/\d+/g, "*");
 }

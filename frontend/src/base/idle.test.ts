@@ -23,7 +23,7 @@ test("idle waits for all that is pending, and for what follows from it", async (
   await waited;
 });
 
-test("what fails is not pending any more", async () => {
+test("work that failed is no longer pending", async () => {
   await expect(during("bad", Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(pending()).toEqual([]);
 });

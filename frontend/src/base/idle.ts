@@ -1,13 +1,13 @@
-// The page's own idle signal: it is idle when no request, layout, frame or animation is pending.
-// Work enters by `begin`; browser tests wait on `window.__collage.idle()` or on `data-idle` of <html>. A run that goes on
-// in the server does not make the page busy, but where the page itself waits for its end.
+// The page's idle signal: the page is idle when no request, layout, frame or animation is pending. Work registers with `begin`;
+// browser tests wait for `window.__collage.idle()` or `data-idle` of <html>. A run on the server makes the page busy only where
+// the page itself waits for the end of that run.
 
 const busy = new Map<number, string>();
 const waiting = new Set<() => void>();
 let next = 0;
 let settling = 0;
 
-/** Say that something is pending; the function that comes back says that it is over (again is harmless). */
+/** Register pending work. The function that is returned ends it; calling that twice is harmless. */
 export function begin(what: string): () => void {
   const key = next++;
   busy.set(key, what);
@@ -17,7 +17,7 @@ export function begin(what: string): () => void {
   };
 }
 
-/** `promise`, with the page busy until it settles. */
+/** Return `promise`, and keep the page busy until it settles. */
 export async function during<T>(what: string, promise: Promise<T>): Promise<T> {
   const end = begin(what);
   try {
@@ -27,7 +27,7 @@ export async function during<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Resolves when nothing is pending, and what followed from the last thing has been given its turn. */
+/** Resolves when nothing is pending, and work that followed from the last piece had the time to begin. */
 export function idle(): Promise<void> {
   return new Promise((resolve) => {
     waiting.add(resolve);
@@ -35,12 +35,12 @@ export function idle(): Promise<void> {
   });
 }
 
-/** What is pending, by name: for a person who wonders why a test waits. */
+/** The names of all pending work, which tell why a test waits. */
 export function pending(): string[] {
   return [...busy.values()];
 }
 
-/** One more turn of the event loop, and a frame: an answer often starts the next piece of work, also where what it brought is drawn. */
+/** Settle after one more turn of the event loop and a frame: an answer, or the drawing of it, often starts the next piece of work. */
 function settleSoon(): void {
   const mine = ++settling;
   const settle = (): void => {
@@ -53,7 +53,7 @@ function settleSoon(): void {
   setTimeout(() => afterFrame(settle), 20);
 }
 
-/** After the next frame and what its drawing started; at once where nothing is drawn. */
+/** Call `then` after the next frame and the work that its drawing starts; at once where nothing is drawn. */
 function afterFrame(then: () => void): void {
   if (typeof document === "undefined" || document.visibilityState === "hidden") then();
   else requestAnimationFrame(() => setTimeout(then));

@@ -12,7 +12,7 @@ function* sum(upTo: number): LongWork<number> {
 
 afterEach(() => vi.restoreAllMocks());
 
-test("work at once is done whole", () => {
+test("work that may not pause is done in one go", () => {
   expect(atOnce(sum(1000))).toBe(500_500);
 });
 
@@ -31,7 +31,7 @@ test("work over frames pauses when its share of a frame is used up, and only the
   expect(pauses).toBe(3);
 });
 
-test("what ends a pause ends the work", async () => {
+test("an exception that ends a pause ends the work", async () => {
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => (now += 50));
   const done: number[] = [];

@@ -1,18 +1,19 @@
-// Long work in parts: it says `yield` wherever it may be interrupted, and goes on in the next frame when its share of one is used up.
+// Long work over several frames: a generator that yields wherever it may pause, and goes on in the next frame once its time in the
+// present one is used up.
 
 import { cancelFrame, requestFrame } from "./frame_scheduler";
 import { begin } from "./idle";
 
 export type LongWork<T> = Generator<undefined, T, undefined>;
 
-/** How long all such work together may go on in one frame: what is drawn, and what the browser does itself, have their time beside it. */
+/** The time that all such work together may take in one frame; the rest is for drawing and for the browser. */
 const SHARE_MS = 12;
-/** What was done longer ago belongs to another frame, whether one was waited for or not. */
+/** Work that ended longer ago than this belongs to an earlier frame. */
 const FRAME_MS = 16;
-/** A page that nobody sees draws no frames. */
+/** The longest wait for a frame: a hidden page draws none. */
 const LATEST_MS = 250;
 
-/** What follows comes after the next frame, so that keys are heard and moves are drawn in between. */
+/** Resolves after the next frame, so that keys are handled and motion is drawn in between. */
 export function nextFrame(): Promise<void> {
   const end = begin("work");
   return new Promise<void>((resolve) => {
@@ -57,7 +58,7 @@ export function atOnce<T>(work: LongWork<T>): T {
 
 const RUN = 64;
 
-/** The things one by one, with a pause where the work may be interrupted: pass `each` a function that does one of them. */
+/** Call `each` with every thing and its index, and yield after every few of them. */
 export function* eachOf<T>(things: Iterable<T>, each: (thing: T, index: number) => void): LongWork<void> {
   let index = 0;
   for (const thing of things) {

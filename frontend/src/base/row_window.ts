@@ -1,17 +1,17 @@
-// Which rows of a long table are drawn: those in view and a few around them; the rest is empty room above and below. Pure.
+// The rows of a long table that are drawn: those in view and a few around them. Empty space above and below stands for the rest. Pure.
 
 export interface Window {
   first: number;
   /** One past the last. */
   end: number;
-  /** Room above and below, in pixels. */
+  /** The empty space above and below, in pixels. */
   above: number;
   below: number;
 }
 
 const SPARE = 6;
 
-/** The rows to draw of `count`, each `rowPx` high, with `topPx` scrolled away of a view of `viewPx`. */
+/** The rows to draw of `count`, each `rowPx` high, in a view of `viewPx` that is scrolled down by `topPx`. */
 export function windowOf(count: number, rowPx: number, topPx: number, viewPx: number): Window {
   const inView = Math.ceil(viewPx / rowPx) + 1;
   const last = Math.max(0, count - inView);
@@ -21,7 +21,7 @@ export function windowOf(count: number, rowPx: number, topPx: number, viewPx: nu
   return { first, end, above: first * rowPx, below: (count - end) * rowPx };
 }
 
-/** Where to scroll so that row `index` is wholly in view; the same place where it is. */
+/** The scroll position nearest to `topPx` at which row `index` is wholly in view. */
 export function scrolledTo(index: number, rowPx: number, topPx: number, viewPx: number): number {
   const top = index * rowPx;
   if (top < topPx) return top;

@@ -1,4 +1,4 @@
-// Rows in the order of a column. Pure.
+// Sorts the rows of a table by a column. Pure.
 
 export type SortKey = string | number | null;
 
@@ -7,7 +7,7 @@ export interface Order<Id extends string> {
   isDown: boolean;
 }
 
-/** The rows by their keys; what has no value stands at the end in both directions, equal ones stay as they were. */
+/** The rows sorted by their keys: stable, with rows without a value at the end in both directions. */
 export function sorted<Row>(rows: readonly Row[], keyOf: (row: Row) => SortKey, isDown: boolean): Row[] {
   const direction = isDown ? -1 : 1;
   const keyed = rows.map((row) => ({ row, key: keyOf(row) }));
@@ -19,7 +19,7 @@ export function sorted<Row>(rows: readonly Row[], keyOf: (row: Row) => SortKey, 
   return keyed.map(({ row }) => row);
 }
 
-/** The order after the header of a column was chosen: the other direction of the same one, else the useful one first. */
+/** The order after a click on a header: the sorted column in the other direction; another column in its more useful direction. */
 export function reorderedBy<Id extends string>(order: Order<Id>, by: Id, downFirst: ReadonlySet<Id>): Order<Id> {
   return order.by === by ? { by, isDown: !order.isDown } : { by, isDown: downFirst.has(by) };
 }

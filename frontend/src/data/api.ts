@@ -1,4 +1,4 @@
-// Every request to the server's REST API, and the one shape of its errors.
+// The client of the server's REST API: every request, and the one shape of its errors.
 
 import { during } from "../base/idle";
 import { nextFrame } from "../base/long_work";
@@ -41,7 +41,7 @@ import type {
   WhatIfRequest,
 } from "./protocol";
 
-/** An answer that is an error, or no answer at all. */
+/** Thrown where the server answers with an error, or not at all. */
 export class ApiFailure extends Error implements ApiError {
   constructor(
     readonly code: string,
@@ -52,7 +52,7 @@ export class ApiFailure extends Error implements ApiError {
   }
 }
 
-/** Any failure as the error that the page shows. */
+/** Any thrown value as an error that the page can show. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiFailure) return { code: error.code, message: error.message, hint: error.hint };
   return { code: "page", message: error instanceof Error ? error.message : String(error), hint: "reload the page" };
@@ -136,7 +136,7 @@ function request<T>(path: string, init: RequestInit): Promise<T> {
   return during(path, answer<T>(path, init));
 }
 
-/** An ONNX file, and how many of its tensors came without their values. */
+/** An ONNX file, and how many of its tensors the server sent without their values. */
 export interface OnnxFile {
   content: Blob;
   leftOut: number;
@@ -160,7 +160,7 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** An answer of so many bytes takes a good part of a frame to read. */
+/** From this many bytes on, reading an answer takes so long that a frame is waited for in between. */
 const LARGE = 1 << 20;
 
 async function answer<T>(path: string, init: RequestInit): Promise<T> {
@@ -179,7 +179,7 @@ async function text(path: string, init: RequestInit): Promise<string> {
   throw failure(response.status, body);
 }
 
-/** The text, a large one over several frames: `text()` takes its time in one piece. */
+/** Decode a body as text, a large one over several frames; `Response.text()` would block for all of it. */
 async function decoded(body: ReadableStream<Uint8Array>): Promise<string> {
   const [reader, decoder] = [body.getReader(), new TextDecoder()];
   let [text, inFrame] = ["", 0];

@@ -1,4 +1,4 @@
-// What the server's shell tells the page: the JSON in `data-config` of the element `#app`. Read once.
+// The page's configuration, which the server's shell gives as JSON in `data-config` of the element `#app`. Read once.
 
 import type { PageConfig } from "./protocol";
 

@@ -69,7 +69,7 @@ export interface Numbered {
  *
  * Attributes:
  *     after: Every event up to this number was sent before, is left out for being thinnable, or is lost (`gap`).
- *     now_s: What the run's clock shows when this is sent.
+ *     now_s: The time on the run's clock when this is sent.
  */
 export interface Batch {
   run: string;
@@ -80,7 +80,7 @@ export interface Batch {
 }
 
 /**
- * What the page is started with: the JSON in the attribute `data-config` of its `#app` element.
+ * The configuration of the page: the JSON in the attribute `data-config` of its `#app` element.
  *
  * Attributes:
  *     prefix: Path under which everything lies, such as `/tools/collage`; empty at the root. No slash at its end.
@@ -361,7 +361,7 @@ export interface ModelGroups {
 }
 
 /**
- * `GET` and `PUT /api/v1/models/<id>/layouts/<key>`: where boxes stand and edges run, as some page laid them out.
+ * `GET` and `PUT /api/v1/models/<id>/layouts/<key>`: the positions of boxes and edges, as some page laid them out.
  *
  * The key is the page's digest of everything that the layout depends on: sizes, edges and their order.
  *
@@ -399,22 +399,22 @@ export interface DotRequest {
 }
 
 /**
- * How a run goes about it, as `collage partition` takes it too; what is left out is left to the engine.
+ * Options of a run, the same as those of `collage partition`; the engine has its own default for each that is left out.
  *
- * In what is said of each target, an empty name stands for all others.
+ * In an option that names targets, the empty name stands for all others.
  *
  * Attributes:
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
- *     time_limit_s: None for none.
- *     max_depth: Bound on every candidate of a target's rules.
- *     max_exits: Exits of combined candidates.
+ *     time_limit_s: Of the search; None for none.
+ *     max_depth: Target → bound on every candidate of its rules.
+ *     max_exits: Target → exits of combined candidates.
  *     taps: Targets whose combined candidates may be read inside and outside.
- *     fusion: How a target's calls combine: `none`, `tvm` or `arbitrary`.
+ *     fusion: Target → how its calls combine: `none`, `tvm` or `arbitrary`.
  *     threads: Of every kernel; None for the usable cores.
- *     percentile: Of the measured samples: what counts as the cost.
+ *     percentile: Of the measured samples; it is the cost.
  *     measure_all: Measure every candidate, not only those that can matter.
  *     search: Name of the searcher.
- *     objective: What plans are chosen by.
+ *     objective: The measure by which plans are chosen.
  */
 export interface RunOptions {
   accuracy?: number | null;
@@ -446,7 +446,7 @@ export interface CheckOptions {
   targets: string[];
 }
 
-/** What is wrong with an option, or with what it says of `target`, where it speaks of several. */
+/** A mistake in an option, or in what it says of `target`, where it names several. */
 export interface OptionProblem {
   option: string;
   target: string;
@@ -454,7 +454,7 @@ export interface OptionProblem {
   hint: string;
 }
 
-/** `POST /api/v1/options`: everything that is wrong; a run with such options would not start. */
+/** `POST /api/v1/options`: every mistake; a run with such options would not start. */
 export interface OptionProblems {
   problems: OptionProblem[];
 }
@@ -465,10 +465,10 @@ export interface OptionProblems {
  * Attributes:
  *     model: The model's id.
  *     targets: Names of toolchains, in order of priority.
- *     constraints: As in a constraints file (design, "Constraints file").
- *     base: Id of a run whose costs are to be used as they are: only the search runs (a pin, a veto), under its options.
+ *     constraints: As in a constraints file (docs/files.md, "Constraints").
+ *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
- *     toolchain: Text of a described toolchain that is tried beside the costs of `base`; it need not be saved, nor be among `targets`.
+ *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
  */
 export interface RunRequest {
   accuracy?: number | null;
@@ -497,7 +497,7 @@ export interface RunRequest {
  *     targets: Those that may be used; the others of the run are switched off.
  *     constraints: As in `RunRequest`.
  *     accuracy: Largest relative error of a partition; None for that of the run.
- *     groups: For the effects: indices in `constraints` of those that are taken back together.
+ *     groups: For the effects: indices in `constraints`; those of one group are taken back together.
  */
 export interface WhatIfRequest {
   targets: string[];
@@ -507,15 +507,15 @@ export interface WhatIfRequest {
 }
 
 /**
- * How far one target is. Candidates were `found` and sub-graphs `rejected`; the rest is of distinct computations.
+ * Counts of one target. `found` counts candidates and `rejected` sub-graphs; the others count distinct computations.
  *
  * Attributes:
- *     measured: A trial gave a cost.
- *     invalid: There is no cost, whoever says so.
- *     cache_hits: The cost was known.
+ *     measured: A trial gave their cost.
+ *     invalid: They have no cost, whether a trial or the database says so.
+ *     cache_hits: Their cost was known.
  *     built: Trials that got as far as a built candidate.
- *     spared: Not measured, since no better plan has them even at the least that they may cost.
- *     trials: How many were made, in `trials_s` seconds together.
+ *     spared: Not measured, since even at their least possible cost no better plan has them.
+ *     trials: How many were made; together they took `trials_s` seconds.
  */
 export interface TargetCounts {
   name: string;
@@ -538,7 +538,7 @@ export interface PhaseTime {
   seconds: number | null;
 }
 
-/** The trial that was begun last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`. */
+/** The trial that began last; `spans` as in `CostedRow`, `since_s` on the run's clock, `repetition` as in `CandidateBuilding`. */
 export interface Doing {
   target: string;
   label: string;
@@ -553,7 +553,7 @@ export interface PlacedPart {
   spans: number[];
 }
 
-/** Where a search stands, and its newest state, as `SearchProgress` tells it. */
+/** The progress of a search and its newest state, as `SearchProgress` has them. */
 export interface SearchStand {
   states: number;
   frontier: number;
@@ -563,11 +563,11 @@ export interface SearchStand {
 }
 
 /**
- * From `seconds` on the run's clock, until the next point: the best total so far, and what no plan is below; None while not known.
+ * The best total so far and its lower bound, from `seconds` on the run's clock until the next point; None while not known.
  *
  * Attributes:
- *     bound_s: Proven by the search that goes on.
- *     estimate_s: While costs are measured: an estimate (`ConsideredPlan.total_s`).
+ *     bound_s: No plan is below it, as the present search has proven.
+ *     estimate_s: While costs are measured, `ConsideredPlan.total_s`.
  */
 export interface ConvergencePoint {
   seconds: number;
@@ -583,13 +583,13 @@ export interface ConsideredPart {
   is_known: boolean;
 }
 
-/** The plan that says what is measured next. `total_s` is an estimate: it takes heuristic bounds for costs that are not known. */
+/** The plan that decides what is measured next. `total_s` is an estimate: heuristic bounds stand in for unknown costs. */
 export interface ConsideredPlan {
   total_s: number;
   partitions: ConsideredPart[];
 }
 
-/** One partition of a plan (design, `partition`). */
+/** One partition of a plan, as in the document of `collage partition --json`. */
 export interface PlanPartition {
   id: string;
   target: string;
@@ -604,7 +604,7 @@ export interface PlanPartition {
   interval_s: number | null;
 }
 
-/** A tensor that changes hands; `source` and `target` are names of targets or `host`. */
+/** A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or `host`. */
 export interface PlanTransition {
   source: string;
   target: string;
@@ -652,23 +652,23 @@ export interface VerifyInfo {
  *     created: ISO 8601, UTC.
  *     machine: Where its costs were measured.
  *     done: Distinct computations whose cost is known, of `total`.
- *     now_s: What the run's clock shows when this is sent, or what it showed at the last event.
- *     phases: Those that have begun, in the order in which they did.
+ *     now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
+ *     phases: Those that have begun, in their order.
  *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
- *     doing: While costs are measured.
- *     ends_s: When costing is over, about, on the run's clock; None while nothing tells that.
- *     search: While a search goes on.
- *     considered: While costs are measured.
- *     convergence: How best total and bound went; thinned, so that it is never long.
+ *     doing: While costs are measured, the present trial.
+ *     ends_s: The time on the run's clock at which costing will be over, about; None while it cannot be estimated.
+ *     search: While a search goes on, its progress.
+ *     considered: While costs are measured, the plan that decides what is measured next.
+ *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
- *     recorded: Its costs come with the product and were not measured by this installation.
+ *     recorded: Its costs come with a sample; this installation did not measure them.
  *     accuracy: The largest relative error that was asked for; None where none was.
- *     remeasured: Id of the candidate that it measured afresh; it is on the other costs of its `base`.
- *     options: As far as they were given.
- *     described: Those of the targets that are only described: their costs are estimates.
+ *     remeasured: Id of the candidate that it measured afresh; all other costs are those of its `base`.
+ *     options: Those that were given.
+ *     described: The targets that are only described: their costs are estimates.
  *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
  */
 export interface RunSnapshot {
@@ -717,7 +717,7 @@ export interface RunSnapshot {
  * Body of `PATCH /api/v1/runs/<id>`; answered with a `RunSummary`. What is None stays as it is.
  *
  * Attributes:
- *     name: What its user calls it; empty for nothing.
+ *     name: The name that its user gave it; empty for none.
  */
 export interface RunMarks {
   name: string | null;
@@ -731,7 +731,7 @@ export interface RunMarks {
  * Attributes:
  *     total_s: Total of the best plan, if there is one.
  *     by_target: Target → what its partitions take together, in seconds.
- *     moves_s: What handing over takes, of the total.
+ *     moves_s: The part of the total that transitions take.
  *     constraints: How many there are.
  *     artifact, recorded, remeasured, options: As in `RunSnapshot`.
  *     name, note, is_starred: As in `RunMarks`.
@@ -785,12 +785,12 @@ export interface RunLog {
 }
 
 /**
- * What the estimate of a candidate rests on whose target is only described: its work, and how fast the target is said to be.
+ * The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
  *
- * Its cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
+ * The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
  *
  * Attributes:
- *     operations_per_s, bytes_per_s: None where nothing is said of them; then they bound nothing.
+ *     operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
  */
 export interface SupposedJson {
   operations: number;
@@ -806,7 +806,7 @@ export interface SupposedJson {
  * Attributes:
  *     cost: As `Cost.to_json` gives it.
  *     times: How many candidates of the target are this computation.
- *     supposed: Of a target that is only described: what the cost rests on.
+ *     supposed: The basis of the cost, for a target that is only described.
  *     chosen: It is in the plan.
  *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -864,7 +864,7 @@ export interface CostedRow {
   in_no_plan: boolean;
 }
 
-/** What insisting on a candidate costs; fields as in `NodeCandidate` and `CostedRow`. */
+/** The regret of a candidate; fields as in `NodeCandidate` and `CostedRow`. */
 export interface CandidateRegret {
   id: string;
   regret_s: number | null;
@@ -884,7 +884,7 @@ export interface RunRegrets {
 }
 
 /**
- * A sub-graph that became no candidate; `spans` as in `CostedRow`. Of each sort of rejection only some are kept.
+ * A sub-graph that became no candidate; `spans` as in `CostedRow`. Of equal rejections only a sample is kept.
  *
  * Attributes:
  *     rule: Names of the rules from the one that rejected it down.
@@ -898,11 +898,11 @@ export interface RejectedRow {
 }
 
 /**
- * `GET /api/v1/runs/<id>/estimates`: what the roofline estimate says of the candidates that were measured. No cost is in it.
+ * `GET /api/v1/runs/<id>/estimates`: the roofline estimates of the candidates that were measured. None of them is a cost.
  *
  * Attributes:
- *     machine: By whose speed: that of the server, wherever the costs were measured.
- *     reason: What the estimates rest on.
+ *     machine: The machine whose speed they use: the server's, wherever the costs were measured.
+ *     reason: The figures that the estimates rest on.
  *     seconds: Candidate's id → estimate.
  */
 export interface RunEstimates {
@@ -925,7 +925,7 @@ export interface RunCandidates {
  * Attributes:
  *     is_sample: The run is of a version that did not count rejections: these are at least so many.
  *     merged: Target → further candidates, made of neighbours after a search.
- *     invalid: Target → stage → how many of its candidates came to nothing there.
+ *     invalid: Target → stage → how many of its candidates failed there.
  */
 export interface RunSpec {
   targets: string[];
@@ -953,11 +953,11 @@ export interface BaselinePlan {
  *
  * Attributes:
  *     plan: None where no plan holds the terms.
- *     optimal: No better plan holds them.
- *     untimed: Candidates that are accurate enough now, and were not when the run measured: what they take is not known.
+ *     optimal: It is proven that no better plan holds them.
+ *     untimed: How many candidates are accurate enough now, and were not when the run measured: their costs are not known.
  *     error: Why there is no plan.
- *     conflict: Indices in the request's constraints of those that cannot hold together.
- *     off: Targets that are switched off, and cannot be beside these.
+ *     conflict: Indices in the request's constraints of a minimal set that cannot hold together.
+ *     off: Targets that are switched off and belong to that set.
  *     uncovered: Nodes that no usable candidate holds.
  */
 export interface WhatIf {
@@ -972,7 +972,7 @@ export interface WhatIf {
 }
 
 /**
- * What one of the terms does.
+ * The effect of one of the terms.
  *
  * Attributes:
  *     alone_s: The best total under it alone, less the best total under none; None where no plan holds it.
@@ -997,7 +997,7 @@ export interface Effects {
   accuracy: Effect | null;
 }
 
-/** What was counted before some step of a trace: states taken, found, found again by a better way; candidates refused. */
+/** Counts up to a step of a trace: states taken, found, and found again by a better way; candidates refused. */
 export interface TraceStart {
   taken: number;
   found: number;
@@ -1040,7 +1040,7 @@ export interface TraceSearch {
 }
 
 /**
- * What is said of a whole trace.
+ * Facts of a whole trace.
  *
  * Attributes:
  *     size_bytes: Of its file; past `bound_bytes` it goes on with decisions alone, and `is_thinned`.
@@ -1087,7 +1087,7 @@ export interface TraceCandidate {
 }
 
 /**
- * `GET /api/v1/runs/<id>/trace/chunks/<number>`: steps of a trace, one in each place of the columns (docs/files.md, "A trace").
+ * `GET /api/v1/runs/<id>/trace/chunks/<number>`: steps of a trace, one at each index of the columns (docs/files.md, "A trace").
  *
  * Attributes:
  *     first: Number of its first step.
@@ -1256,7 +1256,7 @@ export interface Note {
 }
 
 /**
- * The run's state is another one; sent by the server itself, among the numbered events. Never dropped.
+ * Sent by the server itself, among the numbered events, when the run enters another state. Never dropped.
  *
  * Attributes:
  *     error: Why it failed; with `done`, why the artifact asked for could not be built (the plan stands).

@@ -1,6 +1,6 @@
-// Nodes as the server sends them: pairs of the first and the last number of each run without gaps. Pure.
+// Sets of nodes as spans, the form in which the server sends them: the first and the last node of each gapless run, in pairs. Pure.
 
-/** The nodes, ascending. */
+/** The nodes of spans, ascending. */
 export function nodesIn(spans: readonly number[]): number[] {
   const nodes: number[] = [];
   eachSpan(spans, (first, last) => {
@@ -9,7 +9,7 @@ export function nodesIn(spans: readonly number[]): number[] {
   return nodes;
 }
 
-/** Ascending nodes as spans. */
+/** The spans of ascending nodes. */
 export function spansOf(nodes: readonly number[]): number[] {
   const spans: number[] = [];
   for (const node of nodes) {
@@ -19,28 +19,28 @@ export function spansOf(nodes: readonly number[]): number[] {
   return spans;
 }
 
-/** How many nodes there are. */
+/** The number of nodes. */
 export function sizeOf(spans: readonly number[]): number {
   let size = 0;
   eachSpan(spans, (first, last) => (size += last - first + 1));
   return size;
 }
 
-/** Calls with the first and the last node of each run. */
+/** Call `visit` with the first and the last node of each span. */
 export function eachSpan(spans: readonly number[], visit: (first: number, last: number) => void): void {
   for (let at = 0; at + 1 < spans.length; at += 2) visit(spans[at] ?? 0, spans[at + 1] ?? 0);
 }
 
 const MOST_NODES = 100_000;
 
-/** Nodes as an address writes them: `3-7.9`. */
+/** Nodes as text for the address: `3-7.9`. */
 export function formatNodes(nodes: readonly number[]): string {
   const parts: string[] = [];
   eachSpan(spansOf([...nodes].sort((a, b) => a - b)), (first, last) => parts.push(first === last ? String(first) : `${first}-${last}`));
   return parts.join(".");
 }
 
-/** The nodes that an address names; nothing where it makes no sense, or names more than any model has. */
+/** The nodes of such a text; none where it cannot be read, or names more nodes than any model has. */
 export function parseNodes(text: string): number[] {
   const spans: number[] = [];
   for (const part of text.split(".")) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatAddress, parseAddress } from "./address";
 
-test("an address holds what is selected, and gives it back", () => {
+test("an address holds the selection, and gives it back", () => {
   const bare = { of: null, plan: "", against: null, step: 0, group: null, open: [] };
   const address = { model: "m1", run: "r1", selection: { kind: "box", box: 7 }, overlay: "cost", ...bare } as const;
   expect(formatAddress(address)).toBe("?model=m1&run=r1&node=7&overlay=cost");

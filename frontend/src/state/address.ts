@@ -1,6 +1,5 @@
-// Everything selected is in the address: ?model=…&run=…&node=…&nodes=…&part=…&overlay=…&of=…&plan=…&against=…&group=…&open=…; back
-// and forward bring it back.
-// `?sample=name` opens that sample.
+// Keeps the page's address in step with what is selected: ?model=…&run=…&node=…&nodes=…&part=…&overlay=…&of=…&plan=…&against=…
+// &group=…&open=…; the browser's back and forward buttons go through it. `?sample=name` opens that sample.
 
 import { effect } from "@preact/signals";
 import { begin } from "../base/idle";
@@ -26,20 +25,20 @@ export interface Address {
   run: string | null;
   selection: Selection;
   overlay: Overlay;
-  /** Whose coverage; null for the first target. */
+  /** The target of the overlay Coverage; null for the first one. */
   of: string | null;
-  /** What is compared, empty for the shown plan, and with what; null where the page chooses. */
+  /** The two plans of a comparison, as references of `compare.ts`; null to let the page choose the second one. */
   plan: string;
   against: string | null;
-  /** Of the replay, from 0. */
+  /** The step of the replay, from 0. */
   step: number;
-  /** By what the nodes are grouped; null where the page chooses. */
+  /** The grouping of the nodes; null to let the page choose. */
   group: Grouping | null;
   /** The groups that are unfolded. */
   open: readonly string[];
 }
 
-/** What an address names. */
+/** Read the query of an address. */
 export function parseAddress(search: string): Address {
   const query = new URLSearchParams(search);
   const at = Number(query.get("step") ?? 0);
@@ -66,7 +65,7 @@ function parseSelection(query: URLSearchParams): Selection {
   return Number.isInteger(node) && node >= 0 ? { kind: "box", box: node } : selectionOf(parseNodes(query.get("nodes") ?? ""));
 }
 
-/** The address of a address; the default overlay is left out. */
+/** Write the query of an address; defaults are left out. */
 export function formatAddress(address: Omit<Address, "sample">): string {
   const query = new URLSearchParams();
   if (address.model) query.set("model", address.model);
@@ -89,14 +88,14 @@ let isApplying = false;
 let isStep = false;
 let hasWritten = false;
 
-/** The next change of the selection replaces the address and is no step for the back button: a walk by keys. */
+/** Make a change that replaces the address without a step for the back button, such as a walk by keys. */
 export function withoutStep(change: () => void): void {
   isStep = true;
   change();
   isStep = false;
 }
 
-/** Open what the address names, then keep both in step. */
+/** Open what the address names, then keep the address in step. */
 export async function startAddress(): Promise<void> {
   const end = begin("opening");
   window.addEventListener("popstate", () => void applyAddress(parseAddress(location.search)));
@@ -124,7 +123,7 @@ async function applyAddress(address: Address, isFirst = false): Promise<void> {
   }
 }
 
-/** Fold the open model as the address says; where it already is so, nothing is laid out. */
+/** Fold the open model as in the address, unless it already is folded so. */
 async function foldAs(address: Address): Promise<void> {
   const opened = model.peek();
   const now = fold.peek();
@@ -154,7 +153,7 @@ async function openFrom(address: Address, isFirst: boolean): Promise<void> {
   }
 }
 
-/** The model of a run; undefined where there is no such run, which is said. */
+/** The model of a run; undefined where there is no such run, after showing the error. */
 async function modelOfRun(id: string): Promise<string | undefined> {
   try {
     return (await api.run(id)).model;
@@ -172,7 +171,7 @@ async function showRunOf(id: string | null): Promise<void> {
   adoptRun(snapshot);
 }
 
-/** Write the address as the state is; a change of model, run or selection is a step for the back button. */
+/** Write the present state into the address. A change of model, run or selection is a step for the back button. */
 function write(): void {
   const address = {
     model: model.value?.info.id ?? null,
@@ -196,7 +195,7 @@ function write(): void {
   else window.history.pushState(null, "", url);
 }
 
-/** How the model is folded, as far as that is not how it opens. */
+/** The fold of the model, as far as it differs from the one with which it opens. */
 function folded(): Pick<Address, "group" | "open"> {
   const [opened, now] = [model.value, fold.value];
   if (!opened || !now) return { group: null, open: [] };
@@ -204,7 +203,7 @@ function folded(): Pick<Address, "group" | "open"> {
   return { group: isUsual ? null : now.by, open: [...now.open].sort() };
 }
 
-/** An address without the step of the replay and what is folded: these are nothing to go back from. */
+/** A query without the replay's step and the fold, whose changes are no step for the back button. */
 function withoutReplay(search: string): string {
   return search.replace(/[?&](step|group|open)=[^&]*/g, "");
 }

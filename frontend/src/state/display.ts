@@ -1,4 +1,4 @@
-// What the page displays: the overlay of the graph, the tabs of the panel and the drawer, the list of keys.
+// The display of the page: the overlay of the graph, the tabs of the panel and the drawer, the list of keys.
 
 import { batch, signal } from "@preact/signals";
 import type { RuleTree } from "../data/protocol";
@@ -10,14 +10,14 @@ export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" |
 export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 
 export const overlay = signal<Overlay>("target");
-/** The target whose coverage was asked for; null for the first of the run. */
+/** The chosen target of the overlay Coverage; null for the first target of the run. */
 export const coverageTarget = signal<string | null>(null);
 export const panelTab = signal<PanelTab>("why");
 export const drawerTab = signal<DrawerTab>("search");
 export const isDrawerOpen = signal(true);
 /** The rule whose rejections are listed; null for none. */
 export const listedRule = signal<{ target: string; rule: RuleTree } | null>(null);
-/** The comparison lists what is the same in both plans, too. */
+/** Whether the comparison also lists what is the same in both plans. */
 export const isAllCompared = signal(false);
 export const isHelpOpen = signal(false);
 
@@ -29,7 +29,7 @@ export function showDrawer(tab: DrawerTab): void {
   });
 }
 
-/** Open a tab of the drawer; asking for the open one closes the drawer. */
+/** Open a tab of the drawer; close the drawer where that tab is open already. */
 export function openDrawer(tab: DrawerTab): void {
   const isSame = drawerTab.value === tab && isDrawerOpen.value;
   batch(() => {

@@ -1,6 +1,6 @@
-// What leaves the page: a file at an address, or what the page made itself, as a file or by the clipboard.
+// Saves files, from an address or made by the page, and copies texts to the clipboard.
 
-/** Let the browser save what lies at an address; `name` only where the server gives none. */
+/** Let the browser save the file at an address; `name` is needed only where the server gives none. */
 export function save(address: string, name = ""): void {
   const link = document.createElement("a");
   link.href = address;
@@ -15,7 +15,7 @@ export function saveText(name: string, type: string, text: string): void {
   saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }
 
-/** Save what the page made as a file; of its name only what every file system takes. */
+/** Save data as a file; characters of its name that some file systems refuse are replaced. */
 export function saveBlob(name: string, blob: Blob): void {
   const address = URL.createObjectURL(blob);
   save(address, fileName(name));
@@ -26,7 +26,7 @@ export function fileName(name: string): string {
   return name.replace(/[^\w.-]+/g, "_");
 }
 
-/** Copy a text; whether that went well. Where the page did not come over a secure connection, there is only the old way. */
+/** Copy a text, and return whether that worked. Without a secure connection only the old command is available. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

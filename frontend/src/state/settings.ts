@@ -1,13 +1,13 @@
-// What the user set for this browser; kept in its local storage where there is one.
+// The user's settings for this browser, kept in its local storage where it has one.
 
 import { effect, signal } from "@preact/signals";
 
 const KEYS = "collage.single-keys";
 
-/** Single keys do something: they can be switched off for those whose speech or hands press them unmeant. */
+/** Whether single-key shortcuts work. Users whose speech input or hands trigger them by accident can switch them off. */
 export const areKeysOn = signal(read(KEYS) !== "off");
 
-/** Remember what is set. */
+/** Keep the settings in the storage. */
 export function watchSettings(): void {
   effect(() => write(KEYS, areKeysOn.value ? null : "off"));
 }
@@ -25,6 +25,6 @@ function write(key: string, value: string | null): void {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // A browser that keeps nothing: the setting holds until the page is closed.
+    // Without storage the setting holds until the page is closed.
   }
 }

@@ -1,4 +1,4 @@
-// The keyboard: one table of shortcuts, which the help lists as well. Keys typed into a field are the field's own.
+// The keyboard shortcuts, as one table that the help lists as well. Keys that are typed into a field are left to the field.
 
 import { isHelpOpen, overlay, type Overlay, panelTab, type PanelTab, showDrawer } from "../state/display";
 import { showCoverage } from "../state/graph/coverage";
@@ -17,13 +17,13 @@ import { areKeysOn } from "../state/settings";
 
 export interface Shortcut {
   keys: readonly string[];
-  /** How the keys are shown. */
+  /** The keys as text. */
   shown: string;
   says: string;
   run: (event: KeyboardEvent) => void;
-  /** Works where single-key shortcuts are switched off, too: a key that types nothing. */
+  /** Whether it works where single-key shortcuts are switched off: a key that types nothing. */
   isAlways?: boolean;
-  /** Works without a model, too. */
+  /** Whether it works without a model. */
   isGeneral?: boolean;
 }
 
@@ -43,7 +43,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["v"], shown: "v", says: "veto the target for the selection, or the chosen candidate", run: () => veto() },
   { keys: ["x"], shown: "x", says: "cut between two selected neighbours, or around the selection", run: () => cut() },
   { keys: ["ContextMenu"], shown: "Menu", says: "everything that can be decided for the selection (or shift F10)", run: () => openSelectionMenu(), isAlways: true },
-  { keys: ["k"], shown: "k", says: "keep the plan that is tried", run: () => void keep() },
+  { keys: ["k"], shown: "k", says: "keep the plan of the what-if", run: () => void keep() },
   { keys: ["u"], shown: "u", says: "undo the last decision", run: () => stepHistory(-1) },
   { keys: ["U"], shown: "U", says: "redo it", run: () => stepHistory(1) },
   { keys: ["o"], shown: "o", says: "unfold the selected group, or fold the one around the selection", run: () => toggleSelected() },
@@ -51,7 +51,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["g"], shown: "g", says: "group by: nothing, repeated blocks, name scope, partition", run: () => void groupByNext() },
   { keys: ["t"], shown: "t", says: "colour by target", run: showOverlay("target") },
   { keys: ["h"], shown: "h", says: "colour by cost (heat)", run: showOverlay("cost") },
-  { keys: ["s"], shown: "s", says: "colour by how sure each part is", run: showOverlay("certainty") },
+  { keys: ["s"], shown: "s", says: "colour by the certainty of each partition", run: showOverlay("certainty") },
   { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], shown: "1–9", says: "coverage of a target", run: (event) => showCoverage(Number(event.key)) },
   { keys: ["d"], shown: "d", says: "colour by the difference from another plan", run: showOverlay("difference") },
   { keys: ["c"], shown: "c", says: "compare two plans", run: () => showDrawer("compare") },
@@ -61,11 +61,11 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["w"], shown: "w", says: "why: every candidate of the selection", run: showTab("why") },
   { keys: ["n"], shown: "n", says: "the node itself", run: showTab("node") },
   { keys: ["Enter"], shown: "Enter", says: "run (when nothing has the focus)", run: () => void runNow(), isAlways: true },
-  { keys: ["Escape"], shown: "Esc", says: "select nothing; then discard the plan that is tried", run: () => escape(), isAlways: true },
+  { keys: ["Escape"], shown: "Esc", says: "clear the selection; when nothing is selected, discard the what-if", run: () => escape(), isAlways: true },
   { keys: ["?"], shown: "?", says: "this list", run: () => void (isHelpOpen.value = true), isGeneral: true },
 ];
 
-/** To the find box; what stands there is replaced by what is typed. */
+/** Go to the find box, and select its text, which typing replaces. */
 function findAgain(): void {
   const input = document.getElementById("find");
   if (!(input instanceof HTMLInputElement)) return;
@@ -73,13 +73,13 @@ function findAgain(): void {
   input.select();
 }
 
-/** Out of the selection, then out of what is tried. */
+/** Clear the selection; where there is none, discard the what-if. */
 function escape(): void {
   if (selection.peek().kind === "none" && whatIf.peek()) discard();
   else clearSelection();
 }
 
-/** Listen to the whole page. */
+/** Listen to keys on the whole page. */
 export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
@@ -93,7 +93,7 @@ export function startKeys(): void {
   });
 }
 
-/** What a key does now; undefined where that is nothing. */
+/** The shortcut of a key, where it works now; undefined otherwise. */
 function shortcutFor({ key, shiftKey }: KeyboardEvent): Shortcut | undefined {
   const name = key === "F10" && shiftKey ? "ContextMenu" : key;
   const found = SHORTCUTS.find((one) => one.keys.includes(name));
@@ -105,7 +105,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
 }
 
-/** Arrow keys scroll panels and move in lists; elsewhere they walk the graph. */
+/** Whether arrow keys walk the graph here; in panels they scroll, and in lists they move the choice. */
 function isOverGraph(target: EventTarget | null): boolean {
   return target === document.body || (target instanceof Element && target.closest(".stage") !== null);
 }

@@ -73,7 +73,7 @@ def test_database_of_a_newer_version_is_refused_and_left_as_it_is(
         status, out, err = shown("partition", chain, "--targets", "onnxruntime", "--costs", costs, "--costs-db", path, "--json")
         assert (status, out) == (2, "")
         assert str(path) in err
-        assert "was written by a newer version (schema 99, this one knows 4)" in err
+        assert "was written by a newer version (schema 99, this one knows 5)" in err
         assert len(err.splitlines()) == 2
     assert path.read_bytes() == before
 
@@ -94,7 +94,7 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     assert target["measured"] <= known.imported(said, shown, tmp_path) <= 10, "what was known may have sat again"
 
 
-def test_locked_database_is_not_used_and_nothing_is_lost(
+def test_locked_database_is_passed_over_and_nothing_is_lost(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CostDatabase.__init__.__kwdefaults__, "busy_s", 0.5)

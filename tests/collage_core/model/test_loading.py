@@ -218,8 +218,8 @@ def external(folder: Path, **said: str) -> Path:
 def test_external_data(tmp_path, said, message):
     folder = tmp_path / "model"
     folder.mkdir()
-    for parent in (tmp_path, folder):
-        (parent / "w.data").write_bytes(weights(400).tobytes())
+    for where in (tmp_path, folder):
+        (where / "w.data").write_bytes(weights(400).tobytes())
     (folder / "link.data").symlink_to(tmp_path / "w.data")
     error = refusal(external(folder, **said))
     assert error.message.startswith(message.format(folder=folder))

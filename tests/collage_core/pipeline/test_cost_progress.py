@@ -164,8 +164,8 @@ def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.Capture
 
 
 def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Event]) -> None:
-    place = next(place for place, event in enumerate(told) if isinstance(event, PlanImproved))
-    considered, plan = [event for event in told[:place] if isinstance(event, PlanConsidered)], told[place]
+    index = next(index for index, event in enumerate(told) if isinstance(event, PlanImproved))
+    considered, plan = [event for event in told[:index] if isinstance(event, PlanConsidered)], told[index]
     assert isinstance(plan, PlanImproved)
     assert considered[0].best_s is not None, "the whole model on one target is a plan"
     bests = [event.best_s for event in considered if event.best_s is not None]

@@ -13,7 +13,7 @@ import pytest
 from collage_core.base.isolation import process
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
-from collage_core.cost.database.trial_history import experience
+from collage_core.cost.database.trial_history import trial_history
 from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.errors import CollageError
@@ -174,6 +174,6 @@ def test_it_tells_as_a_run_does_and_makes_the_same_mistakes(chain: Path) -> None
 def test_a_database_that_cannot_be_asked_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "nowhere" / "costs.sqlite3"))
     (tmp_path / "nowhere").write_text("")
-    known = experience({"numpy": "1"}, 1, machine_id())
+    known = trial_history({"numpy": "1"}, 1, machine_id())
     assert (known.trials, known.transitions) == ({}, frozenset())
     assert "nowhere" in known.trouble

@@ -1,4 +1,5 @@
-"""The whole pipeline with real toolchains, as a user runs it: measured, built, verified, and run again in a fresh process."""
+"""The whole pipeline with real toolchains: measured, built, verified, and run again in a fresh process. Mostly it measures briefly
+(`brief_collage`); of what a user runs, nothing changed, there is one test."""
 
 from __future__ import annotations
 
@@ -15,28 +16,33 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from misbehaviours import places
+from brief_runs import shorten
+from misbehaviours import plug_in_names
 from onnx import TensorProto, helper
 
+from collage_core.events import ignore
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
+from collage_core.options import Options
 from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.record import read_record
+from collage_core.pipeline.run import Run
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get
-from tests.helpers.command import COLLAGE, collage, document, environment
+from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
+@pytest.fixture(scope="module", params=[brief_collage, pytest.param(collage, marks=pytest.mark.long)], ids=["briefly", "as a user"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
     """The mini-MNIST over all three toolchains: the folder of data, the artifact, the document."""
     for name in ("tvm", "openvino"):
         found = get(name).availability()
         if not found.usable:
             pytest.fail(f"{name} is not usable here: {found.reason}; run `make setup`")
     home, out = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("out") / "mini"
-    done = collage(home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", "measure", "--out", out, "--json")
+    command = ("partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", "measure", "--out", out, "--json")
+    done = request.param(home, *command)
     return home, out, document(done)
 
 
@@ -79,15 +85,29 @@ def test_what_cannot_be_in_a_better_plan_is_neither_built_nor_timed(made: tuple[
     assert {(cost.source, cost.reason, cost.samples) for cost in unmeasured} == {("estimate", NOT_MEASURED, 0)}
 
 
+def searched(home: Path, model: str, *targets: str) -> list[dict[str, Any]]:
+    """What a run found of its targets that ends with the search: nothing is built."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLLAGE_HOME", str(home))
+        shorten(patch.setattr)
+        run = Run(model, Options(targets), ignore)
+        try:
+            run.cost()
+            run.search()
+        finally:
+            run.close()
+        return run.record().document["targets"]
+
+
 def test_a_second_run_measures_nothing(made: tuple[Path, Path, dict[str, Any]]) -> None:
     home, _, _ = made
-    again = document(collage(home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--json"))
-    assert [target["measured"] for target in again["targets"]] == [0, 0, 0]
+    again = searched(home, "mini_mnist", "tvm", "onnxruntime", "openvino")
+    assert [target["measured"] for target in again] == [0, 0, 0]
 
 
 def test_replay_gives_the_same_plan_without_measuring(made: tuple[Path, Path, dict[str, Any]]) -> None:
     home, out, first = made
-    replay = collage(
+    replay = brief_collage(
         home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", f"replay:{out / 'run.json.gz'}", "--json"
     )
     plan = document(replay)["plan"]
@@ -101,7 +121,7 @@ def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, A
     pins.append({"kind": "pin", "op": "MatMul", "target": "onnxruntime"})
     (tmp_path / "pins.json").write_text(json.dumps({"constraints": pins}))
     out = tmp_path / "mixed"
-    done = collage(
+    done = brief_collage(
         home,
         "partition",
         "mini_mnist",
@@ -116,29 +136,33 @@ def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, A
     found = document(done)
     assert {partition["target"] for partition in found["plan"]["partitions"]} == {"tvm", "onnxruntime", "openvino"}
     assert found["verify"]["max_rel_error"] < 1e-5
-    why = document(collage(home, "explain", out, "--node", "0", "--json"))
+    why = document(brief_collage(home, "explain", out, "--node", "0", "--json"))
     assert [row["target"] for row in why["nodes"][0]["candidates"] if row["chosen"]] == ["openvino"]
     shutil.rmtree(out / "partitions")
     rebuilt = tmp_path / "rebuilt"
-    assert document(collage(home, "apply", out / "plan.json", "mini_mnist", "--out", rebuilt, "--json"))["verify"]["max_rel_error"] < 1e-5
+    assert (
+        document(brief_collage(home, "apply", out / "plan.json", "mini_mnist", "--out", rebuilt, "--json"))["verify"]["max_rel_error"]
+        < 1e-5
+    )
     assert collage(home, "run", rebuilt).returncode == 0
     broken = collage(home, "run", out)
     assert (broken.returncode, "Traceback" in broken.stderr) == (2, False)
-    other = collage(home, "apply", out, "mnist", "--out", tmp_path / "other")
+    other = brief_collage(home, "apply", out, "mnist", "--out", tmp_path / "other")
     assert other.returncode == 2
     assert other.stderr.startswith("error: the plan is for the model 'mini_mnist'")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "words"),
     [("segfaults_at_build", "SIGSEGV"), ("hangs_at_run", "no answer")],
 )
-def test_a_toolchain_that_kills_or_hangs_is_done_without(tmp_path: Path, target: str, words: str) -> None:
+def test_a_toolchain_that_kills_or_hangs_is_left_out(tmp_path: Path, target: str, words: str) -> None:
     """Both take Add and MatMul well, and fail where a Relu is inside."""
     out = tmp_path / "out"
     done = collage(
         tmp_path / "home", "partition", "mini_mnist", "--targets", f"onnxruntime,{target}", "--measure-all", "--out", out, "--json",
-        COLLAGE_TOOLCHAINS=places(target), COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
+        COLLAGE_TOOLCHAINS=plug_in_names(target), COLLAGE_RUN_TIMEOUT_S="2", COLLAGE_BUILD_TIMEOUT_S="20",
     )  # fmt: skip
     found = document(done)
     counts = {item["name"]: item for item in found["targets"]}
@@ -175,8 +199,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_was_measured(tmp_path: Path) -> Non
     assert "Traceback" not in err
     kept = _measured(database)
     assert kept >= 3
-    again = document(collage(home, "partition", "mnist", "--targets", "onnxruntime", "--json"))
-    assert again["targets"][0]["cache_hits"] >= 1
+    assert searched(home, "mnist", "onnxruntime")[0]["cache_hits"] >= 1
 
 
 def _measured(database: Path) -> int:
@@ -201,7 +224,7 @@ def chain_of_relus(path: Path) -> Path:
 def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst(tmp_path: Path) -> None:
     """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be: two of the three must go to the slow one that is right."""
     (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
-    done = collage(
+    done = brief_collage(
         tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--targets", "onnxruntime,drifts,sleepy", "--no-fold",
         "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
         COLLAGE_TOOLCHAINS="erring_toolchains:Drifts,collage_test_toolchains:Sleepy",
@@ -211,6 +234,6 @@ def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst
     assert of_relus == ["drifts", "sleepy", "sleepy"], done.stderr
     assert 3e-4 < found["verify"]["max_rel_error"] <= 1e-3
     node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
-    why = document(collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
+    why = document(brief_collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
     said = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == "drifts"]
     assert any(reason.startswith("the whole plan erred by") for reason in said), said

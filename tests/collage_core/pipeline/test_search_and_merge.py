@@ -59,8 +59,8 @@ def problem_of(costs: dict[tuple[str, int], float | None], conflicts: dict[str, 
     return Planned(nothing, nothing, problem, costed)
 
 
-def searched(planned: Planned, how: SearchSettings | None = None) -> Planned:
-    planned.final = search_first(planned.problem, (), how or SearchSettings(), lambda event: None)
+def searched(planned: Planned, settings: SearchSettings | None = None) -> Planned:
+    planned.final = search_first(planned.problem, (), settings or SearchSettings(), lambda event: None)
     return planned
 
 

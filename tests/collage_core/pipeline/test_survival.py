@@ -19,12 +19,13 @@ from typing import Any
 
 import psutil
 import pytest
-from misbehaviours import REASONS, places
+from misbehaviours import REASONS, plug_in_names
 
 from collage_core.pipeline.record import RunRecord, read_record
 from collage_core.toolchains import registry
-from tests.helpers.command import PLUGINS, collage, document, environment
+from tests.helpers.command import brief_collage, collage, document, environment
 from tests.helpers.known_costs import Known, assert_right
+from tests.helpers.paths import PLUGINS
 
 WAIT_S = 120.0
 HOLDS = "collage_test_toolchains:Holds"
@@ -40,19 +41,41 @@ def until(true: Callable[[], object], what: str) -> None:
 # Toolchains that misbehave.
 
 
-GROUPS = (
-    ("segfaults_at_build", "segfaults_at_run", "is_killed", "leaves_quietly", "asks_to_end", "closes_all", "floods", "answers_itself"),
-    ("raises_much", "raises_mutely", "refuses_much", "refuses_without_stage", "interrupts", "gives_up_for_all", "fails_to_load"),
-    ("gives_no_bytes", "lacks_library", "wrong_shape", "wrong_numbers", "alternates", "computes_once"),
+ONE_OF_EACH = ("segfaults_at_build", "raises_much", "wrong_numbers", "computes_once")
+GROUPS = {
+    "they crash": (
+        "segfaults_at_build", "segfaults_at_run", "is_killed", "leaves_quietly", "asks_to_end", "closes_all", "floods", "answers_itself",
+    ),
+    "they raise": (
+        "raises_much", "raises_mutely", "refuses_much", "refuses_without_stage", "interrupts", "gives_up_for_all", "fails_to_load",
+    ),
+    "they err": ("gives_no_bytes", "lacks_library", "wrong_shape", "wrong_numbers", "alternates", "computes_once"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "group"),
+    [
+        pytest.param(brief_collage, ONE_OF_EACH, id="one of each"),
+        *(pytest.param(collage, group, id=name, marks=pytest.mark.long) for name, group in GROUPS.items()),
+    ],
 )
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=("they crash", "they raise", "they err"))
-def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: Path, group: tuple[str, ...]) -> None:
+def test_run_finishes_and_each_that_misbehaves_is_named(
+    chain: Path, tmp_path: Path, run: Callable[..., subprocess.CompletedProcess[str]], group: tuple[str, ...]
+) -> None:
     """Nothing is known before: what is sure to lose is not timed long enough to see that it errs."""
     targets, out = ",".join(["onnxruntime", *group]), tmp_path / "out"
-    done = collage(
-        tmp_path / "home", "partition", chain, "--targets", targets, "--no-fold", "--out", out, "--json", COLLAGE_TOOLCHAINS=places(*group)
+    done = run(
+        tmp_path / "home",
+        "partition",
+        chain,
+        "--targets",
+        targets,
+        "--no-fold",
+        "--out",
+        out,
+        "--json",
+        COLLAGE_TOOLCHAINS=plug_in_names(*group),
     )
     found = document(done)
     assert_right(found)
@@ -72,9 +95,9 @@ def test_run_finishes_and_each_that_misbehaves_is_named(chain: Path, tmp_path: P
 def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known) -> None:
     """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
     out = known.out
-    done = collage(
+    done = brief_collage(
         known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
-        COLLAGE_TOOLCHAINS=places("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
+        COLLAGE_TOOLCHAINS=plug_in_names("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
     )  # fmt: skip
     found = document(done)
     assert_right(found)
@@ -94,7 +117,7 @@ def whole(record: RunRecord, target: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("place", "target", "said"),
+    ("where", "target", "said"),
     [
         ("CannotSay", "cannot_say", "is not usable here: it cannot say whether it is usable: OSError: libdriver.so.7: cannot open"),
         ("LeavesWhenAsked", "leaves_when_asked", "is not usable here: it cannot say whether it is usable: SystemExit: no licence"),
@@ -103,9 +126,9 @@ def whole(record: RunRecord, target: str) -> Any:
     ],
 )
 def test_toolchain_that_fails_as_it_is_asked_is_refused_in_its_own_words(
-    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, chain: Path, place: str, target: str, said: str
+    shown: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, chain: Path, where: str, target: str, said: str
 ) -> None:
-    monkeypatch.setenv(registry.EXTRA, f"collage_test_toolchains:{place}")
+    monkeypatch.setenv(registry.EXTRA, f"collage_test_toolchains:{where}")
     status, out, err = shown("partition", chain, "--targets", f"onnxruntime,{target}", "--json")
     assert (status, out) == (2, "")
     first, second = err.splitlines()
@@ -135,7 +158,9 @@ def test_what_a_toolchain_prints_in_our_own_process_is_kept_apart_from_the_docum
 
 
 class Killing:
-    """A folder of data, and runs on it that are killed."""
+    """A folder of data, and runs on it that are killed; they measure briefly unless `is_brief` says no."""
+
+    is_brief = True
 
     def __init__(self, chain: Path, folder: Path):
         self.home, self.out, self.hold, self.scratch = (folder / name for name in ("home", "out", "hold", "tmp"))
@@ -149,31 +174,33 @@ class Killing:
         """The command, to be stopped as `orders` say (`held_run`)."""
         for held in self.hold.glob("*.held"):
             held.unlink()
-        command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join(orders), *self.command]
+        brief = ["brief=yes"] if self.is_brief else []
+        command = [sys.executable, str(PLUGINS / "held_run.py"), ",".join([*brief, *orders]), *self.command]
         return subprocess.Popen(command, env=environment(self.home, **self.more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def held(self, running: subprocess.Popen[str], how: str) -> int:
+    def held(self, running: subprocess.Popen[str], action: str) -> int:
         """Wait until it is held; gives the number of the process that is."""
-        held = self.hold / f"{how}.held"
-        until(lambda: held.exists() or running.poll() is not None, f"a {how} to be held")
+        held = self.hold / f"{action}.held"
+        until(lambda: held.exists() or running.poll() is not None, f"a {action} to be held")
         assert running.poll() is None, running.communicate()
         return int(held.read_text())
 
-    def killed(self, moment: str, how: str) -> int:
-        """Have a run killed, and all its processes gone; gives how many costs are known then."""
-        running = self.start(f"{moment}={how}")
-        if how != "die":
-            self.held(running, how)
+    def killed(self, moment: str, action: str) -> int:
+        """Have a run killed, and all its processes gone; gives action many costs are known then."""
+        running = self.start(f"{moment}={action}")
+        if action != "die":
+            self.held(running, action)
             running.kill()
         _, err = running.communicate(timeout=WAIT_S)
         assert running.returncode == -signal.SIGKILL, err
         until(lambda: not self.processes(), "the processes of the killed run to end")
-        (self.hold / how).unlink(missing_ok=True)
+        (self.hold / action).unlink(missing_ok=True)
         return self.known()
 
     def again(self) -> dict[str, Any]:
         """The same command once more, not stopped."""
-        return document(collage(self.home, *self.command, **self.more))
+        run = brief_collage if self.is_brief else collage
+        return document(run(self.home, *self.command, **self.more))
 
     def processes(self) -> list[psutil.Process]:
         """What is still alive of runs on this folder."""
@@ -230,14 +257,16 @@ def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(kill
     assert killing.left_behind() == []
 
 
+@pytest.mark.long
 def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
+    killing.is_brief = False
     assert killing.killed("search", "die") == 4
     assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
     known = killing.killed("repetition:3", "die")
     assert killing.repetitions() == 3, "two more than the first, each kept as it was over"
     assert known > 4
-    for moment, how in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):
-        assert killing.killed(moment, how) >= known
+    for moment, action in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):
+        assert killing.killed(moment, action) >= known
         assert not (killing.out / "artifact.json").exists()
     known = killing.known()
     assert killing.left_behind() != [], "nobody could clean up"
@@ -256,9 +285,9 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
 def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> None:
     """The first one of its worker too."""
     running = killing.start("costs:1=run", "costs:3=build")
-    for how in ("run", "build"):
-        os.kill(killing.held(running, how), signal.SIGKILL)
-        (killing.hold / how).unlink()
+    for action in ("run", "build"):
+        os.kill(killing.held(running, action), signal.SIGKILL)
+        (killing.hold / action).unlink()
     out, err = running.communicate(timeout=WAIT_S)
     assert running.returncode == 0, err
     assert_right(json.loads(out))
@@ -281,7 +310,7 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     command = ["partition", str(chain), "--no-fold", "--targets"]
     first = read_record(known_once / "out" / "run.json.gz").document
     limited = [*command, "onnxruntime,holds", "--time-limit", "60", "--out", str(tmp_path / "out")]
-    held = [sys.executable, str(PLUGINS / "held_run.py"), "over=build", *limited]
+    held = [sys.executable, str(PLUGINS / "held_run.py"), "brief=yes,over=build", *limited]
     done = subprocess.run(held, capture_output=True, text=True, env=environment(home, **more), check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     found = read_record(tmp_path / "out" / "run.json.gz").document
@@ -295,7 +324,7 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     assert found["verify"]["max_rel_error"] <= 1e-3
     rows = sum(target["cache_hits"] + target["measured"] for target in found["targets"])
     (hold / "build").unlink()
-    again = document(collage(home, *command, "onnxruntime,holds", "--json", **more))
+    again = document(brief_collage(home, *command, "onnxruntime,holds", "--json", **more))
     assert_right(again)
     counts = {target["name"]: target for target in again["targets"]}
     assert sum(target["cache_hits"] for target in again["targets"]) >= rows

@@ -194,8 +194,8 @@ def check_answer(case: Case, answer: Answer, searcher: str, folder: Path) -> Non
     assert failure.hint in (None, error.hint)
     assert error.hint
     assert "\n" not in error.message
-    told = (document["plan"], document["conflict"], document["uncovered"], document["error"])
-    assert told == (None, error.conflict, error.uncovered, error.message)
+    reported = (document["plan"], document["conflict"], document["uncovered"], document["error"])
+    assert reported == (None, error.conflict, error.uncovered, error.message)
 
 
 def check_plan(answer: Answer, searcher: str, problem: SearchProblem, constraints: list[Constraint], found: SearchResult) -> None:

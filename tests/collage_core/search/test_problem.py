@@ -20,6 +20,7 @@ from collage_core.search.problem import MOST_NODES, MOST_SPAN, SearchProblem, pr
 from collage_core.search.solve import solve
 from collage_core.search.source_lines import ProblemMistake, line_of
 from tests.collage_core.search.constraints.test_constraints import forms
+from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, problems
 
 
@@ -306,13 +307,13 @@ SEARCHES = st.builds(
 
 
 @given(data=spoilt(), request=SEARCHES)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_spoilt_problem_gets_a_document_or_one_line(data: Any, request: SearchRequest, tmp_path: Path) -> None:
     check(data, tmp_path / "problem.json", request)
 
 
 @given(data=JSON | st.dictionaries(st.sampled_from([*TWO, "names", "ops", "transitions", "exclusive", "constraints"]), JSON, max_size=6))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_json_gets_a_document_or_one_line(data: Any, tmp_path: Path) -> None:
     check(data, tmp_path / "problem.json", SearchRequest())
 

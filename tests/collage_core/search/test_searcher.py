@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.problem import SearchProblem
 from collage_core.search.searcher import REASONS, Newest, SearchReporter, SearchResult, SearchRun, nothing
 from collage_core.search.searchers import best_first
 from collage_core.search.searchers.exact import astar, dijkstra
+from tests.helpers.examples import examples
 from tests.helpers.problems import problems
 
 
@@ -65,7 +66,7 @@ class Trace(SearchReporter):
         return tuple(made[::-1])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems())
 def test_a_trace_is_the_search(problem: SearchProblem) -> None:
     problem = SearchProblem(**{**vars(problem), "exclusive": ()})
@@ -83,7 +84,7 @@ def test_a_trace_is_the_search(problem: SearchProblem) -> None:
         assert all(total >= result.total for total in totals)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems())
 def test_the_newest_state_is_a_plan_in_the_making(problem: SearchProblem) -> None:
     """Its candidates do not overlap, and leave open node `covered` and none before."""

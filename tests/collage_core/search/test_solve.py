@@ -12,12 +12,13 @@ from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem
 from collage_core.search.solve import is_feasible, solve
+from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, order_of, problems
 
 
 @pytest.mark.parametrize("search", ["astar", "dijkstra"])
 @given(problem=problems())
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_exact_search_finds_the_first_of_the_best_plans(search: str, problem: SearchProblem) -> None:
     plans = list(every_plan(problem))
     if not plans:
@@ -32,7 +33,7 @@ def test_exact_search_finds_the_first_of_the_best_plans(search: str, problem: Se
 
 
 @given(problem=problems(unknown=True))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_unknown_costs_come_last_and_fall_back_to_priorities(problem: SearchProblem) -> None:
     plans = list(every_plan(problem))
     if plans:

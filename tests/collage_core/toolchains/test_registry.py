@@ -55,7 +55,7 @@ def test_more_are_added_by_the_environment(extra):
 
 
 @pytest.mark.parametrize(
-    ("reference", "name", "reason"),
+    ("plug_in", "name", "reason"),
     [
         ("no.such.module:Class", "Class", "ModuleNotFoundError: No module named 'no'"),
         (f"{HERE}:Missing", "Missing", f"AttributeError: module '{HERE}' has no attribute 'Missing'"),
@@ -64,11 +64,11 @@ def test_more_are_added_by_the_environment(extra):
         (f"{HERE}:NOT_A_TOOLCHAIN", "NOT_A_TOOLCHAIN", "it is a dict, not a Toolchain"),
     ],
 )
-def test_a_broken_plug_in_is_shown_with_its_reason(extra, reference: str, name: str, reason: str):
-    extra(f"{reference},{HERE}:Dummy")
+def test_a_broken_plug_in_is_shown_with_its_reason(extra, plug_in: str, name: str, reason: str):
+    extra(f"{plug_in},{HERE}:Dummy")
     found = get(name).availability()
     assert not found.usable
-    assert found.reason == f"its plug-in {reference!r} cannot be loaded: {reason}"
+    assert found.reason == f"its plug-in {plug_in!r} cannot be loaded: {reason}"
     assert found.hint
     assert get("dummy").availability().usable
     assert str(get(name).rule(RuleOptions())) == "explicit"

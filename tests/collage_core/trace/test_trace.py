@@ -179,9 +179,9 @@ def test_past_its_bound_a_trace_holds_decisions_alone(tmp_path: Path, monkeypatc
     assert read_chunk(tmp_path / FILE_NAME, 2) is None
     assert info["is_thinned"]
     assert set(chunks[1]["kinds"]) <= set("spe")
-    step = chunks[1]["kinds"].index("s")
-    assert chunks[1]["states"][step] == result.states, "how many states were taken by then"
-    assert sum(chunks[1][column][step] for column in ("parents", "candidates", "values")) == result.moves
+    index = chunks[1]["kinds"].index("s")
+    assert chunks[1]["states"][index] == result.states, "how many states were taken by then"
+    assert sum(chunks[1][column][index] for column in ("parents", "candidates", "values")) == result.moves
 
 
 def test_equal_searches_give_equal_files(tmp_path: Path) -> None:

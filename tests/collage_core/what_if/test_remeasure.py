@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from brief_runs import shorten
 
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import open_database
@@ -26,6 +27,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunRecord]:
     """A run as it is read back, in a folder of its own."""
     folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
+        shorten(patch.setattr)
         patch.setenv("COLLAGE_HOME", str(tmp_path_factory.mktemp("home")))
         partition(MODEL, Options(targets=("onnxruntime",), measure_all=True, out=folder))
         yield RunRecord.load(folder)

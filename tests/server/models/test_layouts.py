@@ -57,7 +57,7 @@ def test_a_layout_is_there_for_the_next_page(app: Flask, address: str) -> None:
         ({"offsets": [1, 4]}, "'offsets' must rise"),
         ({"offsets": [0, 5, 4], "labels": [None] * 4}, "'offsets' must rise"),
         ({"labels": [1, 2, 3, 4]}, "each edge has one label"),
-        ({"points": [0, 1, 2, 1e9]}, "no place is further than"),
+        ({"points": [0, 1, 2, 1e9]}, "no position is beyond"),
         ({"points": [0, 1, 2, float("nan")]}, "'points' must be a list"),
         ({"points": [0, 1, 2, float("inf")]}, "'points' must be a list"),
         ({"centres": "many"}, "'centres' must be a list"),
@@ -86,9 +86,9 @@ def test_a_layout_that_is_too_large_is_refused(app: Flask, address: str, monkeyp
 def test_the_least_lately_used_goes_first(app: Flask, model: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client, keys = app.test_client(), [f"{number:08x}" for number in range(4)]
     addresses = [f"/api/v1/models/{model}/layouts/{key}" for key in keys]
-    for place, one in enumerate(addresses[:3]):
+    for index, one in enumerate(addresses[:3]):
         client.put(one, json=LAYOUT)
-        os.utime(home / "layouts" / f"{model}-{keys[place]}.json.gz", ns=(place, place))
+        os.utime(home / "layouts" / f"{model}-{keys[index]}.json.gz", ns=(index, index))
     client.get(addresses[0])
     size = (home / "layouts" / f"{model}-{keys[0]}.json.gz").stat().st_size
     monkeypatch.setattr(layouts, "KEPT_BYTES", 2 * size)

@@ -31,7 +31,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[FlaskClient]:
-    made, _ = create_app(ServerConfig())
+    made, _ = create_app(ServerConfig(pipeline="brief_pipeline"))
     yield made.test_client()
     made.extensions["collage"].close()
 

@@ -152,9 +152,9 @@ def test_every_decision_arrives_or_a_gap_says_so(events: list[bool], kept: int, 
 
 @given(st.lists(st.integers(), max_size=200), st.integers(1, 50))
 def test_thin(items: list[int], keep: int) -> None:
-    places: list[Any] = list(enumerate(items))
-    kept = thin(places, keep)
+    numbered: list[Any] = list(enumerate(items))
+    kept = thin(numbered, keep)
     assert len(kept) == min(keep, len(items))
     assert list(kept) == sorted(set(kept))
     if items:
-        assert kept[-1] == places[-1]
+        assert kept[-1] == numbered[-1]

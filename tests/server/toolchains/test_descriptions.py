@@ -25,7 +25,7 @@ flops_per_s = 4e12
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[FlaskClient]:
-    made, _ = create_app(ServerConfig())
+    made, _ = create_app(ServerConfig(pipeline="brief_pipeline"))
     yield made.test_client()
     made.extensions["collage"].close()
 

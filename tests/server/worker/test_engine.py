@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from collage_server.config import ServerConfig
-from collage_server.worker.engine import COLLAGE, CollageEngine, Engine, from_json
+from collage_server.worker.engine import COLLAGE, CollageEngine, Engine, options_from_json
 from fake_engine import FakeEngine
 
 from collage_core.errors import CollageError
@@ -35,7 +35,7 @@ def test_options_as_json_has_them_are_those_of_a_run() -> None:
         "toolchain_files": ["hook.toml"],
         "threads": 2,
     }
-    assert Options(**from_json(given)) == Options(
+    assert Options(**options_from_json(given)) == Options(
         targets=("tvm",),
         constraints=({"kind": "veto", "op": "Conv", "target": "tvm"},),
         taps=frozenset({"tvm"}),

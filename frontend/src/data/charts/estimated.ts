@@ -1,11 +1,11 @@
-// What the roofline estimate says of each candidate against what was measured: how far estimates can be believed. Pure.
+// The chart of measured costs against roofline estimates, which shows how far estimates can be believed. Pure.
 
 import { inUnit, percent, unitFor } from "../../base/format";
 import type { CostedRow, RunEstimates } from "../protocol";
 import { plainText, type Figure, type NoFigure, type Trace } from "./figure";
 import { distinct, type Distinct, type Paint } from "./figures";
 
-/** A measured cost of so many times its estimate, or the other way round, is called off. */
+/** A measured cost is far off at more than this many times its estimate, and at less than its reciprocal. */
 const FAR = 2;
 
 interface Pair extends Distinct {
@@ -13,7 +13,7 @@ interface Pair extends Distinct {
   measuredS: number;
 }
 
-/** Measured against estimated, one point for each measurement, on logarithmic axes. `nameOf` says what a candidate holds; `machine` is where the costs are from. */
+/** Measured against estimated, a point for each measurement, on logarithmic axes. `nameOf` names a candidate; `machine` measured. */
 export function estimated(rows: readonly CostedRow[], estimates: RunEstimates, machine: string, nameOf: (row: CostedRow) => string, paint: Paint): Figure | NoFigure {
   const pairs = distinct(rows).flatMap(({ row, count }): Pair[] => {
     const [estimateS, measuredS] = [estimates.seconds[row.id] ?? 0, row.cost.seconds ?? 0];
@@ -57,7 +57,7 @@ function points(target: string, mine: readonly Pair[], unit: ReturnType<typeof u
   };
 }
 
-/** The median factor, of all and of each target, and how many are far off. */
+/** The median factor of all measurements and of each target, and how many are far off. */
 function inText(pairs: readonly Pair[], targets: readonly string[]): string {
   const factors = pairs.map((one) => one.measuredS / one.estimateS);
   const byTarget = targets.map((target) => `${target} ${times(median(pairs.filter(({ row }) => row.target === target).map((one) => one.measuredS / one.estimateS)))}`);
@@ -69,7 +69,7 @@ function inText(pairs: readonly Pair[], targets: readonly string[]): string {
   return `${what} ${times(median(factors))} its estimate${each}; ${off.length} (${percent(off.length / pairs.length)}) are more than ${FAR} times off${below}.`;
 }
 
-/** The rates are of the machine on which the server runs. */
+/** A note where the costs are from another machine than the server's, for which the estimates are made. */
 function elsewhere(estimates: RunEstimates, machine: string): string {
   return machine === estimates.machine ? "" : ` The estimates are for ${estimates.machine}; the costs were measured on ${machine || "another machine"}.`;
 }

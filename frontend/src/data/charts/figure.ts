@@ -1,4 +1,4 @@
-// What a chart is before it is drawn: its traces and axes, what it says in words, and its numbers as a table. Pure.
+// A chart before it is drawn: its traces and axes, a summary in words, and its numbers as a table. Pure.
 
 import type { Cell } from "../../base/csv";
 
@@ -6,15 +6,15 @@ export interface Figure {
   /** Plotly's traces. */
   traces: Trace[];
   axes: { x: Axis; y: Axis };
-  /** Further parts of Plotly's layout. */
+  /** Further fields of Plotly's layout. */
   more?: object;
-  /** What the chart says, for who cannot see it. */
+  /** The chart in words, for those who cannot see it. */
   summary: string;
   header: readonly string[];
   rows: readonly (readonly Cell[])[];
 }
 
-/** Plotly's, of which the page writes the title itself. */
+/** An axis of Plotly's layout; its title is always given. */
 export interface Axis {
   title: { text: string };
   [key: string]: unknown;
@@ -22,17 +22,17 @@ export interface Axis {
 
 export interface Trace {
   name: string;
-  /** What a click on a point is about, one for each point. */
+  /** For each point the id of the run or candidate that a click on it shows. */
   customdata?: readonly string[];
   [key: string]: unknown;
 }
 
-/** Nothing to draw, and why. */
+/** The reason why there is nothing to draw. */
 export interface NoFigure {
   why: string;
 }
 
-/** Plotly reads tags in texts: what a model or a person names has none. */
+/** A name without tags, which Plotly would read, and no longer than `length`. */
 export function plainText(text: string, length = 40): string {
   const short = text.length <= length ? text : `${text.slice(0, length - 1)}…`;
   return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

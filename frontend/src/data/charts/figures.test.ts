@@ -37,7 +37,7 @@ test("a run of which no history was kept says so", () => {
   expect(convergence([{ seconds: 0, best_s: null, bound_s: null, estimate_s: null }], paint)).toHaveProperty("why");
 });
 
-test("each measurement is one point, however many candidates share it; what was not measured is none", () => {
+test("each measurement is one point, however many candidates share it; a cost that was not measured is no point", () => {
   const rows = [
     row("a", "tvm", [0, 0], { cost: cost({ seconds: 2e-3, spread_s: 1e-3, samples: 9 }), chosen: true }),
     row("b", "tvm", [1, 1], { cost: cost({ seconds: 2e-3, spread_s: 1e-3, samples: 9 }) }),
@@ -55,7 +55,7 @@ test("each measurement is one point, however many candidates share it; what was 
   expect(spreads(rows.slice(3), String, paint)).toHaveProperty("why");
 });
 
-test("totals stack every target of every run, and mark what was measured end to end", () => {
+test("totals stack every target of every run, and mark the runs that were measured end to end", () => {
   const runs = [
     runSummary("r1", { total_s: 2e-3, verify: measured(2.5e-3) }),
     runSummary("r2", { total_s: 1e-3, by_target: { openvino: 1e-3, host: 0 }, moves_s: 0 }),
@@ -74,7 +74,7 @@ test("totals stack every target of every run, and mark what was measured end to 
   expect(totals(runs.slice(2), String, paint)).toHaveProperty("why");
 });
 
-test("predicted against measured has only what was measured, and names what is furthest off", () => {
+test("predicted against measured has only measured runs, and names the one that is furthest off", () => {
   const baselines = [
     { name: "tvm", total_s: 4e-3, measured_s: 2e-3, reason: "" },
     { name: "greedy", total_s: 4e-3, measured_s: null, reason: "" },
@@ -86,7 +86,7 @@ test("predicted against measured has only what was measured, and names what is f
   expect(predicted(runSnapshot({ plan: null }), [], String, paint)).toHaveProperty("why");
 });
 
-test("texts that Plotly would read as tags are none", () => {
+test("texts are escaped that Plotly would read as tags", () => {
   expect(plainText('<a href="x">&')).toBe('&lt;a href="x"&gt;&amp;');
   expect(plainText("x".repeat(50), 10)).toBe(`${"x".repeat(9)}…`);
 });

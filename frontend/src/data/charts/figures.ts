@@ -1,5 +1,5 @@
-// The four charts of a run, from what the page knows: how it came to its total, how sure each cost is, what runs of the model
-// take and where, and what was predicted against what was measured. Pure.
+// Four charts of a run: the total over time, the spread of each cost, the totals of the model's runs by target, and predicted against
+// measured totals. Pure.
 
 import { duration, inUnit, percent, unitFor } from "../../base/format";
 import { isRight } from "../plan/verification";
@@ -7,14 +7,14 @@ import type { Baseline, ConvergencePoint, CostedRow, RunSnapshot, RunSummary } f
 import { kindOf } from "../tables/run_rows";
 import { plainText, type Figure, type NoFigure, type Trace } from "./figure";
 
-/** A colour for a target, or for a role that is no target's. */
+/** Gives the colour of a target, or of a role such as `accent`. */
 export type Paint = (name: string) => string;
 
-/** Best total and bound over time, each held until the next one. */
+/** The best total and the bound over time, each held until its next value. */
 export function convergence(points: readonly ConvergencePoint[], paint: Paint): Figure | NoFigure {
   const known = points.filter((point) => point.best_s !== null || point.bound_s !== null || point.estimate_s !== null);
   const last = known[known.length - 1];
-  if (!last) return { why: "No history was kept of this run: it is recorded, or it was searched before histories were." };
+  if (!last) return { why: "No history was kept of this run: it is recorded, or an older version of the program made it." };
   const unit = unitFor(Math.max(...known.map((point) => Math.max(point.best_s ?? 0, point.bound_s ?? 0, point.estimate_s ?? 0))));
   const end = last.seconds + Math.max(0.02, last.seconds * 0.04);
   const line = (name: string, of: (point: ConvergencePoint) => number | null, look: object): Trace => {
@@ -45,7 +45,7 @@ export interface Distinct {
   count: number;
 }
 
-/** Each measurement once, however many candidates share it. */
+/** Each measurement once, with the number of candidates that share it. */
 export function distinct(rows: readonly CostedRow[]): Distinct[] {
   const found = new Map<string, Distinct>();
   for (const row of rows) {
@@ -59,7 +59,7 @@ export function distinct(rows: readonly CostedRow[]): Distinct[] {
   return [...found.values()];
 }
 
-/** Cost against samples, one point for each measurement, with its spread. `nameOf` says what a candidate holds. */
+/** Cost against number of samples, one point with its spread for each measurement. `nameOf` names a candidate. */
 export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => string, paint: Paint): Figure | NoFigure {
   const all = distinct(rows);
   if (all.length === 0) return { why: "No candidate of this run was measured." };
@@ -97,7 +97,7 @@ export function spreads(rows: readonly CostedRow[], nameOf: (row: CostedRow) => 
   };
 }
 
-/** Equal labels would be one bar: the second of them gets a number. */
+/** The labels, numbered from the second equal one on: Plotly would draw equal labels as one bar. */
 function toldApart(labels: readonly string[]): string[] {
   const times = new Map<string, number>();
   return labels.map((label) => {
@@ -110,7 +110,7 @@ function toldApart(labels: readonly string[]): string[] {
 const MOST_RUNS = 24;
 const TRANSITIONS = "transitions";
 
-/** The total of each run of the model by target, newest at the top; what was measured end to end as a mark. `nameOf` calls a run something. */
+/** The total of each run of the model by target, newest at the top, with a mark where it was measured end to end. `nameOf` names a run. */
 export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const shown = runs.filter((run) => Object.keys(run.by_target).length > 0).slice(0, MOST_RUNS);
   if (shown.length === 0) return { why: "No run of this model has a plan whose costs are all known." };
@@ -158,7 +158,7 @@ interface Pair {
   kind: "this plan" | "its baselines" | "other runs";
 }
 
-/** The sum of the costs against what was measured end to end: of the shown plan, its baselines, and other runs of the model. */
+/** The sum of the costs against the time measured end to end, of the shown plan, its baselines, and other runs of the model. */
 export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const pair = (name: string, sumS: number | null | undefined, measuredS: number | null | undefined, kind: Pair["kind"]): Pair[] =>
     sumS && measuredS ? [{ name, sumS, measuredS, kind }] : [];

@@ -13,7 +13,7 @@ test("a node repeats where operator, attributes, shapes and weights' shapes are 
   expect(repeats).toContain(pool);
 });
 
-test("a piece repeats as a whole, itself first, and repeats do not overlap", () => {
+test("a set of nodes repeats as a whole, the set itself first, and repeats do not overlap", () => {
   const length = two.nodes.length / 3;
   const piece = two.nodes.slice(length, length + 4).map((node) => node.id);
   const repeats = repeatsOf(index, piece);
@@ -23,7 +23,7 @@ test("a piece repeats as a whole, itself first, and repeats do not overlap", () 
   for (const repeat of repeats) expect(repeat.map((node) => two.nodes[node]?.op)).toEqual(piece.map((node) => two.nodes[node]?.op));
 });
 
-test("what is alike but joined otherwise, or read outside elsewhere, is no repeat", () => {
+test("equal nodes that are joined otherwise, or read by other nodes outside, are no repeat", () => {
   const graph = chain();
   const relu = graph.nodes[1];
   if (!relu) throw new Error("the chain has no Relu");
@@ -34,6 +34,6 @@ test("what is alike but joined otherwise, or read outside elsewhere, is no repea
   expect(repeatsOf(grown, [0, 1])).toEqual([[0, 1]]);
 });
 
-test("nothing repeats where nothing is asked", () => {
+test("an empty set has no repeats", () => {
   expect(repeatsOf(index, [])).toEqual([]);
 });

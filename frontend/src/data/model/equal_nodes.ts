@@ -1,21 +1,20 @@
-// What repeats in a model: nodes that compute the same as another one, and sets of nodes that are the same piece of graph.
-// Two nodes are index where operator, attributes, tensors and the shapes of weights are equal; the values of large weights
-// do not matter. Pure.
+// Finds sets of nodes that a model repeats. Two nodes are equal where their operators, attributes, tensor types and the shapes of
+// their weights are equal; the values of large weights do not matter. Pure.
 
 import type { GraphJson, NodeJson } from "../protocol";
 
 export interface NodeIndex {
-  /** Nodes of the same kind share a number. */
+  /** For each node the number of its group; equal nodes share a group. */
   groups: readonly number[];
-  /** The node that makes a tensor. */
+  /** The node that makes each tensor. */
   maker: ReadonlyMap<string, number>;
-  /** The nodes that read a node. */
+  /** For each node the nodes that read it. */
   readers: readonly (readonly number[])[];
   nodes: readonly NodeJson[];
   outputs: ReadonlySet<string>;
 }
 
-/** Look a graph over once. */
+/** Index a graph for `repeatsOf`. */
 export function indexNodes(graph: GraphJson): NodeIndex {
   const maker = new Map(graph.nodes.flatMap((node) => node.outputs.map((tensor): [string, number] => [tensor.name, node.id])));
   const types = new Map([...graph.inputs, ...graph.nodes.flatMap((node) => node.outputs)].map((tensor) => [tensor.name, `${tensor.dtype}${tensor.shape.join("x")}`]));
@@ -41,8 +40,8 @@ function computationKey(node: NodeJson, graph: GraphJson, types: ReadonlyMap<str
 }
 
 /**
- * All places where the model has this set of nodes again, itself first: the same kinds at the same distances, joined in the
- * same way, and read from outside at the same nodes. Places do not overlap.
+ * All repeats of a set of nodes, the set itself first: equal nodes at the same distances, connected in the same way, and read
+ * from outside at the same nodes. Repeats do not overlap.
  */
 export function repeatsOf(index: NodeIndex, nodes: readonly number[]): number[][] {
   const piece = [...nodes].sort((a, b) => a - b);
@@ -62,7 +61,7 @@ export function repeatsOf(index: NodeIndex, nodes: readonly number[]): number[][
   return found;
 }
 
-/** How a set of nodes hangs together, as text: which of them makes each input, which inputs from outside are the same; what is read outside. */
+/** The connections of nodes as text: which of them makes each input, which inputs from outside are equal, what is read outside. */
 function connectionKey(index: NodeIndex, piece: readonly number[]): string {
   const positions = new Map(piece.map((node, i) => [node, i]));
   const outside = new Map<string, number>();

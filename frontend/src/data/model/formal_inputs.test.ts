@@ -12,12 +12,12 @@ test("inputs have the names of the operator's definition, the last of them as of
   expect([0, 2, 5].map((index) => formalInput(FORMAL, "com.microsoft.QLinearConcat", index, "t"))).toEqual(["Y_scale", "inputs", "inputs"]);
 });
 
-test("what an inner graph reads has the tensor's own short name", () => {
+test("an input of an inner graph has the tensor's own short name", () => {
   expect(formalInput(FORMAL, "Loop", 1, "a/b")).toBe("cond");
   expect(formalInput(FORMAL, "Loop", 2, "layer.0/state")).toBe("state");
 });
 
-test("of an operator that nobody knows only the number is told", () => {
+test("an input of an unknown operator has its number alone", () => {
   expect(formalInput(FORMAL, "my.domain.Op", 1, "weight")).toBe("1");
   expect(formalInput(FORMAL, "com.microsoft.Conv", 0, "data")).toBe("0");
 });

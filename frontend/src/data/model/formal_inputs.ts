@@ -1,13 +1,13 @@
-// What the inputs of a node are called: as the definition of its operator has it, which comes with the graph.
+// The names of a node's inputs, from the definition of its operator; the definitions come with the graph.
 
 import type { FormalInputsJson } from "../protocol";
 
-/** The definitions by operator; one that nobody knows is not among them. */
+/** The definitions by operator; unknown operators are not among them. */
 export type FormalInputs = Record<string, FormalInputsJson>;
 
 /**
- * The name of input number `index` of a node. Where the definition ends, inner graphs read the tensor: it has its own short name.
- * Of an operator without a definition only the number is known.
+ * The name of input `index` of a node. An input beyond the definition is read by an inner graph, and has the short name of its
+ * tensor; an input of an operator without a definition has its number.
  */
 export function formalInput(formal: FormalInputs, op: string, index: number, tensor: string): string {
   const known = formal[op];

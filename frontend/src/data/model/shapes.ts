@@ -1,6 +1,6 @@
-// Shapes of inputs as one types them: `input=1,3,224,224`, several apart by spaces or semicolons. Pure.
+// Reads input shapes as a user types them: `input=1,3,224,224`, several separated by spaces or semicolons. Pure.
 
-/** Input name → shape; null where the text is not that. Names may hold anything but spaces and semicolons. */
+/** The shape of each input by its name; null where the text has no such form. Names may hold anything but spaces and semicolons. */
 export function parseShapes(text: string): Record<string, number[]> | null {
   const shapes: Record<string, number[]> = {};
   for (const part of text.split(/[\s;]+/).filter(Boolean)) {

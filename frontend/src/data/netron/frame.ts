@@ -1,5 +1,5 @@
-// The one file that knows Netron's insides: those of 9.3.3, which pyproject.toml pins. tests/browser/test_netron.py holds them to
-// what is assumed here, and fails when another version differs.
+// Drives Netron in a frame. This is the only file that relies on Netron's insides, those of the version that pyproject.toml pins;
+// tests/browser/test_netron.py compares them with what is assumed here, and fails when another version differs.
 
 interface Drawn {
   value: unknown;
@@ -24,7 +24,7 @@ interface View {
 
 type NetronWindow = Window & typeof globalThis & { __view__?: View };
 
-/** What is selected in Netron: the names of the tensors that the node makes, and its own. */
+/** The node that is selected in Netron: the names of the tensors that it makes, and its own name. */
 export interface Picked {
   outputs: readonly string[];
   name: string;
@@ -32,11 +32,11 @@ export interface Picked {
 
 const PATIENCE_MS = 90_000;
 
-/** A model that Netron shows in a frame. */
+/** A frame in which Netron shows a model. */
 export class NetronFrame {
   constructor(private readonly frame: HTMLIFrameElement) {}
 
-  /** Select the nodes that make these tensors, and scroll to them; gives how many there are. */
+  /** Select the nodes that make these tensors and scroll to them; returns how many there are. */
   select(outputs: ReadonlySet<string>): number {
     const view = viewOf(this.frame);
     if (!view?.target) return 0;
@@ -46,7 +46,7 @@ export class NetronFrame {
     return chosen.length;
   }
 
-  /** Be told of every node that is selected in the frame, by mouse, by keyboard or in its find box; gives what ends that. */
+  /** Call `tell` with every node that is selected in the frame: by mouse, by keyboard or in its find box. Returns what ends that. */
   onPick(tell: (picked: Picked) => void): () => void {
     const document = this.frame.contentDocument;
     let before: unknown;
@@ -64,10 +64,10 @@ export class NetronFrame {
   }
 }
 
-/** Heard before Netron has them, since it keeps them to itself; looked after when it is done. */
+/** Events after which the selection may have changed. They are captured, since Netron stops them; the selection is read afterwards. */
 const EVENTS = ["click", "keyup"] as const;
 
-/** Hand a model to the Netron of a frame that loads, as if it were dropped there; resolves when it is drawn. */
+/** Open a model in the frame as soon as Netron is loaded there, as if the file were dropped; resolves when it is drawn. */
 export async function openInFrame(frame: HTMLIFrameElement, model: File, signal: AbortSignal): Promise<NetronFrame> {
   const focused = document.activeElement;
   await loaded(frame, signal);
@@ -106,7 +106,7 @@ function loaded(frame: HTMLIFrameElement, signal: AbortSignal): Promise<void> {
 
 type NetronState = "busy" | "waiting" | "shown" | "message";
 
-/** What Netron is doing, which it says by the classes of its body. While it is busy it may offer to cancel a long layout. */
+/** Netron's state, from the classes of its body. While it is busy it may offer to cancel a long layout. */
 function stateOf(body: HTMLElement): NetronState {
   const has = (name: string): boolean => body.classList.contains(name);
   if (has("alert")) return "message";

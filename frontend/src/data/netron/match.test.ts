@@ -10,12 +10,12 @@ const folded = [
   { name: "gone", op: "Identity", into: "nobody" },
 ];
 
-test("a node is known by what it makes, whatever it is called", () => {
+test("a node is found by the tensors that it makes, whatever its name is", () => {
   expect(nodeOf({ outputs: [second?.outputs[0]?.name ?? ""], name: "another name" }, nodes, folded)).toBe(second?.id);
   expect(nodeOf({ outputs: ["unread", first?.outputs[0]?.name ?? ""], name: "" }, nodes, folded)).toBe(first?.id);
 });
 
-test("a node that was folded is found where it went, and one that is gone nowhere", () => {
+test("a folded node is found as the node that it was folded into; a removed one is not found", () => {
   expect(nodeOf({ outputs: ["its own"], name: "norm" }, nodes, folded)).toBe(second?.id);
   for (const name of ["shape", "gone", "unheard of", ""]) expect(nodeOf({ outputs: ["its own"], name }, nodes, folded)).toBeUndefined();
   expect(nodeOf({ outputs: [], name: "" }, nodes, folded)).toBeUndefined();

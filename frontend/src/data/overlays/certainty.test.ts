@@ -4,13 +4,13 @@ import { doubtOf } from "./certainty";
 
 const base = { ...partition("tvm", [0], 1e-3), stability: null };
 
-test("stability goes before the interval", () => {
+test("stability takes precedence over the interval", () => {
   expect(doubtOf({ ...base, stability: 1 })).toEqual({ basis: "stability", value: 0, isGuess: false });
   expect(doubtOf({ ...base, stability: 0.75 }).value).toBeCloseTo(0.5);
   expect(doubtOf({ ...base, stability: 0.2 }).value).toBe(1);
 });
 
-test("without stability the interval says it; a cost without one says nothing", () => {
+test("without stability the interval counts; a cost without an interval says nothing", () => {
   expect(doubtOf({ ...base, interval_s: 1e-4 })).toMatchObject({ basis: "interval", isGuess: false });
   expect(doubtOf({ ...base, interval_s: 1e-4 }).value).toBeCloseTo(0.4);
   expect(doubtOf({ ...base, interval_s: 9e-4 }).value).toBe(1);
@@ -22,7 +22,7 @@ test.each(["estimate", "mock", "unknown"])("a cost whose source is %s is marked 
   expect(doubtOf({ ...base, source, stability: 1 }).isGuess).toBe(true);
 });
 
-test("a cost that is not known is a guess, and the host's nothing is sure", () => {
+test("an unknown cost is a guess, and the host's zero is certain", () => {
   expect(doubtOf({ ...base, cost_s: null }).isGuess).toBe(true);
   expect(doubtOf({ ...base, source: "host", interval_s: null, samples: 0 })).toEqual({ basis: "nothing", value: 0, isGuess: false });
 });

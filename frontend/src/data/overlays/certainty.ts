@@ -1,21 +1,21 @@
-// How sure a partition of the plan is: by its stability, else by how much its cost may be off; what was not measured is marked. Pure.
+// How certain a partition of the plan is: by its stability, else by its cost's interval; costs that were not measured are marked. Pure.
 
 import type { Cost, PlanPartition } from "../protocol";
 
-/** Chosen in half of the resamplings or fewer, or off by a quarter of the cost or more: as unsure as it is shown. */
+/** The ends of the scale: a stability of this or less, or an interval of this share of the cost or more, is shown as most uncertain. */
 export const LEAST_STABILITY = 0.5;
 export const WIDEST = 0.25;
 
-/** What "±" says, in words. */
-export const UNCERTAIN = "By how much the cost may be off: half of its 95 % interval over several repetitions.";
+/** The meaning of "±", as a hint. */
+export const UNCERTAIN = "The uncertainty of the cost: half of its 95 % interval over several repetitions.";
 
 export type Basis = "stability" | "interval" | "nothing";
 
 export interface Doubt {
   basis: Basis;
-  /** 0 is sure, 1 as unsure as is shown; null where nothing says how sure it is. */
+  /** From 0 (certain) to 1 (as uncertain as is shown); null where it is not known. */
   value: number | null;
-  /** The cost is an estimate, invented or not known. */
+  /** The cost is estimated, made up (mock) or not known. */
   isGuess: boolean;
 }
 
@@ -26,12 +26,12 @@ export function isGuess(partition: Pick<PlanPartition, "source" | "cost_s">): bo
   return partition.cost_s === null || !SOLID.has(partition.source);
 }
 
-/** By how much a cost may be off either way, as a share of it; null where nothing says so. */
+/** Half of the interval of a cost, as a share of the cost; null where it is not known. */
 export function uncertainty(seconds: number | null, { interval_s: off }: Pick<Cost, "interval_s">): number | null {
   return seconds === null || seconds <= 0 || off === null ? null : off / seconds;
 }
 
-/** How sure a partition is. */
+/** How certain a partition is, and on what that rests. */
 export function doubtOf(partition: PlanPartition): Doubt {
   const guess = isGuess(partition);
   if (partition.stability !== null) return { basis: "stability", value: share((1 - partition.stability) / (1 - LEAST_STABILITY)), isGuess: guess };

@@ -28,20 +28,20 @@ describe.each([
   });
 });
 
-test("by target, cost and certainty a node is painted as its partition; without one not at all", () => {
+test("by target, cost and certainty a node is painted as its partition; a node without a partition is not painted", () => {
   expect(paint({ overlay: "target" })?.fill).toBe("#aa0066");
   expect(paint({ overlay: "cost", hottestS: 4e-3 })?.fill).toBe(heat(0.5, false));
   expect(paint({ overlay: "certainty" })?.fill).toBe(doubt(0, false));
   for (const overlay of ["target", "certainty"] as const) expect(paintNode({ overlay }, 0, undefined, PALETTE)).toBeNull();
 });
 
-test("what was not measured is hatched", () => {
+test("nodes without a measured cost are hatched", () => {
   expect(paint({ overlay: "certainty" }, 0, { ...TVM, source: "estimate" })?.isHatched).toBe(true);
   expect(paint({ overlay: "certainty" })?.isHatched).toBe(false);
   expect(paint({ overlay: "cost", hottestS: 1 }, 0, { ...TVM, cost_s: null })).toMatchObject({ isHatched: true, fill: PALETTE.bare });
 });
 
-test("coverage tells apart: runs it, could take it, could not, and the host's", () => {
+test("coverage distinguishes nodes that the target runs, could take, could not take, and those of the host", () => {
   const painted: Painted = { overlay: "coverage", target: "tvm", nodes: [{ kind: "takes" }, { kind: "takes" }, { kind: "cannot", stage: "import", reason: "no" }] };
   const runs = paint(painted, 0);
   const could = paint(painted, 1, partition("openvino", [1]));
@@ -53,7 +53,7 @@ test("coverage tells apart: runs it, could take it, could not, and the host's", 
   expect(paint({ overlay: "coverage", target: "tvm", nodes: null }, 0)).toBeNull();
 });
 
-test("difference paints what changed its target in the new target's colour, what is cut otherwise paler, and nothing else", () => {
+test("difference paints nodes with another target in the new target's colour, nodes that are only cut otherwise paler, and no others", () => {
   const same = partition("openvino", [3]);
   const plan = { total_s: 1, partitions: [TVM, partition("tvm", [2]), same], transitions: [], total_interval_s: null };
   const against = { total_s: 1, partitions: [partition("openvino", [0, 1]), partition("tvm", [2]), same], transitions: [], total_interval_s: null };
@@ -65,7 +65,7 @@ test("difference paints what changed its target in the new target's colour, what
   expect(paint({ overlay: "difference", difference: null }, 0)).toBeNull();
 });
 
-test("paints are compared by what they look like", () => {
+test("paints are compared by their looks", () => {
   const one = { fill: "#000", strength: 1, isHatched: false };
   expect(isSamePaint(one, { ...one })).toBe(true);
   expect(isSamePaint(one, { ...one, isHatched: true })).toBe(false);
@@ -73,7 +73,7 @@ test("paints are compared by what they look like", () => {
   expect(isSamePaint(null, one)).toBe(false);
 });
 
-test("nodes of one partition that look alike have one paint; each is painted as it is alone", () => {
+test("nodes of one partition with equal looks share one paint, which is that of each alone", () => {
   const other = partition("openvino", [2, 3], 1e-3);
   const holders = new Map([[0, TVM], [1, TVM], [2, other], [3, other]]);
   const plan = { total_s: 3e-3, total_interval_s: null, partitions: [TVM, other], transitions: [] };

@@ -1,4 +1,4 @@
-// The one place that says how an overlay colours a node. The graph (near and far) and the strip both draw what stands here.
+// The colours of nodes for each overlay: the one source for the graph, at every scale, and for the strip.
 
 import { mix } from "../../base/colour";
 import type { PlanPartition } from "../protocol";
@@ -9,13 +9,13 @@ import { doubt as doubtColour, heat } from "./ramps";
 
 export interface NodePaint {
   fill: string;
-  /** How much of the fill is seen from near, times the theme's tint: a scale has to be read, a target's colour only told. */
+  /** Factor on the theme's tint when zoomed in: a scale has to be read off the fill, while a target only has to be recognised. */
   strength: number;
-  /** Drawn with lines across: a guess, or what cannot be. */
+  /** Drawn with diagonal lines: a cost that was not measured, or a node that the target cannot take. */
   isHatched: boolean;
 }
 
-/** What an overlay knows; what is not known yet is null. */
+/** An overlay with its data; data that is not loaded yet is null. */
 export type Painted =
   | { overlay: "target" }
   | { overlay: "cost"; hottestS: number }
@@ -27,7 +27,7 @@ export type Painted =
 export interface Palette {
   isDark: boolean;
   background: string;
-  /** For what an overlay has nothing to say of. */
+  /** For nodes of which the overlay knows nothing. */
   bare: string;
   /** The colour of a target. */
   target: (name: string) => string;
@@ -37,7 +37,7 @@ const STRONG = 3.2;
 const CLEAR = 2.2;
 const PALE = 0.4;
 
-/** How `node`, which `partition` of the plan holds, is painted; null where the overlay says nothing of it. */
+/** How `node`, which `partition` of the plan holds, is painted; null where the overlay leaves it unpainted. */
 export function paintNode(painted: Painted, node: number, partition: PlanPartition | undefined, palette: Palette): NodePaint | null {
   switch (painted.overlay) {
     case "coverage":
@@ -55,7 +55,7 @@ export function paintNode(painted: Painted, node: number, partition: PlanPartiti
   }
 }
 
-/** How the nodes from 0 on are painted, `holders` being the partitions that hold them: those of one partition that look alike are painted once. */
+/** The paints of the first `count` nodes, `holders` being their partitions. Equal paints of one partition are one object. */
 export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap<number, PlanPartition>, palette: Palette): (NodePaint | null)[] {
   const made = new Map<PlanPartition, Map<unknown, NodePaint | null>>();
   return Array.from({ length: count }, (_, node) => {
@@ -72,7 +72,7 @@ export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap
   });
 }
 
-/** What a node's paint depends on besides its partition. */
+/** The values that the paint of a node depends on, besides its partition. */
 function paintKey(painted: Painted, node: number): unknown {
   if (painted.overlay === "coverage") return painted.nodes?.[node]?.kind;
   return painted.overlay === "difference" && painted.difference?.moved.has(node);

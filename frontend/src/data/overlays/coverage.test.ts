@@ -10,7 +10,7 @@ const TABLE = tableOf(
   ],
 );
 
-test("a node is covered by any usable candidate; else the reason given for the fewest nodes is told", () => {
+test("a node is covered by any usable candidate; else the reason given for the fewest nodes is shown", () => {
   const tvm = coverageOf("tvm", TABLE, 6);
   expect(tvm.map(({ kind }) => kind)).toEqual(["takes", "takes", "cannot", "cannot", "cannot", "cannot"]);
   expect(tvm[2]).toEqual({ kind: "cannot", stage: "import", reason: "no LSTM" });

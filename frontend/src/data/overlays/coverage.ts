@@ -1,4 +1,4 @@
-// Which nodes a target could take, and why it could not take the others: from the table of all candidates. Pure.
+// Coverage: which nodes a target could take, and why it cannot take the others, from the table of all candidates. Pure.
 
 import type { RunCandidates } from "../protocol";
 import { eachSpan, sizeOf } from "../spans";
@@ -15,7 +15,7 @@ interface Rejection {
   reason: string;
 }
 
-/** For each node: whether a usable candidate of `target` holds it; else the reason that was given for the fewest nodes. */
+/** For each node whether a usable candidate of `target` holds it; else the reason of the smallest rejection that holds it. */
 export function coverageOf(target: string, table: RunCandidates, nodes: number): NodeCoverage[] {
   const found: NodeCoverage[] = new Array<NodeCoverage>(nodes).fill(NOT_FOUND);
   for (const refusal of rejectionsOf(target, table)) {
@@ -26,7 +26,7 @@ export function coverageOf(target: string, table: RunCandidates, nodes: number):
   return found;
 }
 
-/** What the target refused, the largest first: the smaller ones are filled in over them. */
+/** The rejections and invalid candidates of a target, largest first, so that smaller ones are filled in over them. */
 function rejectionsOf(target: string, table: RunCandidates): Rejection[] {
   const invalid = table.candidates
     .filter((row) => row.target === target && row.cost.source === "invalid")

@@ -12,7 +12,7 @@ describe("two plans of one model", () => {
   const other = plan(partition("tvm", [0], 1e-3), partition("tvm", [1], 2e-3), partition("tvm", [2, 3], 5e-3), partition("tvm", [4], 1e-3), partition("tvm", [5, 6], 2e-3));
   const found = differenceOf(mine, other);
 
-  test("are compared in the smallest sets of nodes that are whole partitions of both, what differs most first", () => {
+  test("are compared in the smallest sets of nodes that are whole partitions of both, the largest difference first", () => {
     expect(found.regions.map(({ nodes, kind }) => [nodes, kind])).toEqual([
       [[2, 3], "moved"],
       [[0, 1], "recut"],
@@ -33,7 +33,7 @@ describe("two plans of one model", () => {
     expect(sum).toBeCloseTo(withTransition.total_s - other.total_s, 12);
   });
 
-  test("turned about they differ the other way", () => {
+  test("exchanged differ by the opposite sign", () => {
     const back = differenceOf(other, mine);
     expect(back.moved).toEqual(found.moved);
     expect(back.regions.map(({ nodes }) => nodes)).toEqual(found.regions.map(({ nodes }) => nodes));

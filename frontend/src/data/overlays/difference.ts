@@ -1,11 +1,11 @@
-// What differs between two plans of one model: the parts in which both hold the same nodes, each with its cost in both. Pure.
+// The difference between two plans of one model, by regions: sets of nodes that are whole partitions of both plans. Pure.
 
 import type { PlanInfo, PlanPartition } from "../protocol";
 
-/** The same cut on the same targets; the same targets, cut otherwise; some node has another target. */
+/** `same`: one partition on one target in both plans; `recut`: the same targets, other partitions; `moved`: a node has another target. */
 export type RegionKind = "same" | "recut" | "moved";
 
-/** The smallest set of nodes that is whole partitions of both plans: the finest place where their costs can be compared. */
+/** A smallest set of nodes that is whole partitions of both plans, so that its costs in both can be compared. */
 export interface Region {
   kind: RegionKind;
   /** Ascending. */
@@ -18,10 +18,10 @@ export interface Region {
 }
 
 export interface Difference {
-  /** What differs most first. */
+  /** The largest difference first. */
   regions: Region[];
   regionOf: ReadonlyMap<number, Region>;
-  /** Nodes that have another target in the two plans. */
+  /** Nodes whose targets in the two plans differ. */
   moved: ReadonlySet<number>;
   /** The cost of all transitions, in each plan. */
   planTransitionsS: number;
@@ -45,14 +45,14 @@ export function differenceOf(plan: PlanInfo, against: PlanInfo): Difference {
   return { regions, regionOf, moved, planTransitionsS: transitionsS(plan), againstTransitionsS: transitionsS(against) };
 }
 
-/** Cost in the plan less cost in the other one; null where one is not known. */
+/** The cost in `plan` less the cost in `against`; null where one is not known. */
 export function changeOf(region: Region): number | null {
   return region.planS === null || region.againstS === null ? null : region.planS - region.againstS;
 }
 
 const NOTHING_S = 0.5e-9;
 
-/** Whether anything differs in a region: who runs it, how it is cut, or what it costs. */
+/** Whether the targets, the partitions or the cost of a region differ. */
 export function isChange(region: Region): boolean {
   return region.kind !== "same" || Math.abs(changeOf(region) ?? 0) >= NOTHING_S;
 }
@@ -67,12 +67,12 @@ function holders(partitions: readonly PlanPartition[]): Map<number, PlanPartitio
   return new Map(partitions.flatMap((partition) => partition.nodes.map((node): [number, PlanPartition] => [node, partition])));
 }
 
-/** The region around a node: a partition of either plan that holds one of its nodes belongs to it. */
+/** The region around a node: it grows by every partition of either plan that holds one of its nodes. */
 function grown(start: number, mine: Map<number, PlanPartition>, other: Map<number, PlanPartition>, moved: ReadonlySet<number>): Region {
   const nodes = new Set([start]);
   const plan = new Set<PlanPartition>();
   const against = new Set<PlanPartition>();
-  // A set goes on to what is added to it while it is walked.
+  // Iterating a set also visits what is added to it meanwhile.
   for (const node of nodes) {
     for (const [holder, kept] of [[mine.get(node), plan], [other.get(node), against]] as const) {
       if (!holder || kept.has(holder)) continue;

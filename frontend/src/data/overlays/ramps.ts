@@ -7,12 +7,12 @@ const HEAT_DARK: readonly Stop[] = [[38, 44, 66], [86, 76, 130], [190, 96, 110],
 const DOUBT_LIGHT: readonly Stop[] = [[196, 224, 234], [98, 164, 194], [20, 60, 110]];
 const DOUBT_DARK: readonly Stop[] = [[44, 70, 84], [70, 140, 176], [190, 232, 248]];
 
-/** A ramp by share of the total (0 to 1), from what the page's ground is like to what stands out: its lightness alone orders it, so that every eye reads it. */
+/** The colour for a share of the highest cost (0 to 1). Lightness alone orders the ramp, so that colour-blind eyes read it, too. */
 export function heat(share: number, isDark: boolean): string {
   return onRamp(isDark ? HEAT_DARK : HEAT_LIGHT, Math.sqrt(clamped(share)));
 }
 
-/** A ramp by doubt (0 is sure, 1 is unsure), ordered by its lightness alone; another hue than heat, so that one is not taken for the other. */
+/** The colour for a doubt from 0 (certain) to 1; ordered by lightness alone as well, in other hues than heat. */
 export function doubt(value: number, isDark: boolean): string {
   return onRamp(isDark ? DOUBT_DARK : DOUBT_LIGHT, clamped(value));
 }

@@ -24,7 +24,7 @@ describe("constraints", () => {
     expect(describeGroup([pinExactly(["a"], "t"), pinExactly(["b"], "t"), pinExactly(["c"], "t")])).toBe("pin exactly a to t, and 2 more like it");
     expect(namesIn(cutBetween("a", "b"))).toEqual(["a", "b"]);
   });
-  test("of a run are grouped where they say the same of other places", () => {
+  test("of a run are grouped where they say the same of other nodes", () => {
     const same = [pinExactly(["a", "b"], "t"), pinExactly(["c", "d"], "t")];
     expect(regrouped([...same, pinExactly(["e"], "t"), vetoNodes(["a"], "t"), vetoNodes(["b"], "t")]).map((group) => group.length)).toEqual([2, 1, 1, 1]);
   });

@@ -1,44 +1,44 @@
-// Pins, vetoes and cuts as plain data (the constraints file of the server), and in words. Pure.
+// Constraints (pins, vetoes and cuts) as plain data, in the form of a constraints file, and in words. Pure.
 
-/** A constraint as the server takes it. */
+/** A constraint in the form that the server takes. */
 export type Constraint = Record<string, unknown>;
 
-/** These nodes on this target, whatever else is with them. */
+/** Pin: these nodes on this target, in whatever partitions. */
 export function pinNodes(names: readonly string[], target: string): Constraint {
   return { kind: "pin", nodes: [...names], target };
 }
 
-/** This exact partition. */
+/** Pin: exactly these nodes as one partition on this target. */
 export function pinExactly(names: readonly string[], target: string): Constraint {
   return { kind: "pin", nodes: [...names], target, together: true, exact: true };
 }
 
-/** These nodes in one partition, whoever runs it. */
+/** Pin: these nodes in one partition, on whatever target. */
 export function keepTogether(names: readonly string[]): Constraint {
   return { kind: "pin", nodes: [...names], together: true };
 }
 
-/** These nodes never on this target. */
+/** Veto: none of these nodes on this target. */
 export function vetoNodes(names: readonly string[], target: string): Constraint {
   return { kind: "veto", nodes: [...names], target };
 }
 
-/** This one candidate never. */
+/** Veto: not this candidate. */
 export function vetoCandidate(id: string): Constraint {
   return { kind: "veto", candidate: id };
 }
 
-/** All nodes of an operator (`op`) or with a name like this (`name`). */
+/** Pin or veto: all nodes of an operator (`op`), or all whose names match a pattern (`name`). */
 export function everyNode(kind: "pin" | "veto", by: "op" | "name", value: string, target: string): Constraint {
   return { kind, [by]: value, target };
 }
 
-/** These two never in one partition. */
+/** Cut: these two nodes not in one partition. */
 export function cutBetween(a: string, b: string): Constraint {
   return { kind: "cut", between: [a, b] };
 }
 
-/** Whether two constraints say the same. */
+/** Whether two constraints are equal. */
 export function isSame(a: Constraint, b: Constraint): boolean {
   const text = (one: Constraint): string => JSON.stringify(Object.entries(one).sort(([x], [y]) => (x < y ? -1 : 1)));
   return text(a) === text(b);
@@ -51,7 +51,7 @@ export function namesIn(constraint: Constraint): string[] {
   return lists.map(String);
 }
 
-/** Constraints of a run as groups: neighbours in the list that say the same of other nodes were decided together. */
+/** The constraints of a run in groups: neighbours that differ only in their nodes count as one decision. */
 export function regrouped(constraints: readonly Constraint[]): Constraint[][] {
   const groups: Constraint[][] = [];
   for (const one of constraints) {
@@ -62,7 +62,7 @@ export function regrouped(constraints: readonly Constraint[]): Constraint[][] {
   return groups;
 }
 
-/** What two constraints share that only differ in their nodes. */
+/** A key that is equal for constraints that differ only in their nodes. */
 function shapeKey(constraint: Constraint): string {
   return JSON.stringify([constraint["kind"], constraint["target"], constraint["together"], constraint["exact"], namesIn(constraint).length]);
 }
@@ -75,7 +75,7 @@ export function describeGroup(group: readonly Constraint[], labelOf?: (id: strin
   return first["kind"] === "cut" ? `${describe(first)}, and ${group.length - 1} more` : `${describe(first, labelOf)}, and ${group.length - 1} more like it`;
 }
 
-/** A constraint in words; `labelOf` knows candidates by their id. */
+/** A constraint in words; `labelOf` gives the label of a candidate by its id. */
 export function describe(constraint: Constraint, labelOf: (id: string) => string | undefined = () => undefined): string {
   const { kind, candidate, target, op, name, between, exact, together } = constraint;
   const where = typeof target === "string" ? target : "";

@@ -3,22 +3,22 @@ import { effectText } from "./effect_text";
 
 const words = (alone: number | null, saves: number | null, refuses = 3): string => effectText({ alone_s: alone, saves_s: saves, refuses });
 
-test("one figure where it costs the same alone and beside the others", () => {
+test("one figure where a term costs the same alone and beside the others", () => {
   expect(words(3e-4, 3e-4)).toBe("costs 0.30 ms");
 });
 
-test("two figures where the others change what it costs", () => {
+test("two figures where the other terms change its cost", () => {
   expect(words(3e-4, 1e-4)).toBe("costs 0.30 ms alone; taking it back saves 0.10 ms");
   expect(words(3e-4, 0)).toBe("costs 0.30 ms alone; taking it back saves nothing, for the others ask for the same");
   expect(words(0, 1e-4)).toBe("costs nothing alone; taking it back saves 0.10 ms");
 });
 
-test("what has no effect or cannot hold says so", () => {
+test("a term without an effect, or one that cannot hold, says so", () => {
   expect(words(0, 0)).toBe("no effect: the best plan holds it anyway");
   expect(words(0, 0, 0)).toBe("no effect: it forbids nothing that there is");
   expect(words(null, null)).toBe("cannot hold, even alone");
 });
 
-test("where no plan holds all of them only what it costs alone is said", () => {
+test("where no plan holds all terms, only the cost of the term alone is given", () => {
   expect(words(3e-4, null)).toBe("costs 0.30 ms");
 });

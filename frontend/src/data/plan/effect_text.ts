@@ -1,11 +1,11 @@
-// What one of the user's terms does, in words. Pure.
+// The effect of one term of a plan (a pin, a veto, …) in words. Pure.
 
 import { signedDuration, duration } from "../../base/format";
 import type { Effect } from "../protocol";
 
 const NOTHING_S = 0.5e-9;
 
-/** What it costs alone, and beside the others where that is something else. */
+/** The cost of a term alone, and beside the other terms where that differs. */
 export function effectText({ alone_s: alone, saves_s: saves, refuses }: Effect): string {
   if (alone === null) return "cannot hold, even alone";
   if (refuses === 0) return "no effect: it forbids nothing that there is";

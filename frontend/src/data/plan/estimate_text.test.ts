@@ -22,17 +22,17 @@ test("one that loses says by how much, and from what speed it would win", () => 
   expect(said(hook(30e-6))).toEqual([
     ESTIMATE,
     "It loses by 30.0 µs: the best plan with it takes that much longer.",
-    "It would win from 10 TFLOP/s, the rest of hook and all else as it is.",
+    "It would win from 10 TFLOP/s, with the rest of hook and of the plan unchanged.",
   ]);
-  expect(said(hook(48e-6))[2]).toBe("It would win from 100 TFLOP/s and 500 GB/s, the rest of hook and all else as it is.");
+  expect(said(hook(48e-6))[2]).toBe("It would win from 100 TFLOP/s and 500 GB/s, with the rest of hook and of the plan unchanged.");
   expect(said(hook(51e-6))[2]).toBe("No speed is enough: it would win below 1.00 µs, and its call alone takes 2.00 µs.");
   expect(said(hook(60e-6))[2]).toBe("It would not win here even if it took no time.");
 });
 
-test("of one that loses by a bound alone no more is said than that proves", () => {
+test("of one that loses by a bound alone, no more is said than the bound proves", () => {
   const bounded = (least: number): string[] => said(hook(null, { regret_at_least_s: least })).slice(1);
-  expect(bounded(30e-6)).toEqual(["It loses by at least 30.0 µs: the exact difference takes too long to prove.", "It would win from 10 TFLOP/s at the earliest, the rest of hook and all else as it is."]);
-  expect(bounded(0)).toEqual(["By how much it loses is not known: proving it takes too long."]);
+  expect(bounded(30e-6)).toEqual(["It loses by at least 30.0 µs: the exact difference takes too long to prove.", "It would win from 10 TFLOP/s at the earliest, with the rest of hook and of the plan unchanged."]);
+  expect(bounded(0)).toEqual(["The time that it loses is not known: proving it takes too long."]);
   expect(said(hook(null)).slice(1)).toEqual(["No plan can hold it."]);
   expect(said(hook(0)).slice(1)).toEqual(["A plan with it takes as long as the best one."]);
 });
@@ -41,20 +41,20 @@ test("one that is chosen says by how much it wins, and down to what speed", () =
   const chosen = hook(0, { chosen: true });
   expect(said(candidate("tvm", 1e-4, 50e-6), candidate("onnx", 1e-4, 70e-6), chosen).slice(1)).toEqual([
     "It wins by 50.0 µs: the best plan with another target here takes that much longer.",
-    "It would win down to 2 TFLOP/s, the rest of hook and all else as it is.",
+    "It would win down to 2 TFLOP/s, with the rest of hook and of the plan unchanged.",
   ]);
   const bounded = candidate("tvm", 1e-4, null, { regret_at_least_s: 50e-6 });
-  expect(said(bounded, candidate("onnx", 1e-4, 70e-6), chosen)[2]).toBe("It would win down to 2 TFLOP/s, or less, the rest of hook and all else as it is.");
-  expect(said(candidate("tvm", 1e-4, null, { regret_at_least_s: 0 }), chosen)[1]).toBe("By how much it wins is not known: proving it takes too long.");
-  expect(said(chosen, hook(9e-6, { id: "other" }))[1]).toBe("No other target can take this node, so nothing tells by how much it wins.");
+  expect(said(bounded, candidate("onnx", 1e-4, 70e-6), chosen)[2]).toBe("It would win down to 2 TFLOP/s, or less, with the rest of hook and of the plan unchanged.");
+  expect(said(candidate("tvm", 1e-4, null, { regret_at_least_s: 0 }), chosen)[1]).toBe("The margin is not known: proving one takes too long.");
+  expect(said(chosen, hook(9e-6, { id: "other" }))[1]).toBe("No other target can take this node, so there is no margin.");
 });
 
-test("what is not said of it bounds nothing", () => {
+test("a property that its description leaves out bounds nothing", () => {
   const bytesOnly = { ...WORK, operations_per_s: null };
   expect(said(hook(3e-6, { supposed: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
     "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.",
     "It loses by 3.00 µs: the best plan with it takes that much longer.",
-    "It would win from 500 GB/s, the rest of hook and all else as it is.",
+    "It would win from 500 GB/s, with the rest of hook and of the plan unchanged.",
   ]);
 });
 

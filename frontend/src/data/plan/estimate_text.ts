@@ -1,17 +1,17 @@
-// What can be said of a described toolchain at one node: what its estimate rests on, by how much it wins or loses, and from what
-// speed it would win. Pure. All of it holds for one part of the model, with everything else as it is.
+// The words of the panel "Why" about a described toolchain at a node: the basis of its estimate, by how much it wins or loses, and from
+// what speed it would win. All of it is about one candidate, with the rest of the plan as it is. Pure.
 
 import { bytes, duration, operations, perSecond } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
 
 export interface EstimateText {
   target: string;
-  /** Its candidate in the plan, else the one nearest to it; undefined where it has none here. */
+  /** Its candidate in the plan, else the one of least regret; undefined where it has none here. */
   candidate: NodeCandidate | undefined;
   lines: string[];
 }
 
-/** Of each described target, what can be said at the node of `data`. */
+/** The texts for each described target at the node of `data`. */
 export function estimateTexts(data: NodeCandidates, described: readonly string[]): EstimateText[] {
   return described.map((target) => {
     const mine = data.candidates.filter((one) => one.target === target && one.supposed !== null);
@@ -32,7 +32,7 @@ function linesOf(candidate: NodeCandidate, basis: SupposedJson, all: readonly No
   return [estimate, ...(candidate.chosen ? winText(candidate, basis, all) : lossText(candidate, basis))];
 }
 
-/** "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
+/** The basis of an estimate: "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
 function basisText({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson): string {
   const limits = [
     speed === null ? "" : `${operations(count)} at ${operations(speed)}/s (${duration(count / speed)})`,
@@ -42,7 +42,7 @@ function basisText({ operations: count, bytes: size, launch_s: launch, operation
   return [launch > 0 || longer === "" ? `${duration(launch)} for the call` : "", longer].filter(Boolean).join(", and ");
 }
 
-/** The least that a plan with another target here takes more. */
+/** How much longer the best plan with another target here takes, exactly or at least. */
 function margin(target: string, all: readonly NodeCandidate[]): { seconds: number; isExact: boolean } | undefined {
   const others = all.filter((one) => one.target !== target && one.regret_at_least_s !== null);
   const seconds = Math.min(...others.map((one) => one.regret_at_least_s ?? Infinity));
@@ -54,9 +54,9 @@ function margin(target: string, all: readonly NodeCandidate[]): { seconds: numbe
 function winText(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
   const { target } = candidate;
   const found = margin(target, all);
-  if (!found) return ["No other target can take this node, so nothing tells by how much it wins."];
-  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "By how much it wins is not known: proving it takes too long."];
-  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "no plan with another target here is nearer; how far the best of them is takes too long to prove"}.`;
+  if (!found) return ["No other target can take this node, so there is no margin."];
+  if (found.seconds <= 0) return [found.isExact ? "A plan with another target here takes as long." : "The margin is not known: proving one takes too long."];
+  const by = `It wins by ${found.isExact ? "" : "at least "}${duration(found.seconds)}: ${found.isExact ? "the best plan with another target here takes that much longer" : "every plan with another target here takes at least that much longer; the exact difference takes too long to prove"}.`;
   const slowest = speedFor(basis, (candidate.cost.seconds ?? 0) + found.seconds);
   return slowest.kind === "speed" ? [by, `It would win down to ${slowest.words}${found.isExact ? "" : ", or less"}, ${unchangedText(target)}.`] : [by];
 }
@@ -65,7 +65,7 @@ function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
   const { target, regret_s: exact, regret_at_least_s: least } = candidate;
   if (least === null) return ["No plan can hold it."];
   const isExact = exact !== null;
-  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "By how much it loses is not known: proving it takes too long."];
+  if (least <= 0) return [isExact ? "A plan with it takes as long as the best one." : "The time that it loses is not known: proving it takes too long."];
   const by = `It loses by ${isExact ? "" : "at least "}${duration(least)}: ${isExact ? "the best plan with it takes that much longer" : "the exact difference takes too long to prove"}.`;
   const below = (candidate.cost.seconds ?? 0) - least;
   if (below <= 0) return [by, "It would not win here even if it took no time."];
@@ -75,12 +75,12 @@ function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
 }
 
 function unchangedText(target: string): string {
-  return `the rest of ${target} and all else as it is`;
+  return `with the rest of ${target} and of the plan unchanged`;
 }
 
 type Speed = { kind: "never" } | { kind: "speed"; words: string };
 
-/** How fast it must be to take no longer than `seconds`; what is enough as it is stays unsaid, unless all of it is. */
+/** The speeds at which it takes `seconds`. A speed that is high enough already is left out, unless all are. */
 function speedFor({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson, seconds: number): Speed {
   const rest = seconds - launch;
   if (rest <= 0) return { kind: "never" };

@@ -10,7 +10,7 @@ describe("a change of the plan", () => {
     expect(planChange(before, after).changed).toEqual(new Set(["tvm-0", "tvm-1"]));
     expect(planChange(before, before)).toEqual({ differenceS: 0, changed: new Set() });
   });
-  test("the headline compares like with like", () => {
+  test("the headline compares measured times with measured times, and sums with sums", () => {
     const run = runSnapshot({ plan: before, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }, { name: "greedy", total_s: 1e-3, measured_s: 1e-3, reason: "" }] });
     expect(headline(run)).toEqual({ totalS: 3e-3, alone: { name: "tvm", totalS: 5e-3 }, isMeasured: false });
     const verify = { measured_s: 4e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {} };

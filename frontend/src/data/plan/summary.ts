@@ -1,15 +1,15 @@
-// What a decision changed between two plans, and the headline figures of a run. Pure.
+// Summaries of plans: what a decision changed, the headline of a run, and the total by target. Pure.
 
 import type { Baseline, PlanInfo, RunSnapshot } from "../protocol";
 
 export interface PlanChange {
-  /** New total less the old one. */
+  /** The new total less the old one. */
   differenceS: number;
-  /** Ids of partitions of the new plan that the old one has not. */
+  /** The ids of those partitions of the new plan that the old one does not have. */
   changed: ReadonlySet<string>;
 }
 
-/** The difference from one plan to another. */
+/** The change from one plan to another. */
 export function planChange(before: PlanInfo, after: PlanInfo): PlanChange {
   const key = (partition: { target: string; nodes: number[] }): string => `${partition.target}:${partition.nodes.join()}`;
   const old = new Set(before.partitions.map(key));
@@ -19,13 +19,13 @@ export function planChange(before: PlanInfo, after: PlanInfo): PlanChange {
 
 export interface Headline {
   totalS: number;
-  /** The best single target, if one can run the whole model. */
+  /** The fastest target that runs the whole model alone; null where none can. */
   alone: { name: string; totalS: number } | null;
-  /** Whether both figures were measured end to end, and are not sums of costs. */
+  /** Whether both totals were measured end to end; else both are sums of costs. */
   isMeasured: boolean;
 }
 
-/** The total against the best single target: measured end to end where both were, else both as sums of their costs. */
+/** The plan's total and that of the fastest single target: both measured end to end, or both as sums of costs. */
 export function headline(run: RunSnapshot): Headline | null {
   if (!run.plan) return null;
   const single = run.baselines.filter((baseline) => baseline.name !== "greedy");
@@ -59,7 +59,7 @@ export function shares(plan: PlanInfo): Share[] {
   return transitions > 0 ? [...byTarget, { name: "transition", seconds: transitions }] : byTarget;
 }
 
-/** Whether the costs of a run come from a recording, and were not measured on this machine just now. */
+/** Whether the costs of a run were replayed from a recording. */
 export function isRecorded(run: RunSnapshot): boolean {
   return run.recorded || run.state === "recorded" || (run.plan?.partitions.some((partition) => partition.source === "recorded") ?? false);
 }

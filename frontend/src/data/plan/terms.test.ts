@@ -12,7 +12,7 @@ test.each([
   ["tight", undefined],
 ])("the accuracy %j is read as %s", (text, value) => expect(parseAccuracy(text)).toBe(value));
 
-test("the terms of a run, as a request, ask for what the run was asked", () => {
+test("the terms of a run make the request that the run was started with", () => {
   const counts = ["tvm", "onnxruntime", "openvino"].map((name) => ({ name })) as unknown as ReturnType<typeof runSnapshot>["counts"];
   const run = runSnapshot({ counts, targets: ["tvm", "openvino"], constraints: [pinNodes(["n0"], "tvm")], accuracy: 1e-5 });
   const terms = termsOf(run);

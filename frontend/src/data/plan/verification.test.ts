@@ -9,7 +9,7 @@ test("a plan is right within its accuracy", () => {
   expect(isRight({ ...VERIFY, max_rel_error: 0.1, accuracy: null })).toBe(true);
 });
 
-test("an infinite error is none that is right, and what was not compared is neither", () => {
+test("a plan with an infinite error is wrong, and one that was not compared is neither right nor wrong", () => {
   const infinite = { ...VERIFY, max_rel_error: null };
   expect([largestError(infinite), isRight(infinite)]).toEqual([Infinity, false]);
   const nothing = { ...infinite, measured_s: null };
@@ -17,6 +17,6 @@ test("an infinite error is none that is right, and what was not compared is neit
   expect([largestError(null), isRight(null)]).toEqual([null, null]);
 });
 
-test("the worst output comes first, whatever it is called", () => {
+test("the worst output comes first, whatever its name is", () => {
   expect(errorsOf({ errors: { 12: 1e-7, 7: 1e-3, y: null, x: 0 } })).toEqual([["y", Infinity], ["7", 1e-3], ["12", 1e-7], ["x", 0]]);
 });

@@ -1,8 +1,8 @@
-// What comparing a plan with the reference came to. JSON has no infinity: an infinite error comes as null. Pure.
+// The result of comparing a plan with the reference. An infinite error arrives as null, since JSON has no infinity. Pure.
 
 import type { VerifyInfo } from "../protocol";
 
-/** Whether the whole plan was compared with the reference, and is within its accuracy; null where that was not done. */
+/** Whether the plan is within its accuracy; null where it was not compared with the reference. */
 export function isRight(verify: VerifyInfo | null): boolean | null {
   const error = largestError(verify);
   return error === null || verify === null ? null : verify.accuracy === null || error <= verify.accuracy;
@@ -13,7 +13,7 @@ export function largestError(verify: VerifyInfo | null): number | null {
   return verify === null || verify.measured_s === null ? null : (verify.max_rel_error ?? Infinity);
 }
 
-/** The error of each output, the largest first. An object cannot keep this order: names such as "12" come first in it. */
+/** The error of each output, the largest first. A list, since an object would put names such as "12" first. */
 export function errorsOf({ errors }: Pick<VerifyInfo, "errors">): [string, number][] {
   return Object.entries(errors)
     .map(([name, error]): [string, number] => [name, error ?? Infinity])

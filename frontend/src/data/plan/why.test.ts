@@ -32,11 +32,11 @@ describe("why", () => {
     expect(whyText({ ...data, candidates: [{ ...estimate, regret_s: 1e-6, regret_at_least_s: 1e-6 }, chosen] })[1]).toContain("an estimate says");
     expect(whyText({ ...data, candidates: [{ ...estimate, chosen: true, regret_s: 0 }] })[0]).toContain("(an estimate)");
   });
-  test("says no more than is proven of a rival whose regret is known in bounds alone", () => {
+  test("claims no more than the bounds prove of a candidate whose regret is known in bounds alone", () => {
     const bounded = (least: number): NodeCandidate => ({ ...rival, regret_s: null, regret_at_least_s: least });
     const hopeless = candidate("onnx", 1e-4, 2e-4);
     const of = (least: number): string | undefined => whyText({ ...data, candidates: [chosen, hopeless, bounded(least)] })[1];
-    expect(of(0)).toBe("how far tvm is from winning here is not known: finding out takes too long");
+    expect(of(0)).toBe("it is not known how far tvm is from winning here: finding out takes too long");
     expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
     expect(of(140e-6)).toBe("tvm would not win here even if it took no time");
   });

@@ -1,4 +1,4 @@
-// What the panel "Why" says of a node: its candidates by target, best first, and one sentence for the choice. Pure.
+// The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
 import { duration, plusMinus } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
@@ -14,7 +14,7 @@ export interface GroupedRejection extends NodeRejection {
   count: number;
 }
 
-/** Candidates and rejections by target: the target of the chosen one first, then by the least regret, then by the least cost. */
+/** Candidates and rejections by target: first the chosen target, then by least regret, then by least cost. */
 export function byTarget(data: NodeCandidates, holding?: readonly number[]): TargetGroup[] {
   const groups = new Map<string, TargetGroup>();
   const of = (target: string): TargetGroup => {
@@ -34,7 +34,7 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
-/** The order of candidates: chosen first, then by regret, then those with a cost by nodes and cost, then those without. */
+/** Compares candidates: the chosen first, then those with a cost by regret, number of nodes and cost, then those without. */
 function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
     one.chosen ? 0 : 1,
@@ -51,7 +51,7 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
   return 0;
 }
 
-/** How the choice reads: who runs it, in what time, and how far the best other target is from winning (`suppositions` tells that of described ones). */
+/** The choice in sentences: the target, its time, and how far the best other target is from winning; `estimateTexts` has described ones. */
 export function whyText(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
@@ -66,20 +66,20 @@ export function whyText(data: NodeCandidates): string[] {
   return lines;
 }
 
-/** How far a candidate is from winning; of one whose regret is known in bounds alone, nothing more than these prove. */
+/** How far a candidate is from winning. Where only a bound of its regret is known, no more is said than the bound proves. */
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const isExact = rival.regret_s !== null;
   const isEstimate = rival.cost.source === "estimate";
   const needed = threshold(rival) ?? 0;
   const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.interval_s ?? 0) + (rival.cost.interval_s ?? 0);
   if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
-  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `how far ${rival.target} is from winning here is not known: finding out takes too long`;
+  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${rival.target} is from winning here: finding out takes too long`;
   if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
   const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
   return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;
 }
 
-/** The cost at which a candidate would enter the best plan, all else as it is; at most so much where its regret is known in bounds alone. */
+/** The cost at which a candidate would enter the best plan, all else as it is; an upper bound where its regret is a lower bound. */
 export function threshold({ regret_at_least_s: regret, cost }: NodeCandidate): number | undefined {
   return regret === null || cost.seconds === null ? undefined : cost.seconds - regret;
 }

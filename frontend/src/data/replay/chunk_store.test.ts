@@ -60,7 +60,7 @@ describe("every order of arrival gives the same frames", () => {
   });
 });
 
-test("memory is flat however far one goes: old chunks are let go, and fetched again when they are wanted", async () => {
+test("memory is bounded however many chunks are visited: old chunks are dropped, and fetched again when they are needed", async () => {
   const server = new Server();
   for (let number = 0; number < 200; number++) {
     server.store.want([number]);
@@ -75,7 +75,7 @@ test("memory is flat however far one goes: old chunks are let go, and fetched ag
   expect(server.store.get(0)?.first).toBe(0);
 });
 
-test("what is looked at is not let go", async () => {
+test("the chunks that are shown are not dropped", async () => {
   const server = new Server();
   server.store.want([0]);
   await server.answer(0);
@@ -95,7 +95,7 @@ test("dragging over a thousand chunks asks for those at the end, not for all", a
   expect(server.asked).toContain(999);
 });
 
-test("a chunk that cannot be had is told once, and asked for again only when one wants that", async () => {
+test("a chunk that cannot be fetched is reported once, and requested again only on demand", async () => {
   const server = new Server();
   server.store.want([3]);
   await server.answer(3, new Error("the server does not answer"));

@@ -1,9 +1,9 @@
-// The chunks of a trace that are in memory: those that are looked at, and some around. Others are fetched when they are asked
-// for, in whatever order they come; the ones not looked at for longest are let go.
+// Keeps the chunks of a trace that are shown, and some around them, in memory. Missing chunks are fetched, and may arrive in any
+// order; the least recently used ones are dropped.
 
 import type { TraceChunk } from "../protocol";
 
-/** Chunks in memory, at most. */
+/** The most chunks in memory. */
 export const CHUNKS_KEPT = 12;
 const AT_ONCE = 2;
 
@@ -13,14 +13,14 @@ export class ChunkStore {
   private readonly lost = new Set<number>();
   private wanted: readonly number[] = [];
 
-  /** `arrived` is called after each chunk, `failed` with why one cannot be had. */
+  /** `arrived` is called after each chunk, and `failed` with the error where one cannot be fetched. */
   constructor(
     private readonly fetchChunk: (number: number) => Promise<TraceChunk>,
     private readonly arrived: () => void,
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** How many are in memory. */
+  /** The number of chunks in memory. */
   get size(): number {
     return this.known.size;
   }
@@ -29,7 +29,7 @@ export class ChunkStore {
     return this.known.get(number);
   }
 
-  /** Have these chunks, the first of them soonest; what was wanted before and is not on its way is forgotten. */
+  /** Fetch these chunks, the first of them first. Chunks that were wanted before and are not being fetched yet are dropped. */
   want(numbers: readonly number[]): void {
     this.wanted = numbers;
     for (const number of [...numbers].reverse()) {
@@ -41,7 +41,7 @@ export class ChunkStore {
     this.fetchNext();
   }
 
-  /** Ask again for what could not be had. */
+  /** Let chunks that failed be fetched again. */
   forgive(): void {
     this.lost.clear();
   }

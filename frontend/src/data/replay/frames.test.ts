@@ -50,7 +50,7 @@ class Walker {
   }
 }
 
-describe("a frame is the same however one comes to it", () => {
+describe("a frame is the same, whichever steps were shown before it", () => {
   const walked = new Walker().walk();
   test.each(walked.map((_, step) => step))("step %i by jumping is what stepping gives", (step) => {
     expect(jump(step)).toMatchObject(walked[step] ?? {});
@@ -75,7 +75,7 @@ test.each(facts.searches.map((search) => [search.title, search] as const))("%s t
   expect(frontierOf(end.placed, facts.nodes)).toBeNull();
 });
 
-test("what no plan over a taken state is below never falls, and ends at the total", () => {
+test("the lower bound of the plans over the taken states never falls, and ends at the total", () => {
   const first = [...Array(facts.steps).keys()].map(jump).filter((frame) => frame.search === facts.searches[0]);
   const least = first.filter((frame) => frame.kind === "taken").map((frame) => frame.leastS ?? NaN);
   expect([...least].sort((a, b) => a - b)).toEqual(least);

@@ -1,5 +1,5 @@
-// A step of a traced search as one picture: what was placed, what was tried, what came of it. Pure: the same chunk and step
-// give the same frame, whatever was looked at before. docs/files.md has the format.
+// One step of a traced search as a frame: the placed candidates, the tried one, and the outcome. Pure: a chunk and a step give the
+// same frame whatever was shown before. docs/files.md has the format.
 
 import type { TraceCandidate, TraceChunk, TraceFacts, TraceSearch } from "../protocol";
 import { eachSpan } from "../spans";
@@ -20,23 +20,23 @@ export interface ReplayFrame {
   step: number;
   kind: StepKind;
   search: TraceSearch;
-  /** The state that is spoken of: begun with, taken, found, or tried in; -1 where it is none. */
+  /** The state of the step: where the search begins, the taken, the found, or the one in which a candidate is tried; -1 for none. */
   state: number;
-  /** What is placed in the state in which something is tried, in order; with a plan, all of it. */
+  /** The candidates that are placed in the state, in order; of a plan, all of its candidates. */
   placed: readonly TraceCandidate[];
-  /** What is tried. */
+  /** The tried candidate. */
   candidate: TraceCandidate | null;
-  /** Why it was not placed. */
+  /** Why the candidate was not placed; empty where it was. */
   reason: string;
-  /** No plan over the state is below this. */
+  /** A lower bound for plans over the state. */
   leastS: number | null;
-  /** Of a plan. */
+  /** The total of a plan, where the step is about one. */
   totalS: number | null;
   /** Since the search began. */
   counts: StepCounts;
-  /** States that were found and not taken yet. */
+  /** The number of states that were found and not taken yet. */
   open: number;
-  /** The best plan of the search so far. */
+  /** The total of the best plan of the search so far. */
   bestS: number | null;
 }
 
@@ -57,12 +57,12 @@ function indexOf(chunk: TraceChunk): Indexed {
   return made;
 }
 
-/** Which chunk holds a step. */
+/** The number of the chunk that holds a step. */
 export function chunkOf(facts: TraceFacts, step: number): number {
   return Math.floor(step / facts.chunk_steps);
 }
 
-/** The search, or the walk of it, that a step belongs to. */
+/** The search that a step belongs to, or the repeated walk of one. */
 export function searchAt(facts: TraceFacts, step: number): TraceSearch | undefined {
   return facts.searches.findLast((one) => one.first <= step) ?? facts.searches[0];
 }
@@ -82,7 +82,7 @@ function stepAt(chunk: TraceChunk, at: number): Step | undefined {
   return { kind, state, parent, candidate, value };
 }
 
-/** The picture of `step`; undefined where the chunk does not hold it. */
+/** The frame of `step`; undefined where the chunk does not hold it. */
 export function frameAt(facts: TraceFacts, chunk: TraceChunk, step: number): ReplayFrame | undefined {
   const at = step - chunk.first;
   const move = stepAt(chunk, at);
@@ -157,7 +157,7 @@ function counted(chunk: TraceChunk, at: number, search: TraceSearch): { counts: 
     improved: total.improved - before.improved,
     refused: total.refused - before.refused,
   };
-  // The state that a search begins with is met, and was not found.
+  // The first state counts as open, too: it was not found by a candidate.
   return { counts, open: counts.taken === 0 ? 0 : counts.found + 1 - counts.taken };
 }
 
@@ -170,7 +170,7 @@ function bestAt(facts: TraceFacts, chunk: TraceChunk, at: number): number | null
   return best;
 }
 
-/** The first of `nodes` nodes that nothing placed holds: where the search stands. Null where all are held. */
+/** The first of `nodes` nodes that no placed candidate holds, which is how far the search is; null where all are held. */
 export function frontierOf(placed: readonly TraceCandidate[], nodes: number): number | null {
   const held = new Uint8Array(nodes);
   for (const { spans } of placed) eachSpan(spans, (first, last) => held.fill(1, first, last + 1));

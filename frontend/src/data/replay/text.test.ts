@@ -20,7 +20,7 @@ describe("each step in words", () => {
     expect(briefStepText(first("taken"))).toBe("takes state 0");
   });
 
-  test("a candidate that is placed says what it costs and what is covered then", () => {
+  test("a placed candidate comes with its cost and the covered share", () => {
     const frame: ReplayFrame = { ...first("found"), candidate: conv, placed: [], state: 7, leastS: 0.002 };
     expect(said(frame)).toBe(
       "tvm’s Conv+Relu at n0 (84.0 µs) is placed: state 7 is found, 2 of 6 nodes covered by 1 candidate, 84.0 µs together. No plan over it is below 2.00 ms.",
@@ -29,7 +29,7 @@ describe("each step in words", () => {
     expect(said({ ...frame, kind: "improved", leastS: null })).toContain("a better way to state 7, 2 of 6 nodes covered");
   });
 
-  test("one that is refused says why", () => {
+  test("a refused candidate comes with the reason", () => {
     const frame: ReplayFrame = { ...first("refused"), candidate: conv, state: 3, reason: "overlaps" };
     expect(said(frame)).toBe("tvm’s Conv+Relu at n0 (84.0 µs) is tried in state 3 and not placed: it overlaps what is covered already.");
     const why = facts.reasons.map((reason) => said({ ...frame, reason }).split("not placed: ")[1]);
@@ -48,7 +48,7 @@ describe("each step in words", () => {
     expect(said({ ...first("begin"), search: { ...end.search, is_again: true } })).toContain("begins again: partitions of the best plan wait for each other");
   });
 
-  test("no step is without words", () => {
+  test("every step has words", () => {
     for (const frame of frames) {
       expect(said(frame)).toMatch(/^[A-Zo-t].*\.$/);
       expect(said(frame)).not.toMatch(/undefined|NaN|null/);
@@ -57,7 +57,7 @@ describe("each step in words", () => {
   });
 });
 
-test("a cost that nobody measured is not said as if it were", () => {
+test("a cost that was not measured is not presented as a measured one", () => {
   expect(costText(conv)).toBe("84.0 µs");
   expect(costText({ ...conv, source: "estimate" })).toBe("84.0 µs, an estimate");
   expect(costText({ ...conv, source: "mock" })).toBe("84.0 µs, mock");

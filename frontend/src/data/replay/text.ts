@@ -1,4 +1,4 @@
-// A step of a traced search in words: a sentence for the step that one looks at, a few words for those around it. Pure.
+// A step of a traced search in words: a sentence for the shown step, a few words for the steps around it. Pure.
 
 import { count, duration, plural } from "../../base/format";
 import type { TraceCandidate, TraceFacts, TraceResult } from "../protocol";
@@ -14,10 +14,10 @@ const WHY_NOT: Record<string, string> = {
 
 const SHORT_WHY_NOT: Record<string, string> = { overlaps: "overlaps", excluded: "excluded", cycle: "cycle", "no better": "no better" };
 
-/** Name of a node, by its number. */
+/** Gives the name of a node by its number. */
 export type NameOf = (node: number) => string;
 
-/** What happens at the step. */
+/** The step as a sentence. */
 export function stepText(frame: ReplayFrame, facts: TraceFacts, nameOf: NameOf): string {
   const { candidate } = frame;
   switch (frame.kind) {
@@ -64,7 +64,7 @@ export function briefStepText(frame: ReplayFrame): string {
   }
 }
 
-/** A search that begins again finds plans that are no better than those before. */
+/** Whether the plan is the best so far; a search that begins again also finds plans that are no better than those before. */
 function isBest(frame: ReplayFrame): boolean {
   return frame.totalS !== null && frame.totalS === frame.bestS;
 }
@@ -111,7 +111,7 @@ function leastText(frame: ReplayFrame): string {
 
 const SOLID = new Set(["measured", "recorded", "host"]);
 
-/** What a candidate costs, and where that is from unless it was measured. */
+/** The cost of a candidate, with its source unless it was measured. */
 export function costText(candidate: TraceCandidate): string {
   if (candidate.cost_s === null) return "cost not known";
   if (SOLID.has(candidate.source)) return duration(candidate.cost_s);

@@ -77,7 +77,7 @@ describe("every order of arrival ends with the same run", () => {
   });
 });
 
-test("a batch that comes too early is taken when what was missing has come, without a snapshot", () => {
+test("a batch that comes too early is taken once the missing one has come, without a snapshot", () => {
   const early = withBatch(feedFrom(start), batch(3, 7));
   expect(needsSnapshot(early)).toBe(true);
   expect(early.snapshot).toBe(start);
@@ -96,7 +96,7 @@ test("numbers may skip: thinned events are not missed", () => {
   expect(needsSnapshot(feed)).toBe(false);
 });
 
-test("after a gap the events wait for a snapshot, and what is known stays on the page", () => {
+test("after a gap the events wait for a snapshot, and the known state stays on the page", () => {
   const broken = withBatch(feedFrom(after(2)), batch(5, 7));
   expect(broken.snapshot).toEqual(after(2));
   expect(needsSnapshot(broken)).toBe(true);
@@ -118,7 +118,7 @@ test("a snapshot that was asked for before a gap is not enough", () => {
   expect(answered(feed, 6).snapshot).toEqual(end);
 });
 
-test("what waits is bounded", () => {
+test("the number of waiting events is bounded", () => {
   const many: Delivered = { items: Array.from({ length: 15_000 }, (_, i) => ({ seq: 100 + i, event: events[6] as RunEvent, at_s: 0 })), after: 99, now_s: 0 };
   let feed = withBatch(feedFrom(start), many);
   const asked = feed.needed;
@@ -136,7 +136,7 @@ test("the end of a run asks for the final snapshot, which is taken although its 
   expect(withSnapshot(feed, final, feed.needed).snapshot).toEqual(final);
 });
 
-test("an older snapshot than what is known is not taken", () => {
+test("a snapshot older than the known state is not taken", () => {
   const feed = withSnapshot({ ...feedFrom(end), needed: 1 }, after(3), 1);
   expect(feed.snapshot).toEqual(end);
   expect(needsSnapshot(feed)).toBe(false);

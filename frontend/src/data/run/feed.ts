@@ -1,20 +1,20 @@
-// Puts a run's snapshot and its batches of numbered events together, in whatever order they arrive. Pure: no socket, no request.
-// A batch says after which event it comes: one that comes too early waits for what is missing, or for a snapshot.
+// Puts a run's snapshot and its batches of numbered events together, in whatever order they arrive. A batch names the event that it
+// follows; a batch that arrives early waits for the missing events, or for a snapshot. Pure: no socket, no request.
 
 import type { Batch, RunSnapshot } from "../protocol";
 import { hasEnded, reduce } from "./reducer";
 
 export type Delivered = Pick<Batch, "items" | "after" | "now_s">;
 
-/** Events that may wait; when there are more they are let go, and a snapshot that is asked for later has to do. */
+/** The most events that wait. More are dropped, and a snapshot is needed instead. */
 const MOST_WAITING = 20_000;
 
 export interface Feed {
   /** The run as far as it is known. */
   snapshot: RunSnapshot | undefined;
-  /** Batches that came too early. */
+  /** Batches that arrived early. */
   waiting: readonly Delivered[];
-  /** How many times a snapshot was needed, and up to which of these needs it has come. */
+  /** The number of times that a snapshot was needed, and of those that are met. */
   needed: number;
   met: number;
 }
@@ -22,17 +22,17 @@ export interface Feed {
 /** A feed that knows nothing yet and needs a snapshot. */
 export const EMPTY_FEED: Feed = { snapshot: undefined, waiting: [], needed: 1, met: 0 };
 
-/** A feed that starts from a snapshot that is known. */
+/** A feed that starts from a known snapshot. */
 export function feedFrom(snapshot: RunSnapshot): Feed {
   return { snapshot, waiting: [], needed: 0, met: 0 };
 }
 
-/** Whether a snapshot has to be fetched: to begin with, where events are missing, and when the run has ended. */
+/** Whether a snapshot has to be fetched: at the start, where events are missing, and when the run has ended. */
 export function needsSnapshot(feed: Feed): boolean {
   return feed.needed > feed.met;
 }
 
-/** Number of the event up to which nothing is missing: what to say to the server on a return. */
+/** The number of the last event before which none is missing; the server is told it after a reconnection. */
 export function newest(feed: Feed): number {
   return feed.snapshot?.seq ?? 0;
 }
@@ -44,13 +44,13 @@ export function withBatch(feed: Feed, batch: Delivered): Feed {
   return settled({ ...feed, waiting });
 }
 
-/** The feed after a snapshot that was asked for when `need` needs were known. An older one than what is known is not taken. */
+/** The feed after a snapshot that was requested at need number `need`. A snapshot older than the known one only meets the need. */
 export function withSnapshot(feed: Feed, snapshot: RunSnapshot, need: number): Feed {
   const isOld = feed.snapshot !== undefined && feed.snapshot.seq > snapshot.seq;
   return settled({ ...feed, snapshot: isOld ? feed.snapshot : snapshot, met: Math.max(feed.met, need) });
 }
 
-/** Take what can be taken; where something is missing, or the run has just ended, a snapshot is needed. */
+/** Apply the batches that can be applied; a snapshot is needed where events are missing, or where the run has just ended. */
 function settled(feed: Feed): Feed {
   if (!feed.snapshot) return feed;
   const before = feed.snapshot;

@@ -1,4 +1,4 @@
-// A run's log: its decisions as lines of words, filtered, and as plain text. Pure.
+// The log of a run: a line of text for each decision, filtered, and as plain text to copy. Pure.
 
 import { count, duration, elapsed, plural, relativeError } from "../../base/format";
 import type { BaselineMeasured, CandidateCosted, Numbered, PHASES, RunEvent, RunStateChanged, Verified } from "../protocol";
@@ -8,7 +8,7 @@ export type Level = "info" | "warning" | "error";
 
 export interface LogLine {
   seq: number;
-  /** On the run's clock. */
+  /** Seconds on the run's clock. */
   seconds: number;
   phase: string;
   level: Level;
@@ -26,7 +26,7 @@ export const EVERY_LINE: LogFilter = { phase: "", level: "info", text: "" };
 
 const RANK: Record<Level, number> = { info: 0, warning: 1, error: 2 };
 
-/** The lines that some events make, which follow `before`. */
+/** The lines for some events, which follow the line `before`. */
 export function logLines(items: readonly Numbered[], before?: LogLine): LogLine[] {
   let phase = before?.phase ?? "";
   return items.flatMap(({ seq, at_s, event }) => {
@@ -38,7 +38,7 @@ export function logLines(items: readonly Numbered[], before?: LogLine): LogLine[
   });
 }
 
-/** Level and text of an event; undefined where it is no line of its own. */
+/** The level and text of an event; undefined where it has no line of its own. */
 function words(event: RunEvent): [Level, string] | undefined {
   switch (event.type) {
     case "PhaseStarted":
@@ -103,7 +103,7 @@ export function clock(seconds: number): string {
   return `${Math.floor(tenths / 600)}:${String(Math.floor(rest / 10)).padStart(2, "0")}.${rest % 10}`;
 }
 
-/** The lines as text, one a line whatever stands in them. */
+/** The lines as text, without line breaks inside a line. */
 export function asText(lines: readonly LogLine[]): string {
   return lines.map(({ seconds, phase, level, text }) => [clock(seconds), phase, level, text.replace(/\s+/g, " ")].join("\t")).join("\n");
 }

@@ -11,7 +11,7 @@ const FULL: Form = {
   measureAll: true,
 };
 
-test("what is typed becomes options; what is empty is left to the engine", () => {
+test("typed texts become options; empty ones are left to the engine", () => {
   const { options, mistakes } = readForm(FULL, ["tvm", "openvino"]);
   expect(mistakes.size).toBe(0);
   expect(options).toEqual({
@@ -30,7 +30,7 @@ test("what is typed becomes options; what is empty is left to the engine", () =>
   expect(readForm(FULL, []).options).toMatchObject({ max_depth: { "": 4 }, taps: [""], fusion: {} });
 });
 
-test("what is no number is said beside its field", () => {
+test("a text that is no number is reported beside its field", () => {
   const { mistakes } = readForm({ ...DEFAULTS, threads: "two", percentile: "5O", timeLimit: "Infinity", targets: { tvm: { ...NOTHING_SAID, depth: "2.5" } } }, ["tvm"]);
   expect([...mistakes]).toEqual([
     ["max_depth:tvm", "2.5 is not a whole number"],
@@ -41,7 +41,7 @@ test("what is no number is said beside its field", () => {
   expect(fieldOf({ option: "max_depth", target: "" })).toBe("max_depth");
 });
 
-test("a run's options come back as the form that says them", () => {
+test("a run's options come back as the form that makes them", () => {
   expect(isDefault(DEFAULTS)).toBe(true);
   expect(isDefault({ ...DEFAULTS, targets: { tvm: NOTHING_SAID } })).toBe(true);
   expect(isDefault(FULL)).toBe(false);

@@ -1,8 +1,9 @@
-// The options of the next run as they are typed, and as the server takes them; what is no number is said beside its field. Pure.
+// The form for the options of the next run: from typed texts to the options that the server takes, with a mistake for each text that
+// is no number, and back. Pure.
 
 import type { OptionProblem, RunOptions } from "../protocol";
 
-/** What is said of one target, or of all others; empty leaves it to the toolchain. */
+/** The fields of one target, or of all others; an empty one leaves the option to the toolchain. */
 export interface TargetTexts {
   depth: string;
   exits: string;
@@ -11,13 +12,13 @@ export interface TargetTexts {
 }
 
 export interface Form {
-  /** Target → what is said of it; the empty name is for all others. */
+  /** The fields by target; the empty name stands for all other targets. */
   targets: Readonly<Record<string, TargetTexts>>;
   threads: string;
   percentile: string;
   timeLimit: string;
   objective: string;
-  /** Empty for the usual one. */
+  /** Empty for the default searcher. */
   search: string;
   measureAll: boolean;
 }
@@ -29,18 +30,18 @@ export const ALL = "";
 export const FUSION = ["none", "tvm", "arbitrary"] as const;
 export const SEARCHERS = ["astar", "dijkstra", "milp", "op_dp", "evolutionary", "greedy", "random"] as const;
 
-/** The field that a problem stands beside. */
+/** The name of the field beside which a problem is shown. */
 export function fieldOf({ option, target }: Pick<OptionProblem, "option" | "target">): string {
   return target === ALL ? option : `${option}:${target}`;
 }
 
 export interface Read {
   options: RunOptions;
-  /** What cannot be read, by its field. */
+  /** The mistakes by field. */
   mistakes: ReadonlyMap<string, string>;
 }
 
-/** The form as options; those of targets that are not among `targets` are left out. */
+/** Read the form as options. Fields of targets that are not among `targets` are left out. */
 export function readForm(form: Form, targets: readonly string[]): Read {
   const mistakes = new Map<string, string>();
   const number = (text: string, field: string, isWhole: boolean): number | null => {
@@ -74,7 +75,7 @@ export function readForm(form: Form, targets: readonly string[]): Read {
   };
 }
 
-/** Whether nothing is said: everything is left to the engine. */
+/** Whether every field is empty, so that all is left to the engine. */
 export function isDefault(form: Form): boolean {
   return (
     Object.values(form.targets).every((said) => JSON.stringify(said) === JSON.stringify(NOTHING_SAID)) &&
@@ -82,7 +83,7 @@ export function isDefault(form: Form): boolean {
   );
 }
 
-/** The form that says what a run's options say. */
+/** The form that reads as these options. */
 export function formOf(options: RunOptions): Form {
   const { max_depth = {}, max_exits = {}, taps = [], fusion = {} } = options;
   const names = new Set([...Object.keys(max_depth), ...Object.keys(max_exits), ...taps, ...Object.keys(fusion)]);
@@ -100,7 +101,7 @@ export function formOf(options: RunOptions): Form {
   };
 }
 
-/** A run's options in words, such as "threads 2", "max depth 3 for tvm"; empty where nothing was said. */
+/** Options in words, such as "threads 2", "max depth 3 for tvm"; empty for the defaults. */
 export function optionsInText(options: RunOptions): string[] {
   const each = (word: string, said: Record<string, number | string> | undefined): string[] =>
     Object.entries(said ?? {}).map(([target, value]) => `${word} ${value}${target === ALL ? "" : ` for ${target}`}`);
@@ -120,7 +121,7 @@ export function optionsInText(options: RunOptions): string[] {
   ];
 }
 
-/** What the engine says of an option, for a page on which it is no option of a command. */
+/** The engine's message about an option, with the option's name in place of its flag: the page has no flags. */
 export function withoutDashes(message: string): string {
   return message.replace(/--([a-z-]+)/g, (_, word: string) => word.replaceAll("-", " "));
 }

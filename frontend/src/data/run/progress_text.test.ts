@@ -7,7 +7,7 @@ function counts(name: string, changes: Partial<TargetCounts> = {}): TargetCounts
   return { name, found: 0, unique: 0, rejected: 0, measured: 0, invalid: 0, cache_hits: 0, built: 0, spared: 0, trials: 0, trials_s: 0, ...changes };
 }
 
-test("what it does this moment", () => {
+test("the present activity in words", () => {
   expect(activityText(runSnapshot({ state: "queued" }))).toBe("Waiting for another run to end: one measures at a time");
   expect(activityText(runSnapshot())).toBe("Starting");
   expect(activityText(runSnapshot({ phase: "load" }))).toBe("Reading the model");
@@ -23,20 +23,20 @@ test("what it does this moment", () => {
   expect(activityText(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states taken, 310 of 500 nodes covered by the newest");
 });
 
-test("why measuring takes as long as it does", () => {
+test("the reason why measuring takes its time", () => {
   const known = [counts("onnxruntime", { trials: 10, trials_s: 2.1 }), counts("tvm", { trials: 2, trials_s: 3.8 }), counts("openvino", { cache_hits: 7 })];
   expect(trialTimeText(runSnapshot({ counts: known }))).toBe("a trial takes 1.9 s with tvm, 0.2 s with onnxruntime");
   expect(trialTimeText(runSnapshot())).toBe("");
 });
 
-test("the time left is told by the run's clock, and never below nothing", () => {
+test("the time remaining follows the run's clock, and is never negative", () => {
   expect(remainingS(runSnapshot({ ends_s: 42 }), 2)).toBe(40);
   expect(remainingS(runSnapshot({ ends_s: 42 }), 50)).toBe(0);
   expect(remainingS(runSnapshot(), 2)).toBeNull();
   expect(remainingS(runSnapshot({ ends_s: 42, state: "failed" }), 2)).toBeNull();
 });
 
-test("which phase is done, which goes on, and in which one it was stopped", () => {
+test("phases are done, running or stopped", () => {
   const phases = [
     { phase: "load", started_s: 1, seconds: 0.5 },
     { phase: "costs", started_s: 2, seconds: null },
@@ -49,7 +49,7 @@ test("which phase is done, which goes on, and in which one it was stopped", () =
   expect(phaseStates(runSnapshot({ phases, state: "cancelled" }), 12)[3]).toEqual({ phase: "costs", status: "stopped", seconds: null });
 });
 
-test("what a run that was stopped leaves behind", () => {
+test("the results that a stopped run keeps", () => {
   expect(keptText(runSnapshot({ counts: [counts("tvm", { trials: 20 }), counts("openvino", { trials: 4 })] }))).toContain("24 measured costs are kept");
   expect(keptText(runSnapshot({ counts: [counts("tvm", { trials: 1 })] }))).toContain("1 measured cost is kept");
   expect(keptText(runSnapshot({ counts: [counts("tvm", { cache_hits: 1 })] }))).toContain("had been measured before");

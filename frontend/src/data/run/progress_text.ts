@@ -1,4 +1,4 @@
-// A run that goes on, in words: what it does this moment, why that takes as long as it does, what is left when it is stopped. Pure.
+// The progress of a run in words: its activity, the time of a trial, the time remaining, and what is kept when it is stopped. Pure.
 
 import { count, elapsed, plural } from "../../base/format";
 import { PHASES, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
@@ -19,12 +19,12 @@ export const PHASE_TEXT: Record<Phase, string> = {
   baselines: "measuring each target alone",
 };
 
-/** The run's phase, where it is one that the page knows. */
+/** The run's phase; undefined where it has none, or one that the page does not know. */
 export function phaseOf(run: RunSnapshot): Phase | undefined {
   return PHASES.find((one) => one === run.phase);
 }
 
-/** What it does this moment. */
+/** The present activity of the run in words. */
 export function activityText(run: RunSnapshot): string {
   if (run.state === "queued") return "Waiting for another run to end: one measures at a time";
   const phase = phaseOf(run);
@@ -45,14 +45,14 @@ function stepText({ phase, step }: RunSnapshot): string {
 
 const OPERATORS_NAMED = 3;
 
-/** Its first operators, and how many nodes it has where these are not all. */
+/** The first operators of a candidate, and how many more there are. */
 function candidateText({ label, spans }: Doing): string {
   const named = label.split("+").slice(0, OPERATORS_NAMED);
   const more = sizeOf(spans) - named.length;
   return `${named.join(" + ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
 }
 
-/** Where it stands, in a few words. */
+/** The phase of the run in a few words. */
 export function briefText(run: RunSnapshot): string {
   const phase = phaseOf(run);
   if (!phase) return run.state === "queued" ? "waiting for another run" : "starting";
@@ -67,7 +67,7 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Why measuring takes as long as it does: what a trial takes with each target, the slowest first. */
+/** How long a trial takes with each target, the slowest first; empty before the first trial. */
 export function trialTimeText(run: RunSnapshot): string {
   const tried = run.counts.filter((one) => one.trials > 0).map((one) => ({ name: one.name, eachS: one.trials_s / one.trials }));
   if (tried.length === 0) return "";
@@ -75,7 +75,7 @@ export function trialTimeText(run: RunSnapshot): string {
   return `a trial takes ${each.join(", ")}`;
 }
 
-/** How long costing takes still, about; null where nothing tells that. */
+/** The estimated time until all costs are known, in seconds; null where it is not known. */
 export function remainingS(run: RunSnapshot, nowS: number): number | null {
   return run.ends_s === null || hasEnded(run) ? null : Math.max(0, run.ends_s - nowS);
 }
@@ -88,7 +88,7 @@ export interface PhaseState {
   seconds: number | null;
 }
 
-/** All phases in their order: which is done and how long it took, which goes on and for how long, in which one it was stopped. */
+/** All phases in their order with their status, and the time that they took or have taken so far. */
 export function phaseStates(run: RunSnapshot, nowS: number): PhaseState[] {
   const known = new Map(run.phases.map((one) => [one.phase, one]));
   return PHASES.map((phase) => {
@@ -104,7 +104,7 @@ function statusOf(run: RunSnapshot, phase: Phase, time: PhaseTime | undefined): 
   return time.seconds === null ? "stopped" : "done";
 }
 
-/** What a run that was stopped leaves behind. */
+/** The results that a stopped run keeps, in words. */
 export function keptText(run: RunSnapshot): string {
   const trials = run.counts.reduce((sum, one) => sum + one.trials, 0);
   const known = run.counts.reduce((sum, one) => sum + knownOf(one), 0);

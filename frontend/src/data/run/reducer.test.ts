@@ -11,7 +11,7 @@ function unnamed(run: RunSnapshot | undefined): unknown {
   return run && { ...run, plan: run.plan && { ...run.plan, partitions: run.plan.partitions.map(({ target, nodes, cost_s }) => ({ target, nodes, cost_s })) } };
 }
 
-test("the page does with events what the server does", () => {
+test("the page computes from events the snapshots that the server computes", () => {
   expect(unnamed(start && items.reduce(reduce, start))).toEqual(unnamed(end));
 });
 

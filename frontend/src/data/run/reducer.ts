@@ -1,5 +1,5 @@
-// A run as it goes on: the snapshot after each event. Pure, and the same function as the server's `run_state.apply`,
-// but for the ids and names of a plan's partitions, which the final snapshot brings.
+// Computes the snapshot of a run after each event. Pure, and equal to what the server does with its snapshot, but for the ids and
+// names of a plan's partitions, which come with the final snapshot.
 
 import type { CandidateBuilding, CandidateCosted, ConvergencePoint, Numbered, PhaseTime, PlanPartition, RunEvent, RunSnapshot, SearchProgress, TargetCounts } from "../protocol";
 
@@ -8,20 +8,20 @@ const NOTES_KEPT = 200;
 /** Stages at which a candidate fails before it is built. */
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
-/** What a run that does nothing has to say of what it does. */
+/** The fields of a run that is between two phases, or over. */
 const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null } as const;
 
-/** Whether nothing is going on any more. */
+/** Whether a run is over. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
   return run.state !== "queued" && run.state !== "running";
 }
 
-/** Distinct computations of which is known what they cost, or that they cannot be taken. */
+/** The number of distinct computations whose cost is known, or which the target cannot take. */
 export function knownOf(counts: TargetCounts): number {
   return counts.measured + counts.invalid + counts.cache_hits;
 }
 
-/** The snapshot after an event; one that is not newer than the snapshot changes nothing. */
+/** The snapshot after an event; an event that is not newer than the snapshot changes nothing. */
 export function reduce(run: RunSnapshot, { seq, event, at_s }: Numbered): RunSnapshot {
   if (seq <= run.seq) return run;
   const now = { ...run, seq, now_s: at_s };
@@ -33,7 +33,7 @@ const OF_THE_TOTAL: ReadonlySet<string> = new Set(["PlanConsidered", "SearchProg
 const POINTS_KEPT = 256;
 const POINT_STEP_S = 0.1;
 
-/** How the total went up to now. Points that follow closely take the place of those before; when there are many, every second one goes. */
+/** The history of the total. A point that follows closely replaces the one before; of too many points every second one is dropped. */
 function convergence(run: RunSnapshot): ConvergencePoint[] {
   const point: ConvergencePoint = { seconds: run.now_s, best_s: run.best_s, bound_s: run.lower_bound_s, estimate_s: run.considered?.total_s ?? null };
   const [last, before] = [run.convergence.at(-1), run.convergence.at(-2)];

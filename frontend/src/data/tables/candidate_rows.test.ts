@@ -14,7 +14,7 @@ const ROWS = [
 const kept = (change: Partial<Filter>): string => filteredRows(ROWS, { ...EVERYTHING, ...change }, NODES, 3e-3).map(({ id }) => id).join("");
 const by = (column: ColumnId, isDown = false): string => orderedRows(ROWS, { by: column, isDown }, NODES).map(({ id }) => id).join("");
 
-test("a filter keeps what is like this, in the order there was", () => {
+test("a filter keeps the matching rows in their order", () => {
   expect(kept({})).toBe("abcde");
   expect(kept({ target: "tvm" })).toBe("ace");
   expect(kept({ operator: " conv " })).toBe("abe");
@@ -27,7 +27,7 @@ test("a filter keeps what is like this, in the order there was", () => {
   expect(kept({ target: "tvm", operator: "conv", validity: "valid" })).toBe("ae");
 });
 
-test("regret is a share of the total; what is invalid has none", () => {
+test("regret is a share of the total; an invalid candidate has none", () => {
   expect(kept({ regret: "none" })).toBe("ad");
   expect(kept({ regret: 0.01 })).toBe("abd");
   expect(kept({ regret: 0.001 })).toBe("ad");
@@ -36,7 +36,7 @@ test("regret is a share of the total; what is invalid has none", () => {
   expect(filteredRows([row("f", "tvm", [0, 0])], { ...EVERYTHING, regret: "unknown" }, NODES, 1)).toHaveLength(1);
 });
 
-test("whether anything is left out is known", () => {
+test("a filter that leaves nothing out is recognised", () => {
   expect(isFiltering(EVERYTHING)).toBe(false);
   expect(isFiltering({ ...EVERYTHING, regret: 0.1 })).toBe(true);
 });
@@ -55,13 +55,13 @@ describe("the order", () => {
     expect(by(column)).toBe(up);
     expect(by(column, true)).toBe(down);
   });
-  test("what has no value is at the end both ways", () => {
+  test("rows without a value are at the end in both directions", () => {
     expect(by("spread")).toBe("bacde");
     expect(by("spread", true)).toBe("abcde");
     expect(by("reason").startsWith("c")).toBe(true);
     expect(by("reason", true).startsWith("c")).toBe(true);
   });
-  test("choosing a header again turns it about; a new one starts with what is worth seeing", () => {
+  test("choosing a header again reverses the order; a new one starts with the direction that is worth seeing", () => {
     expect(reorderedRows({ by: "cost", isDown: true }, "cost")).toEqual({ by: "cost", isDown: false });
     expect(reorderedRows({ by: "cost", isDown: true }, "regret")).toEqual({ by: "regret", isDown: false });
     expect(reorderedRows({ by: "target", isDown: false }, "samples")).toEqual({ by: "samples", isDown: true });

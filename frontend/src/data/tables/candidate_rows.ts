@@ -1,4 +1,4 @@
-// The rows of the table of costs: what each says, which of them a filter keeps, in which order they stand. Pure.
+// The rows of the table of costs: their operators in words, filters and orders. Pure.
 
 import { reorderedBy, sorted, type Order as OrderBy, type SortKey } from "../../base/sorting";
 import { uncertainty } from "../overlays/certainty";
@@ -12,19 +12,19 @@ export type CandidateOrder = OrderBy<ColumnId>;
 
 export type Validity = "all" | "valid" | "invalid" | "chosen";
 
-/** `none`: it is in a plan as good as the best one; a number: at most this share of the total. */
+/** `none`: candidates of plans that are as good as the best one; a number: those with a regret of at most this share of the total. */
 export type RegretFilter = "all" | "none" | "in-no-plan" | "unknown" | number;
 
 export interface Filter {
   /** Empty for all. */
   target: string;
-  /** A part of an operator's name; empty for all. */
+  /** Text within an operator's name; empty for all. */
   operator: string;
   validity: Validity;
   /** Empty for all. */
   source: string;
   regret: RegretFilter;
-  /** The path of a rule that it came through; empty for all. */
+  /** The path of a rule through which the candidate came; empty for all. */
   rule: string;
 }
 
@@ -62,7 +62,7 @@ function hasRegret(row: CostedRow, wanted: RegretFilter, totalS: number): boolea
   return row.regret_s <= (wanted === "none" ? 0 : wanted * totalS);
 }
 
-/** Whether one of the nodes has an operator with this in its name: by running sums, so that a row of a thousand nodes costs no more. */
+/** Tests whether a node of a row has an operator with this text in its name. By running sums, so that long rows take no longer. */
 function operatorTest(operator: string, nodes: readonly NodeJson[]): (spans: readonly number[]) => boolean {
   const wanted = operator.trim().toLowerCase();
   if (wanted === "") return () => true;
@@ -75,7 +75,7 @@ function operatorTest(operator: string, nodes: readonly NodeJson[]): (spans: rea
   };
 }
 
-/** What a candidate holds, in few words: its operators, or the first and the last of many. */
+/** The operators of a candidate in few words; of many the first and the last. */
 export function operatorsOf(spans: readonly number[], nodes: readonly NodeJson[]): string {
   const size = sizeOf(spans);
   const op = (node: number | undefined): string => (node === undefined ? "" : (nodes[node]?.op ?? ""));
@@ -101,7 +101,7 @@ const KEYS: Record<ColumnId, (row: CostedRow, nodes: readonly NodeJson[]) => Sor
   reason: (row) => (row.cost.stage === "" && row.cost.reason === "" ? null : `${row.cost.stage} ${row.cost.reason}`),
 };
 
-/** The rows in an order. */
+/** The rows in this order. */
 export function orderedRows(rows: readonly CostedRow[], order: CandidateOrder, nodes: readonly NodeJson[]): CostedRow[] {
   const keyOf = KEYS[order.by];
   return sorted(rows, (row) => keyOf(row, nodes), order.isDown);
@@ -109,7 +109,7 @@ export function orderedRows(rows: readonly CostedRow[], order: CandidateOrder, n
 
 const DOWN_FIRST: ReadonlySet<ColumnId> = new Set<ColumnId>(["cost", "spread", "nodes", "times", "samples"]);
 
-/** The order after the header of a column was chosen. */
+/** The order after a click on the header of a column. */
 export function reorderedRows(order: CandidateOrder, by: ColumnId): CandidateOrder {
   return reorderedBy(order, by, DOWN_FIRST);
 }

@@ -1,4 +1,4 @@
-// The page's tables as CSV: partitions, totals, runs, two plans side by side. Costs in seconds; names as the model has them. Pure.
+// The page's tables as CSV: candidates, partitions, totals, runs, and two compared plans. Costs are in seconds. Pure.
 
 import { csv, type Cell } from "../../base/csv";
 import { changeOf, type Difference } from "../overlays/difference";

@@ -19,7 +19,7 @@ const by = (column: RunColumn, isDown = false): string =>
     .map(({ id }) => id)
     .join("");
 
-test("runs of this model, or of all; with a star; by any of their words", () => {
+test("runs are filtered by model, by star, and by any of their words", () => {
   expect(kept({})).toBe("acd");
   expect(kept({ isEveryModel: true })).toBe("abcd");
   expect(kept({ isStarredOnly: true })).toBe("a");
@@ -30,7 +30,7 @@ test("runs of this model, or of all; with a star; by any of their words", () => 
   expect(kept({ text: "bert", isEveryModel: true })).toBe("b");
 });
 
-test("every column sorts; what has no value comes last both ways", () => {
+test("every column sorts; rows without a value come last in both directions", () => {
   expect(by("when", true)).toBe("abcd");
   expect(by("total")).toBe("cdab");
   expect(by("total", true)).toBe("adcb");
@@ -42,7 +42,7 @@ test("every column sorts; what has no value comes last both ways", () => {
   expect(reorderedRuns({ by: "when", isDown: true }, "when")).toEqual({ by: "when", isDown: false });
 });
 
-test("a row says what it is, and what was asked", () => {
+test("a row names its run and the options of the run", () => {
   expect(ROWS.map(kindOf)).toEqual(["run", "run", "searched again", "recorded run"]);
   expect(ROWS.map(optionsOf)).toEqual(["", "", "known costs, 2 constraints, max depth 3 for tvm, threads 2, accuracy 0.01", ""]);
 });

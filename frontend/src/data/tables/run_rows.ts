@@ -1,4 +1,4 @@
-// The rows of the list of runs: what each says, which of them a filter keeps, in which order they stand. Pure.
+// The rows of the list of runs: their texts, filters and orders. Pure.
 
 import { reorderedBy, sorted, type Order, type SortKey } from "../../base/sorting";
 import { largestError } from "../plan/verification";
@@ -9,10 +9,10 @@ export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "option
 export type RunOrder = Order<RunColumn>;
 
 export interface RunFilter {
-  /** Any part of the name, the note, the model, an option or a target; empty for all. */
+  /** Text within the name, the note, the model, an option or a target; empty for all. */
   text: string;
   isStarredOnly: boolean;
-  /** Of other models too. */
+  /** Runs of other models, too. */
   isEveryModel: boolean;
 }
 
@@ -27,20 +27,20 @@ export function filteredRuns(rows: readonly RunSummary[], filter: RunFilter, mod
   });
 }
 
-/** What a run without a name is. */
+/** The name shown for a run without one. */
 export function kindOf(row: Pick<RunSummary, "state" | "base" | "remeasured">): string {
   if (row.state === "recorded") return "recorded run";
   if (row.remeasured !== null) return "measured again";
   return row.base === null ? "run" : "searched again";
 }
 
-/** When a run was, in the reader's own time. */
+/** When a run was created, in the user's own time. */
 export function whenOf(row: Pick<RunSummary, "created">): string {
   const when = new Date(row.created);
   return Number.isNaN(when.getTime()) ? row.created : when.toLocaleString("en-GB", { day: "numeric", month: "short", year: "2-digit", hour: "2-digit", minute: "2-digit" });
 }
 
-/** What was asked of a run beside its targets: whatever differs from the engine's own. */
+/** The options of a run, besides its targets, that differ from the defaults. */
 export function optionsOf(row: RunSummary): string {
   const constraints = row.constraints > 0 ? [`${row.constraints} ${row.constraints === 1 ? "constraint" : "constraints"}`] : [];
   return [...(row.base !== null ? ["known costs"] : []), ...constraints, ...optionsInText(row.options)].join(", ");
@@ -65,7 +65,7 @@ export function orderedRuns(rows: readonly RunSummary[], order: RunOrder): RunSu
 
 const DOWN_FIRST: ReadonlySet<RunColumn> = new Set<RunColumn>(["when", "star"]);
 
-/** The order after the header of a column was chosen. */
+/** The order after a click on the header of a column. */
 export function reorderedRuns(order: RunOrder, by: RunColumn): RunOrder {
   return reorderedBy(order, by, DOWN_FIRST);
 }

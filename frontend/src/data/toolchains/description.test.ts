@@ -12,7 +12,7 @@ test("lines are counted and found as a text area has them", () => {
   expect(TEMPLATE).toContain("[cost]");
 });
 
-test("what a toolchain brings is told against the plan without it", () => {
+test("the gain of a toolchain is told against the plan without it", () => {
   const part = (id: string, target: string, nodes: number[], cost: number): PlanPartition => ({
     id, target, nodes, names: [], ops: [], cost_s: cost, spread_s: null, interval_s: null, samples: 0, source: "estimate", stability: null,
   });

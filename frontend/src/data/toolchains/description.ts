@@ -1,9 +1,9 @@
-// A described toolchain as text: what one begins with, its lines, and what trying it brought in words. Pure.
+// A described toolchain as text: the template, its lines in a text area, and in words what the toolchain would gain. Pure.
 
 import { changeInDuration, plural, speedUp } from "../../base/format";
 import type { PlanInfo } from "../protocol";
 
-export const TEMPLATE = `# An accelerator that exists on paper: what would it bring?
+export const TEMPLATE = `# An accelerator that exists on paper, to see how much faster the best plan would be with it
 name = "hook"
 style = "graph"          # graph (whole sub-graphs) or library (calls)
 fusion = "arbitrary"     # none, tvm or arbitrary: how its patterns combine
@@ -19,12 +19,12 @@ flops_per_s = 4e12
 bytes_per_s = 2e11
 `;
 
-/** How many lines a text has in a text area. */
+/** The number of lines of a text in a text area. */
 export function lineCount(text: string): number {
   return text.split("\n").length;
 }
 
-/** Where a line begins and ends in a text; its last line where there is no such line. */
+/** The start and end of a line in a text; those of the last line where there is no such line. */
 export function lineSpan(text: string, line: number): [number, number] {
   const lines = text.split("\n");
   const at = Math.min(Math.max(line, 1), lines.length) - 1;
@@ -33,15 +33,15 @@ export function lineSpan(text: string, line: number): [number, number] {
 }
 
 export interface Gain {
-  /** What becomes of the total: "11.5 → 2.04 ms, 5.63×". */
+  /** The change of the total: "11.5 → 2.04 ms, 5.63×". */
   total: string;
   isFaster: boolean;
-  /** What it takes: "12 partitions, 40 of 60 nodes". */
+  /** The share of the toolchain: "12 partitions, 40 of 60 nodes". */
   takes: string;
   partitions: PlanInfo["partitions"];
 }
 
-/** What a toolchain brings: the best plan with it against the one without. */
+/** The gain of a toolchain in words: the best plan with it against the best one without. */
 export function gainOf(name: string, before: PlanInfo, after: PlanInfo): Gain {
   const mine = after.partitions.filter((one) => one.target === name);
   const taken = mine.reduce((all, one) => all + one.nodes.length, 0);

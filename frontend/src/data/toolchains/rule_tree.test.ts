@@ -8,7 +8,7 @@ function rule(name: string, of: RuleTree[] = [], more: Partial<RuleTree> = {}): 
 
 const TREE = rule("primitive", [rule("union", [rule("only_valid", [rule("op_predicate")]), rule("segments", [rule("op_predicate")])])]);
 
-test("the lines of a tree say where each stands; what is folded away is left out", () => {
+test("each line of a tree knows its level and parent; folded lines are left out", () => {
   const all = treeLines(TREE, new Set());
   expect(all.map((line) => [line.rule.rule, line.level, line.position, line.siblings, line.parent])).toEqual([
     ["primitive", 1, 1, 1, -1],

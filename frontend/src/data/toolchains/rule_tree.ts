@@ -1,4 +1,4 @@
-// A rule tree as the lines that are seen: what is folded away is left out. And which line a key goes to. Pure.
+// A rule tree as lines, without those that are folded away; and what a key does on a line. Pure.
 
 import type { RejectedRow, RuleTree } from "../protocol";
 
@@ -6,17 +6,17 @@ export interface TreeLine {
   rule: RuleTree;
   /** From 1. */
   level: number;
-  /** Its place among its siblings, from 1, and how many there are. */
+  /** Its position among its siblings, from 1, and their number. */
   position: number;
   siblings: number;
-  /** The line above that holds it; -1 for the root. */
+  /** The index of its parent line; -1 for the root. */
   parent: number;
-  /** Where it stands in the tree, whatever its path: `0.1.0`. */
+  /** The indices that lead to it from the root: `0.1.0`. Unlike its path, this is unique. */
   key: string;
   isOpen: boolean;
 }
 
-/** The lines of a tree, from top to bottom; `closed` holds the keys of those whose rules are folded away. */
+/** The lines of a tree from top to bottom; `closed` holds the keys of lines whose children are folded away. */
 export function treeLines(tree: RuleTree, closed: ReadonlySet<string>): TreeLine[] {
   const lines: TreeLine[] = [];
   const add = (rule: RuleTree, key: string, where: Pick<TreeLine, "level" | "position" | "siblings" | "parent">): void => {
@@ -29,7 +29,7 @@ export function treeLines(tree: RuleTree, closed: ReadonlySet<string>): TreeLine
   return lines;
 }
 
-/** What a key does on a line: go to another one, or fold this one; null where it means nothing here. */
+/** The action of a key on a line: go to another line, or fold or unfold this one; null where it has none. */
 export function keyOn(lines: readonly TreeLine[], at: number, key: string): { go: number } | { fold: boolean } | null {
   const line = lines[at];
   if (!line) return null;
@@ -52,12 +52,12 @@ export function keyOn(lines: readonly TreeLine[], at: number, key: string): { go
   }
 }
 
-/** How many sub-graphs a rule turned down. */
+/** The number of sub-graphs that a rule rejected. */
 export function rejectedBy(rule: RuleTree): number {
   return rule.rejected.reduce((all, one) => all + one.count, 0);
 }
 
-/** Those of the kept rejections that a rule of `target` made; of several patterns, the ones that its own is named in. */
+/** The kept rejections of a rule of `target`. Of several pattern rules, each has the rejections that name its own pattern. */
 export function rejectionsOf(rows: readonly RejectedRow[], target: string, rule: RuleTree): RejectedRow[] {
   const pattern = rule.options["label"] ?? rule.options["match"];
   return rows.filter(
@@ -69,7 +69,7 @@ export function rejectionsOf(rows: readonly RejectedRow[], target: string, rule:
   );
 }
 
-/** Whether a candidate's path of rules leads through the rule at `path`. */
+/** Whether a candidate came through the rule at `path`. */
 export function isThrough(candidate: { target: string; rule: string }, path: string): boolean {
   const own = candidate.rule.slice(candidate.target.length + 1);
   return own === path || own.startsWith(`${path}.`);
@@ -77,7 +77,7 @@ export function isThrough(candidate: { target: string; rule: string }, path: str
 
 const LONG = 48;
 
-/** An option in few words; what is left out is said by `title`. */
+/** An option in few words; `title` has all of a long one. */
 export function optionText(word: string, value: string): { text: string; title?: string } {
   if (value.length <= LONG) return { text: `${word} ${bareText(value)}` };
   const items = /^\[.*\]$/.test(value) ? (JSON.parse(value) as unknown[]) : null;

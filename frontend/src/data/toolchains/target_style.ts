@@ -1,12 +1,12 @@
-// The colour and the letter of a target: stable by its name, whatever else is on the page.
-// The hues are Okabe and Ito's, which colour-blind eyes tell apart; `strong` is the same hue, dark enough for white text.
+// The colour and the letter of a target, which depend on its name alone. The hues are those of Okabe and Ito, which colour-blind
+// people can tell apart; `strong` is the same hue, dark enough for white text.
 
 export interface TargetStyle {
   name: string;
   letter: string;
-  /** Tints, lines and bars. */
+  /** For tints, lines and bars. */
   base: string;
-  /** Badges: white text on it reads with a contrast of at least 4.5. */
+  /** For badges: white text on it has a contrast of at least 4.5. */
   strong: string;
 }
 
@@ -34,7 +34,7 @@ const KNOWN: Record<string, [string, Hue]> = {
 };
 const OTHERS = [ORANGE, YELLOW, SKY, BLUE];
 
-/** How `name` looks; `letter` is the toolchain's own, where it is known. */
+/** The style of a target; `letter` is the toolchain's own, where it is known. */
 export function targetStyle(name: string, letter?: string): TargetStyle {
   const known = KNOWN[name];
   if (known) return { name, letter: known[0], ...known[1] };
@@ -43,7 +43,7 @@ export function targetStyle(name: string, letter?: string): TargetStyle {
   return { name, letter: own, ...hue };
 }
 
-/** A letter for a target that has none yet: of its name, then of the alphabet, and one that no other target has. */
+/** A letter for a target that has none: one that no other target has, from its name or else from the alphabet. */
 export function freeLetter(name: string, taken: ReadonlySet<string>): string {
   const letters = [...name.toUpperCase(), ..."ABCDEFGIJKLMNOPQRSTUVWXYZ"].filter((letter) => /[A-Z]/.test(letter) && letter !== "H");
   return letters.find((letter) => !taken.has(letter)) ?? name.slice(0, 1).toUpperCase();

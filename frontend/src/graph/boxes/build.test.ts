@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FORMAL, chain, inception, transformer } from "../../../test/graphs";
 import { build } from "./build";
 
-test("a node is a box with its operator, its weights by formal name, and the attributes that say something", () => {
+test("a node is a box with its operator, its weights by formal name, and the attributes that are not the default", () => {
   const [conv, relu, pool] = build(chain(), FORMAL).boxes;
   expect(conv).toMatchObject({ title: "Conv", name: "Conv_0", category: "layer" });
   expect(conv?.rows).toEqual([
@@ -47,7 +47,7 @@ test("two tensors between the same nodes are one edge", () => {
   expect(edge).toMatchObject({ tensors: ["t0", "second"], label: "2 tensors" });
 });
 
-test("the order is topological, and a source stands just before what reads it first", () => {
+test("the order is topological, and a source stands just before its first reader", () => {
   const json = transformer(3);
   const { order, edges, boxes } = build(json, FORMAL);
   const index = new Map(order.map((id, i) => [id, i]));

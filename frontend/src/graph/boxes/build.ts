@@ -1,6 +1,6 @@
-// From the model's dataflow graph (plain JSON) to the boxes and edges that are drawn. Pure; nothing here knows sizes or places.
-// Constants are rows inside their node. Edges that run far and fan out wide (masks, shared tensors) are marked as stubs:
-// they are left out of the layout and drawn as a short end at either side.
+// Builds the boxes and edges that are drawn from the model's dataflow graph; their sizes and positions come later. Constants are rows
+// inside their node. Edges that run far and fan out wide (masks, shared tensors) are marked as stubs: the layout leaves them out, and
+// they are drawn as a short end at their reader. Pure.
 
 import { attribute, shape } from "../../base/format";
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
@@ -15,22 +15,22 @@ export interface Row {
 }
 
 export interface Box {
-  /** Its place in `BuiltGraph.boxes`: nodes first (a node's index is its box), then the model's inputs, its outputs, and groups. */
+  /** Its index in `BuiltGraph.boxes`: nodes first, with their own index, then the model's inputs, its outputs, and groups. */
   id: number;
   kind: "node" | "input" | "output" | "group";
   title: string;
-  /** The node's or tensor's own name. */
+  /** The name of the node, tensor or group. */
   name: string;
   category: Category;
   rows: Row[];
-  /** Left to the host: not placed on any target. */
+  /** Whether the node is left to the host, and so on no target. */
   isHost: boolean;
 }
 
 export interface Edge {
   from: number;
   to: number;
-  /** The tensors that travel along it. */
+  /** The tensors that flow along the edge. */
   tensors: string[];
   label: string;
   isStub: boolean;
@@ -39,7 +39,7 @@ export interface Edge {
 export interface BuiltGraph {
   boxes: Box[];
   edges: Edge[];
-  /** Ids of the boxes that are drawn, in a topological order in which every source stands just before what reads it first. */
+  /** The ids of the drawn boxes in a topological order, in which every source is just before its first reader. */
   order: number[];
   nodeCount: number;
 }
@@ -49,7 +49,7 @@ export function build(graph: GraphJson, formal: FormalInputs): BuiltGraph {
   return atOnce(building(graph, formal));
 }
 
-/** As `build`, in parts. */
+/** As `build`, over several frames. */
 export function* building(graph: GraphJson, formal: FormalInputs): LongWork<BuiltGraph> {
   const boxes: Box[] = [];
   const producer = new Map<string, number>();
@@ -93,7 +93,7 @@ function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal
   return { id: node.id, kind: "node", title, name: node.name, category: categoryOf(node.op), rows, isHost: node.host };
 }
 
-/** A weight by its shape, ⟨64×3×7×7⟩; few values by themselves. */
+/** A constant in a row: a weight by its shape, ⟨64×3×7×7⟩; few values as they are. */
 function constantText(constant: ConstantJson): string {
   if (constant.value && constant.value.length <= 4) return `= ${clip(attribute(constant.value), 24)}`;
   return `⟨${shape(constant.shape)}⟩`;
@@ -106,7 +106,7 @@ function clip(text: string, length: number): string {
 const NEUTRAL: Record<string, number> = { strides: 1, dilations: 1, group: 1, pads: 0, alpha: 1, beta: 1, ceil_mode: 0, storage_order: 0, transA: 0, count_include_pad: 0 };
 const HIDDEN = new Set(["kernel_shape", "auto_pad", "epsilon", "momentum", "training_mode", "spatial", "allowzero", "axis_default", "noop_with_empty_axes"]);
 
-/** Whether an attribute says something that the operator's name and the weights do not: it is not hidden, and not neutral. */
+/** Whether an attribute is worth a row: it is not implied by the operator or the weights, and not at its neutral value. */
 function isTelling(name: string, value: unknown): boolean {
   if (HIDDEN.has(name)) return false;
   const neutral = NEUTRAL[name];
@@ -114,7 +114,7 @@ function isTelling(name: string, value: unknown): boolean {
   return Array.isArray(value) ? value.some((item) => item !== neutral) : value !== neutral;
 }
 
-/** One edge for each pair of boxes, whatever the number of tensors between them. */
+/** One edge for each pair of boxes, however many tensors flow between them. */
 function* connecting(readers: [number, string[]][], producer: Map<string, number>, types: Map<string, string>): LongWork<Edge[]> {
   const edges: Edge[] = [];
   yield* eachOf(readers, ([to, names]) => {
@@ -156,7 +156,7 @@ const FAR_RANKS = 12;
 const WIDE_FAN_OUT = 4;
 const VERY_FAR_RANKS = 120;
 
-/** Mark the edges that would drag the layout apart: far ones of a wide fan-out, and very far ones. The nearest of each tensor stays. */
+/** Mark as stubs the edges that would stretch the layout: far ones of a wide fan-out but for the nearest, and very far ones. */
 export function markStubs(edges: readonly Edge[], order: readonly number[]): void {
   const { out, rank } = ranks(edges, order);
   for (const list of out) {
@@ -173,7 +173,7 @@ function span(edge: Edge, rank: Int32Array): number {
   return (rank[edge.to] ?? 0) - (rank[edge.from] ?? 0);
 }
 
-/** The edges out of each box, and its rank: one more than the deepest that it reads; a source stands just above its first reader. */
+/** The edges out of each box, and its rank: one more than the highest that it reads; for a source one less than its first reader. */
 function ranks(edges: readonly Edge[], order: readonly number[]): { out: Edge[][]; rank: Int32Array } {
   const size = order.reduce((most, id) => Math.max(most, id + 1), 0);
   const out: Edge[][] = Array.from({ length: size }, () => []);

@@ -1,4 +1,4 @@
-// What an ONNX operator looks like in the graph: its category, and the colour of the header.
+// The categories of ONNX operators, and the colours of their headers in the graph.
 
 export type Category =
   | "layer"
@@ -11,7 +11,7 @@ export type Category =
   | "attention"
   | "other";
 
-/** Header colours, the same in both themes: white text reads on each of them. */
+/** Header colours, the same in both themes; white text can be read on each of them. */
 export const CATEGORY_COLOUR: Record<Category, string> = {
   layer: "rgb(51,85,136)",
   activation: "rgb(112,41,33)",
@@ -24,7 +24,7 @@ export const CATEGORY_COLOUR: Record<Category, string> = {
   other: "rgb(64,66,70)",
 };
 
-/** The header of a folded group. */
+/** The header colour of a folded group. */
 export const GROUP_COLOUR = "rgb(78,60,112)";
 
 const MEMBERS: Partial<Record<Category, string>> = {

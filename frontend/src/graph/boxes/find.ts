@@ -1,15 +1,15 @@
-// Finds boxes by their name, operator or tensors, best first; and operators by their name. Pure.
+// Finds boxes by their names, operators or tensors, the best match first, and operators by their names. Pure.
 
 import type { Box, BuiltGraph } from "./build";
 
 export interface FoundBox {
   box: number;
   title: string;
-  /** What matched, in words: a name, or a tensor. */
+  /** The matching name or tensor. */
   detail: string;
 }
 
-/** A box with its texts in small letters: made once for a model, not for each key. */
+/** A box with its texts in lower case, made once for a model and not at each key. */
 export interface SearchableBox {
   box: Box;
   title: string;
@@ -18,7 +18,7 @@ export interface SearchableBox {
   small: readonly string[];
 }
 
-/** What can be found in a graph. */
+/** All boxes of a graph, ready to be searched. */
 export function searchableBoxes(graph: BuiltGraph, tensorsOf: (box: number) => readonly string[]): SearchableBox[] {
   return graph.boxes.map((box) => {
     const tensors = tensorsOf(box.id);
@@ -50,7 +50,7 @@ export interface FoundOp {
   nodes: number[];
 }
 
-/** The operators with several nodes whose name holds `query`, in the order of the model. */
+/** The operators whose names contain `query` and that have several nodes, in the order of the model. */
 export function findOps(nodes: readonly { id: number; op: string }[], query: string): FoundOp[] {
   const wanted = query.trim().toLowerCase();
   if (wanted === "") return [];

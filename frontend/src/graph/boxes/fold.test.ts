@@ -44,7 +44,7 @@ test("every box has one that is drawn for it, and every edge joins two that are 
   }
 });
 
-test("an edge stands for all that run between two boxes", () => {
+test("one edge is drawn for all edges between two boxes", () => {
   const edge = folded(layers, ["2.264"]).edges.find((one) => one.label === "1×128×768" && !one.isStub);
   expect(edge?.tensors.length).toBe(1);
   const modules = inception(2);
@@ -100,7 +100,7 @@ test("a link's fold is taken as far as there are such groups, and its node is no
   expect(foldOf(LAYERS, 266, [], { by: null, open: [], node: null }).by).toBe("nothing");
 });
 
-test("a partition is drawn around what stands for its nodes alone, and not where a group holds more than it", () => {
+test("a partition is drawn around boxes of its own nodes alone, and not where a folded group holds other nodes as well", () => {
   const scene = sceneOf(json, layers, new Set(["2.264"]));
   const hulls = hullsOf(scene, [partition("tvm", [...Array(46).keys()].slice(2)), partition("openvino", [46, 47])]);
   expect(hulls.map((hull) => hull.partition.target)).toEqual(["tvm"]);

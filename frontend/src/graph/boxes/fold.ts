@@ -1,28 +1,28 @@
-// A graph with some groups drawn as one box each: who stands for whom, and the edges and the order of what is left. Pure.
+// Folds groups of a graph into one box each: which box is drawn for which, and the edges and the order of the drawn boxes. Pure.
 
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
 import type { NodeJson } from "../../data/protocol";
 import { markStubs, type Box, type BuiltGraph, type Edge } from "./build";
 import { groupBox, type Group, type GroupTree } from "./groups";
 
-/** A graph as it is drawn: boxes that a folded group hides are in `boxes`, and not in `order`. */
+/** A graph as it is drawn: boxes that a folded group hides are in `boxes`, but not in `order`. */
 export interface ShownGraph extends BuiltGraph {
-  /** For each box the box that is drawn for it: itself, or the group that hides it. */
+  /** For each box the box that is drawn for it: itself, or the folded group that hides it. */
   holder: Int32Array;
   /** The folded groups by their boxes. */
   groupAt: ReadonlyMap<number, Group>;
   /** The boxes of all groups, folded or not. */
   boxOf: ReadonlyMap<Group, number>;
-  /** The unfolded groups that can be seen, outer ones first. */
+  /** The visible unfolded groups, outer ones first. */
   unfolded: readonly Group[];
 }
 
-/** Fold every group of the tree but those in `open`. Where the folded groups would make a cycle nothing is folded. */
+/** Fold every group of the tree but those in `open`. Nothing is folded where the folded groups would form a cycle. */
 export function foldGraph(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): ShownGraph {
   return atOnce(folding(built, nodes, tree, open));
 }
 
-/** As `foldGraph`, in parts. */
+/** As `foldGraph`, over several frames. */
 export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): LongWork<ShownGraph> {
   const boxOf = new Map(tree.all.map((group, i): [Group, number] => [group, built.boxes.length + i]));
   const boxes: Box[] = [...built.boxes];
@@ -40,7 +40,7 @@ export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: Gr
   return { boxes, edges, order, nodeCount: built.nodeCount, holder, groupAt, boxOf, unfolded };
 }
 
-/** The groups that are drawn as a box, and those that are drawn around their nodes. */
+/** The folded groups, drawn as a box, and the unfolded ones, drawn as a frame around their nodes. */
 function byState(tree: GroupTree, open: ReadonlySet<string>): { folded: Group[]; unfolded: Group[] } {
   const [folded, unfolded]: [Group[], Group[]] = [[], []];
   const visit = (group: Group): void => {
@@ -55,7 +55,7 @@ function byState(tree: GroupTree, open: ReadonlySet<string>): { folded: Group[];
   return { folded, unfolded };
 }
 
-/** One edge for each pair of boxes that are drawn; what runs inside a folded group is left out. */
+/** One edge for each pair of drawn boxes; edges inside a folded group are left out. */
 function* joining(edges: readonly Edge[], holder: Int32Array): LongWork<Edge[]> {
   const found = new Map<number, Map<number, Edge>>();
   const made: Edge[] = [];
@@ -77,7 +77,7 @@ function* joining(edges: readonly Edge[], holder: Int32Array): LongWork<Edge[]> 
   return made;
 }
 
-/** The drawn boxes, each after what it reads and as near to the model's order as that allows; undefined where they run in a circle. */
+/** The drawn boxes in a topological order, as near to the model's own as possible; undefined where there is a cycle. */
 function orderOf(built: BuiltGraph, edges: readonly Edge[], holder: Int32Array): number[] | undefined {
   const reads = new Map<number, number[]>();
   for (const { from, to } of edges) {

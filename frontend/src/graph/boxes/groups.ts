@@ -1,4 +1,4 @@
-// What of a model can be drawn as one box, as a tree: repeated blocks, name scopes, partitions, or sections of a long model. Pure.
+// The trees of groups by which a model can be folded: repeated blocks, name scopes, partitions, or sections of a long model. Pure.
 
 import type { ModelGroups, NodeGroupJson, NodeJson, PlanPartition } from "../../data/protocol";
 import type { Box, Row } from "./build";
@@ -7,14 +7,14 @@ export const GROUPINGS = ["nothing", "repeats", "scopes", "partitions", "section
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface Group {
-  /** Its first node and how many they are: the same in every tree of the model, and in the address. */
+  /** The first node and the number of nodes: the same in every tree of the model, and used in the address. */
   id: string;
   name: string;
   /** Ascending. */
   nodes: readonly number[];
-  /** How many equal blocks it is made of; 1 where it is no repeat. */
+  /** The number of equal blocks in it; 1 for a group that is no repeat. */
   times: number;
-  /** The blocks differ in their sizes. */
+  /** Whether its blocks differ in their sizes. */
   sizesDiffer: boolean;
   parent: Group | undefined;
   inner: Group[];
@@ -22,7 +22,7 @@ export interface Group {
 
 export interface GroupTree {
   roots: readonly Group[];
-  /** All of them, a group before those inside it. */
+  /** All groups, each before those inside it. */
   all: readonly Group[];
   byId: ReadonlyMap<string, Group>;
 }
@@ -36,7 +36,7 @@ export interface Fold {
 
 export const NO_GROUPS: GroupTree = treeOf([]);
 
-/** The groups by which a model is drawn. */
+/** The tree of groups of a model for one grouping. */
 export function groupTree(by: Grouping, groups: ModelGroups, partitions: readonly PlanPartition[]): GroupTree {
   switch (by) {
     case "nothing":
@@ -52,7 +52,7 @@ export function groupTree(by: Grouping, groups: ModelGroups, partitions: readonl
   }
 }
 
-/** How many groups of the tree stand in no other. */
+/** The number of roots of the tree, without building it. */
 export function groupCount(by: Grouping, groups: ModelGroups, partitions: readonly PlanPartition[]): number {
   return by === "nothing" ? 0 : by === "partitions" ? partitions.filter(isGroup).length : outermost(groups[by]).length;
 }
@@ -81,7 +81,7 @@ function withBlocks({ first, count, name, times, is_alike }: NodeGroupJson): Gro
   return run;
 }
 
-/** Scopes within scopes; one inside another is called by what its name has more. */
+/** Scopes as a tree; a scope inside another is named without the prefix of the outer one. */
 function nested(scopes: readonly NodeGroupJson[]): Group[] {
   const roots: Group[] = [];
   const around: { group: Group; name: string; after: number }[] = [];
@@ -106,28 +106,28 @@ function treeOf(roots: readonly Group[]): GroupTree {
   return { roots, all, byId: new Map(all.map((group) => [group.id, group])) };
 }
 
-/** From this many nodes on a model opens folded, */
+/** A model of at least this many nodes opens folded, */
 export const LARGE = 1500;
-/** into no more boxes than this, where its groups allow it. */
+/** into at most this many boxes, where its groups allow it. */
 const MANY = 700;
 
-/** By what a model is grouped when it opens. */
+/** The grouping with which a model opens. */
 export function openingGrouping(nodes: number, groups: ModelGroups): Grouping {
   if (nodes < LARGE) return "nothing";
   const fits = (by: "repeats" | "scopes"): boolean => outermost(groups[by]).reduce((left, one) => left - one.count + 1, nodes) <= MANY;
   return (["repeats", "scopes"] as const).find(fits) ?? "sections";
 }
 
-/** How a model is to be folded. */
+/** The fold that an address asks for. */
 export interface WantedFold {
-  /** Null where the page chooses. */
+  /** Null to let the page choose. */
   by: Grouping | null;
   open: readonly string[];
-  /** A node that must not be hidden. */
+  /** A node that must be visible; null for none. */
   node: number | null;
 }
 
-/** The fold that is wanted: groups that there are not are left out. */
+/** The wanted fold, without groups that do not exist. */
 export function foldOf(groups: ModelGroups, nodes: number, partitions: readonly PlanPartition[], wanted: WantedFold): Fold {
   const by = wanted.by ?? openingGrouping(nodes, groups);
   const tree = groupTree(by, groups, partitions);
@@ -135,7 +135,7 @@ export function foldOf(groups: ModelGroups, nodes: number, partitions: readonly 
   return { by, tree, open: new Set([...wanted.open.filter((id) => tree.byId.has(id)), ...around]) };
 }
 
-/** The groups that stand in no other. */
+/** The groups that are inside no other. */
 function outermost(groups: readonly NodeGroupJson[]): NodeGroupJson[] {
   let after = 0;
   return groups.filter(({ first, count }) => {
@@ -145,7 +145,7 @@ function outermost(groups: readonly NodeGroupJson[]): NodeGroupJson[] {
   });
 }
 
-/** The groups that hide a node while they are folded, the outermost first. */
+/** The groups that hold a node, the outermost first. */
 export function groupsAround(tree: GroupTree, node: number): Group[] {
   const found: Group[] = [];
   let inside: readonly Group[] = tree.roots;
@@ -163,12 +163,12 @@ function holds({ nodes }: Group, node: number): boolean {
   return last - first + 1 === nodes.length || nodes.includes(node);
 }
 
-/** The box of a folded group: its name, how many nodes, and which operators. */
+/** The box of a folded group, with its name, its number of nodes and its most frequent operators. */
 export function groupBox(id: number, group: Group, nodes: readonly NodeJson[]): Box {
   return { id, kind: "group", title: groupTitle(group), name: group.name, category: "other", rows: rowsOf(group, nodes), isHost: false };
 }
 
-/** "encoder layer ×12" */
+/** "encoder layer ×12". */
 export function groupTitle({ name, times }: Group): string {
   return times > 1 ? `${name} ×${times}` : name;
 }

@@ -1,4 +1,4 @@
-// The badges of partitions on the canvas, with the target's letter and the cost: on the hull from near, beside it from further away.
+// Draws the badges of partitions, with the target's letter and the cost: on the hull when zoomed in, else beside it.
 
 import type { Rect } from "../../base/geometry";
 import { FONT_FAMILY } from "../layout/measure";
@@ -10,7 +10,7 @@ import type { HullPaint } from "./frame";
 
 const BADGE_HEIGHT = 15;
 
-/** Draw the badges: on the hull from near; from further away beside it, dearest first, as long as there is room. */
+/** Draw the badges: on the hulls when zoomed in; else beside them, the most expensive first, as long as there is space. */
 export function drawBadges(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void {
   const { context, frame } = drawing;
   drawing.toScreen();
@@ -29,7 +29,7 @@ export function drawBadges(drawing: Drawing, hulls: readonly Hull[], detail: Det
   if (alpha > 0) drawBeside(drawing, beside, alpha);
 }
 
-/** A badge like a tab on the upper edge; the letter alone where the hull is narrow, none where it is tiny. */
+/** Draw a badge as a tab on the upper edge of its hull: the letter alone on a narrow hull, nothing on a tiny one. */
 function drawOnHull(context: Context2d, box: Rect, paint: HullPaint, scale: number): void {
   const height = BADGE_HEIGHT * scale;
   if (box.height < height * 1.6 || box.width < 18) return;
@@ -48,7 +48,7 @@ const SIDE_FONT_PX = 10.5;
 const SIDE_LINE_PX = 14;
 const SIDE_MOST = 80;
 
-/** Badges to the right of hulls that are too small to bear them: the dearest first, none over another or over a hull. */
+/** Draw badges to the right of small hulls: the most expensive first, none over another or over a hull. */
 function drawBeside(drawing: Drawing, small: { hull: Hull; box: Rect }[], alpha: number): void {
   const { context, frame } = drawing;
   context.font = `bold ${SIDE_FONT_PX}px ${FONT_FAMILY}`;
@@ -74,7 +74,7 @@ function drawBeside(drawing: Drawing, small: { hull: Hull; box: Rect }[], alpha:
   context.globalAlpha = 1;
 }
 
-/** The right end of all that a line of text at height `y` would cross. */
+/** The right end of all hulls that a line of text at height `y` would cross. */
 function rightAt(hulls: readonly { box: Rect }[], y: number): number {
   let right = -Infinity;
   for (const { box } of hulls) if (box.y < y + SIDE_LINE_PX && box.y + box.height > y) right = Math.max(right, box.x + box.width);

@@ -1,4 +1,4 @@
-// Boxes on the canvas: a coloured header with the operator's name, then rows of weights and attributes; and the outlines around them.
+// Draws boxes, with a coloured header for the operator's name and rows of weights and attributes, and the outlines around them.
 
 import type { Box } from "../boxes/build";
 import { CATEGORY_COLOUR, GROUP_COLOUR } from "../boxes/categories";
@@ -10,7 +10,7 @@ import type { Drawing } from "./drawing";
 
 export const CORNER = 5;
 
-/** Draw boxes; text only as far as it can be read. */
+/** Draw boxes, and their text as far as it can be read at this scale. */
 export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
   const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
@@ -51,7 +51,7 @@ function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   if (box.isHost) context.setLineDash([]);
 }
 
-/** An input or output of the model. */
+/** Whether a box is an input or output of the model. */
 function isTerminal({ kind }: Box): boolean {
   return kind === "input" || kind === "output";
 }
@@ -97,7 +97,7 @@ function drawRows(drawing: Drawing, boxes: readonly PlacedBox[], alpha: number):
 
 const nameWidths = new Map<string, number>();
 
-/** The width of a row's bold name; few names occur, and often. */
+/** The width of a row's bold name, cached, since few different names occur. */
 function nameWidth(context: Context2d, name: string): number {
   let width = nameWidths.get(name);
   if (width === undefined) {
@@ -107,7 +107,7 @@ function nameWidth(context: Context2d, name: string): number {
   return width;
 }
 
-/** The outlines of what is pointed at, found and selected, of constant width on the screen. */
+/** Draw the outlines of hovered, found and selected boxes, of constant width on the screen. */
 export function drawOutlines(drawing: Drawing): void {
   const { frame } = drawing;
   outline(drawing, frame.hits, frame.theme.hit, 2, 2);

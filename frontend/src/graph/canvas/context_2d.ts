@@ -1,5 +1,5 @@
-// What the graph is drawn with: the part of a 2D context that the drawing uses, so that the same drawing becomes pixels or SVG;
-// and outlines that are kept between frames and can be written as SVG, too.
+// The subset of a 2D context that the graph is drawn with, so that the same code draws pixels and SVG; and outlines that are cached
+// between frames and can be written as SVG as well.
 
 export type Context2d = Pick<
   CanvasRenderingContext2D,
@@ -8,10 +8,10 @@ export type Context2d = Pick<
   | "save" | "restore" | "clip" | "fill" | "stroke" | "fillText" | "measureText" | "createPattern"
 >;
 
-/** What a course is drawn on. */
+/** The subset of a path that the course of an edge is drawn with. */
 export type PathContext = Pick<Context2d, "moveTo" | "lineTo" | "bezierCurveTo">;
 
-/** A path written as SVG's `d`. */
+/** Records a path as the `d` of an SVG path. */
 export class SvgPath {
   d = "";
 
@@ -42,14 +42,14 @@ export class SvgPath {
   }
 }
 
-/** Numbers as short as they can be seen. */
+/** A number with two decimals at most. */
 export function shortNumber(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
 const written = new WeakMap<Path2D, string>();
 
-/** An outline that is kept; `draw` says its course. */
+/** An outline to be cached; `draw` draws its course. */
 export function outlinePath(draw: (path: PathContext & Pick<Context2d, "roundRect">) => void): Path2D {
   const text = new SvgPath();
   draw(text);
@@ -58,7 +58,7 @@ export function outlinePath(draw: (path: PathContext & Pick<Context2d, "roundRec
   return path;
 }
 
-/** The outline as SVG's `d`. */
+/** The `d` of such an outline. */
 export function svgOf(path: Path2D): string {
   return written.get(path) ?? "";
 }

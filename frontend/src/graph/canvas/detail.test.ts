@@ -3,7 +3,7 @@ import { detailAt, showsElements, MOST_ELEMENTS, ramp } from "./detail";
 
 const scales = Array.from({ length: 2000 }, (_, i) => Math.exp(-8 + (i / 2000) * 9.7));
 
-test("no step of detail is seen: a zoom by half a percent changes nothing by more than three", () => {
+test("detail fades: a zoom by half a percent changes nothing by more than three", () => {
   for (const [i, k] of scales.slice(1).entries()) {
     const [before, after] = [detailAt(scales[i] ?? 0), detailAt(k)];
     for (const key of Object.keys(after) as (keyof typeof after)[]) expect(Math.abs(after[key] - before[key])).toBeLessThan(0.03);

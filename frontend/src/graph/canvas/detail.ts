@@ -1,13 +1,13 @@
-// Level of detail: how much of each thing is drawn at a scale. Everything fades over a range, so that no step is seen.
+// Level of detail: what is drawn at a scale. Everything fades over a range of scales, so that nothing appears at once.
 
 export interface Detail {
-  /** 0 to 1: text in the headers, rows in the bodies, labels on the edges. */
+  /** Opacities from 0 to 1: text in the headers, rows in the bodies, labels on the edges, edges, boxes. */
   titles: number;
   rows: number;
   edgeLabels: number;
   edges: number;
   boxes: number;
-  /** How solid a partition's hull is: a tint from near, one box of its colour from afar. */
+  /** How solid a partition's hull is, from 0 (a tint, zoomed in) to 1 (one box of its colour, zoomed out). */
   hull: number;
 }
 
@@ -23,16 +23,16 @@ export function detailAt(k: number): Detail {
   };
 }
 
-/** Most boxes for which real elements are put into the page. */
+/** The most boxes that get DOM elements. */
 export const MOST_ELEMENTS = 600;
 const ELEMENT_SCALE = 0.26;
 
-/** Whether the boxes in view become real elements. */
+/** Whether the boxes in view get DOM elements. */
 export function showsElements(k: number, visibleBoxes: number): boolean {
   return k >= ELEMENT_SCALE && visibleBoxes <= MOST_ELEMENTS;
 }
 
-/** 0 up to `from`, 1 from `to` on, smooth between them. */
+/** A smooth step: 0 up to `from`, 1 from `to` on. */
 export function ramp(value: number, from: number, to: number): number {
   const t = Math.max(0, Math.min(1, (value - from) / (to - from)));
   return t * t * (3 - 2 * t);

@@ -1,4 +1,4 @@
-// What every drawing function of the canvas gets: the context, the frame to draw, and how to go from graph pixels to the canvas.
+// The argument of every drawing function: the context, the frame to draw, and the transforms from graph and screen to the canvas.
 
 import type { Rect, Size } from "../../base/geometry";
 import type { Context2d } from "./context_2d";
@@ -9,8 +9,8 @@ export interface Drawing {
   frame: Frame;
   area: Rect;
   screen: Size;
-  /** The transform that maps graph pixels to the canvas. */
+  /** Set the transform that maps graph pixels to the canvas. */
   toGraph: () => void;
-  /** The transform that maps screen pixels to the canvas. */
+  /** Set the transform that maps screen pixels to the canvas. */
   toScreen: () => void;
 }

@@ -1,4 +1,4 @@
-// Edges on the canvas: curves with arrowheads and the shape of the tensor beside them; the short ends of edges that were cut.
+// Draws edges: curves with arrowheads and the shape of the tensor beside them, and stubs in place of edges that would run too far.
 
 import { LABEL_FONT } from "../layout/measure";
 import type { PlacedEdge } from "../scene/scene";
@@ -9,7 +9,7 @@ import type { Drawing } from "./drawing";
 const ARROW = 5;
 const STUB = 16;
 
-/** Draw edges; those of the selected boxes stand out. */
+/** Draw edges, those of the selected boxes in the colour of the selection. */
 export function drawEdges(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
   const { context, frame } = drawing;
   const { k } = frame.camera;
@@ -41,7 +41,7 @@ function strokeAll(context: Context2d, edges: readonly PlacedEdge[], colour: str
   context.fill();
 }
 
-/** The path through an edge's points: it leaves and enters every point vertically. `short` pixels are left for the arrowhead. */
+/** Draw the curve through an edge's points, vertical at every point, and `short` pixels shorter for the arrowhead. */
 export function course(context: PathContext, points: Float64Array, short: number): void {
   let [x, y] = [points[0] ?? 0, points[1] ?? 0];
   context.moveTo(x, y);
@@ -66,7 +66,7 @@ function arrow(context: Context2d, x: number, y: number): void {
   context.closePath();
 }
 
-/** A cut edge: at its reader, a short arrow with the tensor's name. */
+/** Draw stubs: a short arrow at the reader, with the name of the producer. */
 function drawStubs(drawing: Drawing, stubs: readonly PlacedEdge[], detail: Detail): void {
   const { context, frame } = drawing;
   const at = (edge: PlacedEdge): [number, number] => {
@@ -100,7 +100,7 @@ function drawStubs(drawing: Drawing, stubs: readonly PlacedEdge[], detail: Detai
   }
 }
 
-/** The shapes of the tensors, beside their edges. */
+/** Draw the shapes of the tensors beside their edges. */
 export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
   const { context, frame } = drawing;
   if (detail.edgeLabels === 0) return;

@@ -1,4 +1,4 @@
-// What a renderer of the graph is asked to draw, whatever it draws with.
+// The interface of a renderer: everything that a frame of the graph shows, whatever draws it.
 
 import type { Size } from "../../base/geometry";
 import type { NodePaint } from "../../data/overlays/colours";
@@ -8,22 +8,22 @@ import type { Hull } from "../scene/hulls";
 import type { Scene } from "../scene/scene";
 import type { Theme } from "./theme";
 
-/** How one partition is painted, by the overlay that is on. */
+/** How a partition is painted by the present overlay. */
 export interface HullPaint {
-  /** Of its nodes, where they are all alike; null where they differ, or where the overlay says nothing of them. */
+  /** The paint of its nodes, where they have the same; null where they differ or are unpainted. */
   node: NodePaint | null;
   badge: string;
   badgeText: () => string;
 }
 
-/** A share of what a folded group holds that is painted alike. */
+/** The nodes of a folded group that have the same paint, as a share of the group. */
 export interface BarShare {
   paint: NodePaint | null;
   /** 0 to 1; those of a group add up to 1. */
   fraction: number;
 }
 
-/** What is drawn of groups, besides the boxes of the folded ones. */
+/** The drawing of groups, besides the boxes of the folded ones. */
 export interface GroupsDrawn {
   frames: readonly GroupFrame[];
   handles: readonly Handle[];
@@ -33,7 +33,7 @@ export interface GroupsDrawn {
 
 /** Everything that one frame shows. */
 export interface Frame {
-  /** How much of the kept picture is still seen, 0 to 1. */
+  /** The opacity of the kept picture, from 0 to 1. */
   fade: number;
   scene: Scene;
   camera: Camera;
@@ -43,17 +43,17 @@ export interface Frame {
   groups: GroupsDrawn;
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
-  /** Boxes to outline: selected, found, pointed at. */
+  /** Boxes to outline: selected, found, hovered. */
   selected: ReadonlySet<number>;
   hits: ReadonlySet<number>;
   hovered: ReadonlySet<number>;
-  /** Ids of partitions: the selected one, and those that the last decision changed. */
+  /** The selected partition, and those that the last decision changed, by their ids. */
   selectedPartition: string | undefined;
   changed: ReadonlySet<string>;
 }
 
 export interface Renderer {
-  /** Keep the present picture, to be seen through the next ones as far as they say. */
+  /** Keep the present picture, which the next frames fade out. */
   keep: () => void;
   resize: (size: Size, pixelRatio: number) => void;
   draw: (frame: Frame) => void;

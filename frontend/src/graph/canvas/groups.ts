@@ -1,4 +1,4 @@
-// Groups on the canvas: the frames of unfolded ones, and on the box of a folded one its triangle and the bar of its shares.
+// Draws groups: the frames and tabs of unfolded ones, and on the box of a folded one its triangle and the bar of its paints.
 
 import { type Rect, touches } from "../../base/geometry";
 import { BAR_HEIGHT, HANDLE_WIDTH, SIDE_PAD, TITLE_FONT, TITLE_HEIGHT } from "../layout/measure";
@@ -16,7 +16,7 @@ const PAD_RADIUS = 7;
 const BAR = 5;
 const TRIANGLE = 4;
 
-/** Frames of the unfolded groups that are in view. */
+/** Draw the frames of the unfolded groups in view. */
 export function drawFrames(drawing: Drawing, detail: Detail): void {
   const { context, frame, area } = drawing;
   context.strokeStyle = frame.theme.muted;
@@ -31,7 +31,7 @@ export function drawFrames(drawing: Drawing, detail: Detail): void {
   context.globalAlpha = 1;
 }
 
-/** Behind the boxes of folded groups: the paints of what they hold, each as wide as its share. From afar this is all of them. */
+/** Draw pads behind folded groups, in the paints of their nodes by share. Zoomed out, nothing else is seen of a group. */
 export function drawGroupPads(drawing: Drawing, detail: Detail): void {
   const { context, frame, area } = drawing;
   if (frame.groups.bars.size === 0) return;
@@ -50,7 +50,7 @@ export function drawGroupPads(drawing: Drawing, detail: Detail): void {
   }
 }
 
-/** What a group's box has that a node's has not. */
+/** Draw the marks on the boxes of folded groups: the triangle and the bar. */
 export function drawGroupMarks(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
   const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
@@ -65,7 +65,7 @@ export function drawGroupMarks(drawing: Drawing, boxes: readonly PlacedBox[], de
   context.globalAlpha = 1;
 }
 
-/** The tabs that fold the unfolded groups. */
+/** Draw the tabs that fold the unfolded groups. */
 export function drawTabs(drawing: Drawing, detail: Detail): void {
   const { context, frame, area } = drawing;
   if (detail.titles === 0) return;

@@ -1,4 +1,4 @@
-// Pads: the paint of single nodes, around their boxes, where the overlay does not paint a partition as one.
+// Draws pads: the paint of single nodes around their boxes, where the overlay does not paint the partition as a whole.
 
 import type { Detail } from "./detail";
 import type { Drawing } from "./drawing";

@@ -1,4 +1,4 @@
-// The whole graph as a picture: the drawing of the page, from the first node to the last, with a line below that says what it shows.
+// The whole graph as a picture to save, drawn as on the page, with a caption below.
 
 import { FONT_FAMILY } from "../layout/measure";
 import type { Context2d } from "./context_2d";
@@ -12,12 +12,12 @@ const MOST_PX = 16_000;
 const MOST_AREA_PX = 60e6;
 const SHARPNESS = 2;
 
-/** A picture's frame: of what a person points at and selects there is nothing in it. */
+/** The frame of a picture: without what is selected, found or hovered. */
 export type PictureFrame = Pick<Frame, "scene" | "theme" | "hulls" | "paint" | "pads" | "groups">;
 
 export interface Caption {
   text: string;
-  /** Targets with their letter and colour. */
+  /** The legend: the targets with their letters and colours. */
   keys: readonly { letter: string; name: string; colour: string }[];
 }
 
@@ -41,7 +41,7 @@ export function svgPicture(frame: PictureFrame, caption: Caption): string {
   return context.document(size.width, size.height, caption.text, FONT_FAMILY.replaceAll('"', "'"));
 }
 
-/** The graph as a PNG: twice as sharp as on the page, or as sharp as a picture of its size can be. */
+/** The graph as a PNG, at twice the resolution of the page, or at the highest that the size of a canvas allows. */
 export async function pngPicture(frame: PictureFrame, caption: Caption): Promise<Blob> {
   const canvas = document.createElement("canvas");
   const context = canvas.getContext("2d", { alpha: false });
@@ -54,7 +54,7 @@ export async function pngPicture(frame: PictureFrame, caption: Caption): Promise
   return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture came out"))), "image/png"));
 }
 
-/** How many pixels of a picture are one of the graph. */
+/** The number of picture pixels for one graph pixel. */
 export function sharpness({ width, height }: Size): number {
   return Math.min(SHARPNESS, MOST_PX / Math.max(width, height), Math.sqrt(MOST_AREA_PX / (width * height)));
 }

@@ -1,5 +1,5 @@
-// Draws the graph on a canvas, from back to front: the partitions' hulls (here), pads, edges, boxes, badges and outlines (a file each).
-// Only what is in view is touched.
+// Draws a frame of the graph on a canvas, from back to front: the hulls of the partitions (here), then pads, edges, boxes, outlines and
+// badges (a file each). Only what is in view is drawn.
 
 import { type Size, touches } from "../../base/geometry";
 import { seen } from "../scene/camera";
@@ -46,7 +46,7 @@ export class CanvasRenderer implements Renderer {
     this.drawKept(frame.fade);
   }
 
-  /** The picture that was kept, through which the new one comes. */
+  /** Draw the kept picture over the new one, with the opacity that is left. */
   private drawKept(fade: number): void {
     if (fade === 0) this.kept = undefined;
     if (!this.kept) return;
@@ -58,7 +58,7 @@ export class CanvasRenderer implements Renderer {
   }
 }
 
-/** Draw a frame of this size with a context, of which `ratio` pixels are one of the screen. */
+/** Draw a frame of this size with a context; `ratio` of its pixels are one pixel of the screen. */
 export function drawFrame(context: Context2d, frame: Frame, size: Size, ratio: number): void {
   const { k, x, y } = frame.camera;
   const drawing: Drawing = {
@@ -101,8 +101,9 @@ const paths = new WeakMap<Hull, Path2D>();
 
 const BLOCK_SCALE = 0.045;
 
-/** Draw the hulls: tints from near, solid from afar; one whose nodes the overlay does not paint alike is an outline alone. */
-export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void {
+/** Draw the hulls, as tints when zoomed in and solid when zoomed out, dashed where the last decision changed the partition. A hull without
+ * one paint for all of its nodes is only an outline. */
+function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void {
   const { frame, context } = drawing;
   const tint = tinter(frame.theme, detail);
   for (const hull of hulls) {
@@ -125,7 +126,7 @@ export function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Deta
   }
 }
 
-/** A hull of one rectangle is filled and stroked; of many, it is painted fat in the border's colour, then inside in the fill's. */
+/** Fill and stroke a hull of one rectangle; paint one of many twice: wider in the colour of the border, then in that of the fill. */
 function fillHull(context: Context2d, hull: Hull, fill: string, border: string, line: number, dash: number[]): void {
   const path = pathOf(hull);
   context.lineJoin = "round";

@@ -1,5 +1,5 @@
-// The strip: the whole model in topological order, one line a node, coloured by the overlay, its length by the size of what it
-// makes; and the frame around what the graph shows. Drawing and places only.
+// Draws the strip: the whole model in topological order, a line for each node, coloured by the overlay and as long as its output is
+// large; and computes the frame around the nodes that the graph shows.
 
 import type { Rect } from "../../base/geometry";
 import type { GraphJson } from "../../data/protocol";
@@ -8,23 +8,23 @@ import type { Scene } from "../scene/scene";
 export interface StripView {
   count: number;
   colours: readonly string[];
-  /** Nodes whose lines are broken: hatched in the graph. */
+  /** Nodes with a dashed line; the graph hatches them. */
   hatched: ReadonlySet<number>;
-  /** Per node, 0 to 1. */
+  /** The length of each line, from 0 to 1. */
   lengths: Float32Array;
-  /** Lines that stand out, in their own colours: what was found, what is selected. */
+  /** The colours of lines that stand out: found and selected nodes. */
   marks: ReadonlyMap<number, string>;
 }
 
 const SIDE = 7;
 const MOST_LINE_PX = 5;
 
-/** The height of one line; few nodes don't fill the strip. */
+/** The height of one line; few nodes do not fill the strip. */
 export function lineHeight(count: number, height: number): number {
   return Math.min(MOST_LINE_PX, height / Math.max(1, count));
 }
 
-/** Draw the lines on a canvas of CSS size width × height, whose transform is in CSS pixels. */
+/** Draw the lines on a canvas of this size in CSS pixels, in which its transform is, too. */
 export function drawLines(context: CanvasRenderingContext2D, width: number, height: number, view: StripView): void {
   context.clearRect(0, 0, width, height);
   const line = lineHeight(view.count, height);
@@ -45,13 +45,13 @@ export function drawLines(context: CanvasRenderingContext2D, width: number, heig
 interface Bar {
   top: number;
   high: number;
-  /** Of the longest length. */
+  /** Its length as a share of the longest. */
   share: number;
   colour: string;
   isHatched: boolean;
 }
 
-/** A bar for each node; where several nodes share a pixel, one for those of them that look alike, as high as their share of it. */
+/** A bar for each node. Nodes that share a pixel have a bar for each of their looks, as high as its share of them. */
 export function barsOf(view: StripView, line: number): Bar[] {
   const bars: Bar[] = [];
   for (let first = 0; first < view.count; ) {
@@ -64,17 +64,17 @@ export function barsOf(view: StripView, line: number): Bar[] {
 }
 
 function barsIn(view: StripView, line: number, first: number, after: number): Bar[] {
-  const sorts = new Map<string, { count: number; shares: number; colour: string; isHatched: boolean }>();
+  const looks = new Map<string, { count: number; shares: number; colour: string; isHatched: boolean }>();
   for (let node = first; node < after; node++) {
     const [colour, isHatched] = [view.colours[node] ?? "#888888", view.hatched.has(node)];
     const key = isHatched ? `${colour} hatched` : colour;
-    const sort = sorts.get(key) ?? { count: 0, shares: 0, colour, isHatched };
-    sort.count += 1;
-    sort.shares += view.lengths[node] ?? 0;
-    sorts.set(key, sort);
+    const look = looks.get(key) ?? { count: 0, shares: 0, colour, isHatched };
+    look.count += 1;
+    look.shares += view.lengths[node] ?? 0;
+    looks.set(key, look);
   }
   let top = first * line;
-  return [...sorts.values()].map(({ count, shares, colour, isHatched }) => {
+  return [...looks.values()].map(({ count, shares, colour, isHatched }) => {
     const bar = { top, high: count * line, share: shares / count, colour, isHatched };
     top += bar.high;
     return bar;
@@ -88,13 +88,13 @@ function breakLine(context: CanvasRenderingContext2D, length: number, top: numbe
   for (let x = DASH; x < length; x += DASH + BREAK) context.clearRect(SIDE + x, top, BREAK, height);
 }
 
-/** Where the frame around the nodes in view stands, from the top: its height is at least one that can be seen. */
+/** The top and height of the frame around the nodes in view; it is high enough to be seen. */
 export function frameOf(seen: { first: number; last: number }, count: number, height: number): { top: number; height: number } {
   const line = lineHeight(count, height);
   return { top: Math.max(0, seen.first * line - 1.5), height: Math.max(6, (seen.last - seen.first + 1) * line + 2) };
 }
 
-/** Per node the logarithm of what it makes, scaled to 0..1. */
+/** The logarithm of each node's output size, scaled to 0..1. */
 export function lengthsOf(graph: GraphJson): Float32Array {
   const logs = graph.nodes.map((node) =>
     Math.log2(1 + node.outputs.reduce((sum, tensor) => sum + tensor.shape.reduce((product, size) => product * size, 1), 0)),
@@ -103,7 +103,7 @@ export function lengthsOf(graph: GraphJson): Float32Array {
   return Float32Array.from(logs, (log) => (high > low ? (log - low) / (high - low) : 0.6));
 }
 
-/** The first and last node that a rectangle shows. */
+/** The first and the last node in a rectangle of the graph; undefined where it has none. */
 export function seenNodes(scene: Scene, area: Rect): { first: number; last: number } | undefined {
   let [first, last] = [Infinity, -1];
   for (const { box } of scene.boxesIn(area)) {

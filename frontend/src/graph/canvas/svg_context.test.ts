@@ -7,7 +7,7 @@ function context(): SvgContext {
   return new SvgContext(ruler as unknown as TextContext, "#123456");
 }
 
-test("what is filled, stroked and written becomes elements, in order", () => {
+test("fills, strokes and texts become elements, in order", () => {
   const made = context();
   made.fillStyle = "#ff0000";
   made.fillRect(1, 2, 3.004, 4);
@@ -56,7 +56,7 @@ test("a pattern is the document's own lines across", () => {
   expect(made.document(1, 1, "", "sans")).toMatch(/stroke="#123456"[^]*fill="url\(#hatch\)"/);
 });
 
-test("round corners are no larger than what they are corners of", () => {
+test("round corners are no larger than their rectangle", () => {
   const path = new SvgPath();
   path.roundRect(0, 0, 10, 4, 9);
   expect(path.d).toBe("M2 0h6a2 2 0 0 1 2 2v0a2 2 0 0 1 -2 2h-6a2 2 0 0 1 -2 -2v0a2 2 0 0 1 2 -2Z");
@@ -69,6 +69,6 @@ test.each(["\u0000", "\u001b", "\ud800", "\udc00x", "\uffff"])("XML has no way t
   expect(xmlText(text)).toContain("\ufffd");
 });
 
-test("what XML can write stays", () => {
+test("characters that XML can write stay", () => {
   expect(xmlText("tab\tline\n é 😀 <a href='x'>")).toBe("tab\tline\n é 😀 &lt;a href='x'&gt;");
 });

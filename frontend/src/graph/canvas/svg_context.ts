@@ -1,4 +1,4 @@
-// A context that writes SVG: what is drawn with it is a document afterwards, that stands alone.
+// A drawing context that writes SVG: everything drawn with it becomes one self-contained document.
 
 import { SvgPath, shortNumber, svgOf, type Context2d } from "./context_2d";
 
@@ -6,7 +6,7 @@ const HATCH = "hatch";
 
 type Paints = "fillStyle" | "strokeStyle" | "lineWidth" | "lineJoin" | "lineCap" | "globalAlpha" | "textAlign" | "textBaseline" | "font";
 
-/** Measures texts and makes patterns, which need a real canvas. */
+/** The part of a real 2D context that measures texts and makes patterns. */
 export type TextContext = Pick<Context2d, "font" | "measureText" | "createPattern">;
 
 export class SvgContext implements Context2d {
@@ -25,7 +25,7 @@ export class SvgContext implements Context2d {
   private readonly saved: { clips: number; paints: Pick<Context2d, Paints> }[] = [];
   private clips = 0;
 
-  /** Patterns become lines across in the colour `hatch`. */
+  /** Every pattern becomes diagonal lines in the colour `hatch`. */
   constructor(
     private readonly ruler: TextContext,
     private readonly hatch: string,
@@ -53,7 +53,7 @@ export class SvgContext implements Context2d {
     this.saved.push({ clips: 0, paints: { fillStyle, strokeStyle, lineWidth, lineJoin, lineCap, globalAlpha, textAlign, textBaseline, font } });
   }
 
-  /** What is drawn until the next `restore` is seen inside the path alone; the transform stays the same as long. */
+  /** Clip what is drawn until the next `restore` to the path. The transform must not change meanwhile. */
   clip(): void {
     const now = this.saved[this.saved.length - 1];
     if (!now) throw new Error("a clip without an end");
@@ -130,7 +130,7 @@ export class SvgContext implements Context2d {
     return this.ruler.createPattern(image, repetition);
   }
 
-  /** Everything that was drawn, as a document of this size. */
+  /** The document of this size with everything that was drawn. */
   document(width: number, height: number, title: string, family: string): string {
     this.setTransform(1, 0, 0, 1, 0, 0);
     const lines = `<path d="M-2 2L2 -2M0 8L8 0M6 10L10 6" stroke="${xmlText(this.hatch)}" stroke-width="1.2" stroke-opacity="0.3"/>`;
@@ -157,7 +157,7 @@ export class SvgContext implements Context2d {
   }
 }
 
-/** A text or an attribute's value, whatever it holds: what XML cannot hold at all is shown as a replacement. */
+/** A text, escaped for XML; characters that XML cannot hold become replacement characters. */
 export function xmlText(text: string): string {
   const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
   return escaped.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");

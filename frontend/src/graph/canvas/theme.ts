@@ -1,4 +1,4 @@
-// The colours with which the canvas draws: read from the page's style, so that both follow one source.
+// The colours of the canvas, read from the page's style sheet, which is the one source of both.
 
 export interface Theme {
   isDark: boolean;
@@ -18,7 +18,7 @@ export interface Theme {
 
 const dark = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-color-scheme: dark)");
 
-/** The colours as they are now. */
+/** Read the present colours. */
 export function readTheme(): Theme {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string): string => style.getPropertyValue(`--${name}`).trim();

@@ -1,4 +1,4 @@
-// How strong a paint is at a level of detail, and the lines across what is hatched.
+// The tint of a paint at a level of detail, and the pattern of hatched paints.
 
 import { mix } from "../../base/colour";
 import type { NodePaint } from "../../data/overlays/colours";
@@ -8,11 +8,11 @@ import { type Theme } from "./theme";
 
 const NEAR_TINT_LIGHT = 0.14;
 const NEAR_TINT_DARK = 0.24;
-/** From near, edge labels are read on the tint: in the dark a light fill must leave them enough contrast. */
+/** The strongest tint when zoomed in: labels of edges must keep enough contrast on it, also in the dark theme. */
 const NEAR_MOST = 0.45;
 const FAR_TINT = 0.85;
 
-/** Gives the colour of a paint on the canvas: a tint of its fill from near, nearly the fill from afar. */
+/** Returns a function that gives the colour of a paint: a tint of its fill when zoomed in, nearly the fill when zoomed out. */
 export function tinter(theme: Theme, detail: Detail): (paint: NodePaint) => string {
   const near = theme.isDark ? NEAR_TINT_DARK : NEAR_TINT_LIGHT;
   const mixed = new Map<string, string>();
@@ -28,7 +28,7 @@ export function tinter(theme: Theme, detail: Detail): (paint: NodePaint) => stri
 const TILE_PX = 8;
 const patterns = new Map<string, CanvasPattern>();
 
-/** Lines across, as far apart on the screen at every scale `k`. */
+/** A pattern of diagonal lines, with the same distance on the screen at every scale `k`. */
 export function hatch(context: Context2d, theme: Theme, k: number): CanvasPattern | string {
   let pattern = patterns.get(theme.text);
   if (!pattern) {

@@ -7,14 +7,14 @@ import type { LayoutRequest, LayoutResult } from "./core";
 
 const { request, result } = laidOut(transformer(12));
 
-test("what is kept comes back, to a hundredth of a pixel", () => {
+test("a kept layout comes back, to a hundredth of a pixel", () => {
   const back = asLayout(JSON.parse(JSON.stringify(asJson(result))) as LayoutJson, request);
   expect(back?.offsets).toEqual(result.offsets);
   for (const [i, value] of result.points.entries()) expect(back?.points[i]).toBeCloseTo(value, 1);
   expect([...(back?.labels ?? [])].filter(Number.isNaN).length).toBe([...result.labels].filter(Number.isNaN).length);
 });
 
-test("what does not fit the graph is no layout of it", () => {
+test("data that does not fit the graph is not read as its layout", () => {
   const good = asJson(result);
   const other = laidOut(inception(3)).request;
   expect(asLayout(good, other)).toBeUndefined();
@@ -107,7 +107,7 @@ test.each(orders(STEPS).map((order) => ({ name: order.map(([who, which]) => `${w
   expect(await Promise.all(both)).toEqual(["Superseded", result]);
 });
 
-test("whoever is first is taken: the server with a layout that fits, or the worker", async () => {
+test("the first answer is taken: a layout of the server that fits, or the worker's", async () => {
   const { findLayout } = await import("./cache");
   const fromServer = findLayout("m", request);
   asked[0]?.server(asJson(result));
@@ -121,7 +121,7 @@ test("whoever is first is taken: the server with a layout that fits, or the work
   expect(await misfit).toBe(result);
 });
 
-test("a layout that took long is kept for others, one that was there is not sent again", async () => {
+test("a layout that took long is sent to the server, one that came from there is not sent again", async () => {
   const { findLayout } = await import("./cache");
   const clock = vi.spyOn(performance, "now").mockReturnValueOnce(0).mockReturnValue(5000);
   const slow = findLayout("m", request);

@@ -1,5 +1,5 @@
-// Layouts that some page made are kept on the server: a large graph is laid out in the worker and looked up there at once, and
-// what comes first is taken. A layout is known by a digest of all that it depends on, so that it fits or is not found.
+// Looks a large layout up on the server, which keeps layouts, while the worker computes it; the first answer is taken. The key of a
+// layout is a digest of everything that it depends on, so that a layout which is found also fits.
 
 import { nextFrame } from "../../base/long_work";
 import { api } from "../../data/api";
@@ -7,16 +7,16 @@ import type { LayoutJson } from "../../data/protocol";
 import type { LayoutRequest, LayoutResult } from "./core";
 import { requestLayout, Superseded } from "./request";
 
-/** Rises when the same request is laid out otherwise. */
+/** To be increased when equal requests get another layout. */
 const VERSION = 1;
-/** Smaller graphs are laid out before the server could answer. */
+/** Smaller graphs are laid out faster than the server answers. */
 const LEAST_BOXES = 150;
-/** What takes less is not worth keeping. */
+/** Faster layouts are not worth keeping. */
 const SLOW_MS = 120;
 
 let newest = 0;
 
-/** The layout of a graph of a model. Rejects with `Superseded` where another was asked for meanwhile, however late the answers come. */
+/** The layout of a graph of a model. Rejects with `Superseded` where a newer layout was requested, however late the answers arrive. */
 export async function findLayout(model: string, request: LayoutRequest): Promise<LayoutResult> {
   const mine = ++newest;
   const result = await (request.boxes.length / 2 < LEAST_BOXES ? requestLayout(request) : first(model, request));
@@ -40,7 +40,7 @@ async function first(model: string, request: LayoutRequest): Promise<LayoutResul
   return Promise.race([made, found]);
 }
 
-/** Sixteen hexadecimal digits that stand for a request. */
+/** The digest of a request: sixteen hexadecimal digits. */
 export function digest({ boxes, labels, edges }: LayoutRequest): string {
   let [a, b] = [0x9e3779b9 ^ VERSION, 0x85ebca6b];
   const mix = (word: number): void => {
@@ -56,7 +56,7 @@ export function digest({ boxes, labels, edges }: LayoutRequest): string {
   return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** A kept layout, where it is one of this request; what was damaged or made up on the way is none. */
+/** A layout from the server; undefined where it is damaged, or not one of this request. */
 export function asLayout({ centres, points, offsets, labels }: LayoutJson, request: LayoutRequest): LayoutResult | undefined {
   const edges = request.edges.length / 2;
   const isWhole = centres.length === request.boxes.length && offsets.length === edges + 1 && labels.length === 2 * edges;
@@ -70,7 +70,7 @@ export function asLayout({ centres, points, offsets, labels }: LayoutJson, reque
   };
 }
 
-/** To a hundredth of a pixel. */
+/** A layout for the server, rounded to a hundredth of a pixel. */
 export function asJson({ centres, points, offsets, labels }: LayoutResult): LayoutJson {
   const short = (value: number): number => Math.round(value * 100) / 100;
   return {

@@ -1,5 +1,5 @@
-// Where each box stands and how each edge runs. Knows sizes and edges only: no names, no partitions, no colours.
-// Segment by segment with dagre, stacked on their necks; segments that look the same are laid out once.
+// Computes the position of each box and the course of each edge, from sizes and edges alone. The graph is laid out segment by segment
+// with dagre; segments are stacked at their necks, and equal segments are laid out once.
 
 import { Graph, layout as dagreLayout } from "@dagrejs/dagre";
 import { segmentsOf, type Segment } from "./segments";
@@ -9,14 +9,14 @@ export interface LayoutRequest {
   boxes: Float64Array;
   /** Per edge: width and height of its label, 0 for none. */
   labels: Float64Array;
-  /** Per edge: from, to, as places in that order. Stubs are not among them. */
+  /** Per edge: from, to, as indices of that order. Stubs are left out. */
   edges: Int32Array;
 }
 
 export interface LayoutResult {
   /** Per box: x, y of its centre. */
   centres: Float64Array;
-  /** x, y of all points of all edges, one edge after another. */
+  /** x, y of the points of all edges, one edge after another. */
   points: Float64Array;
   /** Per edge: where its points begin in `points`; one more entry at the end. */
   offsets: Uint32Array;
@@ -26,7 +26,7 @@ export interface LayoutResult {
 
 const NODE_GAP = 24;
 const RANK_GAP = 36;
-/** Labels stand nearer to the producer: the badge of a partition takes the room above the reader. */
+/** Labels are nearer to the producer, since the badge of a partition is above the reader. */
 const LABEL_RISE = 8;
 const EDGE_GAP = 12;
 
@@ -38,10 +38,10 @@ export interface Piece {
   edges: { points: number[]; label: [number, number] }[];
 }
 
-/** Segments that were laid out, by all that their layout depends on. */
+/** Segments that were laid out, by a key of everything that their layout depends on. */
 export type Pieces = Map<string, Piece>;
 
-/** Lay out a whole graph. What `known` remembers of other layouts is used again. */
+/** Lay out a whole graph, with segments of earlier layouts from `known`. */
 export function layout(request: LayoutRequest, known: Pieces = new Map()): LayoutResult {
   const { boxes, edges } = request;
   const segments = segmentsOf(boxes.length / 2, edges);
@@ -74,7 +74,7 @@ function flat(runs: number[][]): { points: Float64Array; offsets: Uint32Array } 
   return { points, offsets };
 }
 
-/** The layout of one segment: from memory where one of the same sizes and edges was laid out before. */
+/** The layout of one segment: from `known` where an equal segment was laid out before. */
 function pieceOf(request: LayoutRequest, segment: Segment, segments: number, known: Pieces): Piece {
   const isFirst = segment.first === 0;
   const isLast = segment.last === request.boxes.length / 2 - 1;
@@ -94,7 +94,7 @@ function pieceOf(request: LayoutRequest, segment: Segment, segments: number, kno
   return piece;
 }
 
-/** One box above another, or one alone. */
+/** Lay out one box, or one above another. */
 function stacked(sizes: number[], lines: number[][]): Piece {
   const [, topHeight = 0, , lowHeight = 0] = sizes;
   if (sizes.length < 4) return { centres: [0, 0], edges: [] };
@@ -108,7 +108,7 @@ function stacked(sizes: number[], lines: number[][]): Piece {
   return { centres: [0, 0, 0, y], edges: [{ points, label: hasLabel ? [4 + (label[2] ?? 0) / 2, middle - LABEL_RISE] : [NaN, NaN] }] };
 }
 
-/** Lay a segment out with dagre. With `pinTop` (`pinBottom`) nothing may stand above its upper (below its lower) neck. */
+/** Lay a segment out with dagre. With `pinTop` (`pinBottom`) no box may be above its upper (below its lower) neck. */
 function withDagre(sizes: number[], lines: number[][], pinTop: boolean, pinBottom: boolean): Piece {
   const count = sizes.length / 2;
   const graph = new Graph({ multigraph: true });
@@ -134,7 +134,7 @@ interface Placed {
   y: number;
 }
 
-/** With `isStraight` the lower neck, alone on its rank, comes to stand under the upper one: else a deep model would drift sideways. */
+/** Read dagre's positions. With `isStraight` the lower neck is right below the upper one: else a deep model would drift sideways. */
 function readBack(graph: Graph, sizes: number[], lines: number[][], isStraight: boolean): Piece {
   const at = (i: number): Placed => graph.node(String(i)) as Placed;
   const { x: x0, y: y0 } = at(0);

@@ -1,4 +1,4 @@
-// Runs the layout beside the page: one request in, one result out, the arrays handed over without a copy.
+// The worker that runs the layout: one request in, one result out, whose arrays are transferred without a copy.
 
 import { layout, type LayoutRequest, type Pieces } from "./core";
 

@@ -1,4 +1,4 @@
-// How large each box and edge label is: text is measured once, before the layout. In go boxes, out come sizes in graph pixels.
+// Measures the texts of boxes and edge labels, once before the layout. In go boxes, out come sizes in graph pixels.
 
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
 import type { BuiltGraph, Box } from "../boxes/build";
@@ -15,7 +15,7 @@ export const BODY_PAD = 4;
 export const SIDE_PAD = 8;
 const MIN_WIDTH = 56;
 const LABEL_HEIGHT = 12;
-/** The room before a group's name for the handle that unfolds it, and under its rows for the bar of its parts. */
+/** The space before a group's name for its handle, and under its rows for its bar. */
 export const HANDLE_WIDTH = 16;
 export const BAR_HEIGHT = 10;
 
@@ -29,12 +29,12 @@ export interface Sizes {
   labels: Float64Array;
 }
 
-/** Sizes of the drawn boxes and all labels of a graph. */
+/** Measure the drawn boxes and all labels of a graph. */
 export function measure(graph: BuiltGraph, text: TextMeasurer): Sizes {
   return atOnce(measuring(graph, text));
 }
 
-/** As `measure`, in parts. */
+/** As `measure`, over several frames. */
 export function* measuring(graph: BuiltGraph, text: TextMeasurer): LongWork<Sizes> {
   const boxes = new Float64Array(graph.order.length * 2);
   yield* eachOf(graph.order, (id, i) => {
@@ -61,13 +61,13 @@ function boxSize(box: Box, text: TextMeasurer): [number, number] {
 
 let known: TextMeasurer | undefined;
 
-/** How wide a text is on the page's canvas. */
+/** The width of a text on a canvas of the page, in pixels. */
 export function textWidth(text: string, font: string): number {
   known ??= canvasMeasurer();
   return known(text, font);
 }
 
-/** A measurer on a canvas that remembers what it measured. */
+/** A measurer with a canvas of its own, which caches widths. */
 function canvasMeasurer(): TextMeasurer {
   const context = document.createElement("canvas").getContext("2d");
   const known = new Map<string, number>();

@@ -30,7 +30,7 @@ beforeEach(() => {
   vi.stubGlobal("Worker", SlowWorker);
 });
 
-test("the newest request wins: the one before is ended and says so", async () => {
+test("the newest request wins: the one before is ended and reports that", async () => {
   const { requestLayout, Superseded } = await import("./request");
   const first = requestLayout(request);
   const second = requestLayout(request);

@@ -1,15 +1,15 @@
-// Asks the worker for a layout. The newest request wins: one that is still running is ended, and its promise is rejected.
+// Requests layouts from the worker. A new request ends one that is still running, whose promise is rejected.
 
 import { during } from "../../base/idle";
 import type { LayoutRequest, LayoutResult } from "./core";
 
-/** Thrown where a newer request came in between. */
+/** Thrown by a request that a newer one has ended. */
 export class Superseded extends Error {}
 
 let worker: Worker | undefined;
 let abandon: ((reason: Error) => void) | undefined;
 
-/** Have the worker started: that takes as long as a small layout, and a model is on its way meanwhile. */
+/** Start the worker while the model is still loading: starting takes as long as a small layout. */
 export function prepareLayout(): void {
   ready();
 }

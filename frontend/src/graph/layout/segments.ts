@@ -2,14 +2,14 @@
 // A box over which no edge passes, in topological order, is a neck; a segment runs from neck to neck, both included.
 
 export interface Segment {
-  /** Places in the order: from the upper neck to the lower one. */
+  /** Indices of the order: the upper neck and the lower one. */
   first: number;
   last: number;
-  /** Edges inside, by their index. */
+  /** The indices of the edges inside. */
   edges: number[];
 }
 
-/** The segments of a graph, top to bottom. `ends` holds (from, to) of each edge as places in the order, from < to. */
+/** The segments of a graph, top to bottom. `ends` holds (from, to) of each edge as indices of the order, from < to. */
 export function segmentsOf(count: number, ends: Int32Array): Segment[] {
   if (count === 1) return [{ first: 0, last: 0, edges: [] }];
   const over = edgesOver(count, ends);

@@ -6,7 +6,7 @@ const withLegend: Screen = { ...screen, corner: { width: 400, height: 90 } };
 const tall = { x: 0, y: 0, width: 300, height: 900 };
 const at = (camera: Camera, sx: number, sy: number): [number, number] => [camera.x + sx / camera.k, camera.y + sy / camera.k];
 
-test("what is under the pointer stays there while zooming", () => {
+test("the point under the pointer stays there while zooming", () => {
   const before = { x: 50, y: 70, k: 0.5 };
   const after = zoomedAbout(before, 3, 200, 100);
   expect(after.k).toBe(1.5);
@@ -41,7 +41,7 @@ test("a small model opens whole, a deep one at its top and readable", () => {
   expect(deep.y).toBeGreaterThan(-100);
 });
 
-test("what is in view already does not move, what is outside comes in with room around it", () => {
+test("a box in view does not move; one outside comes into view with a margin", () => {
   const camera = { x: 0, y: 0, k: 1 };
   expect(revealing(camera, { x: 400, y: 200, width: 80, height: 40 }, screen)).toEqual(camera);
   const moved = revealing(camera, { x: 400, y: 2000, width: 80, height: 40 }, screen);
@@ -55,7 +55,7 @@ test("from afar, a node is shown at a size that can be read", () => {
   expect(at(near, 500, 318)).toEqual([440, 2020]);
 });
 
-test("what is shown as a whole lies below the controls, however high they are", () => {
+test("a graph that is shown whole lies below the controls, however high they are", () => {
   for (const top of [0, 44, 130]) {
     const view = fitted(tall, { ...screen, top });
     expect((tall.y - view.y) * view.k).toBeGreaterThan(top);
@@ -74,7 +74,7 @@ test("a graph that would lie under the legend is shown above it; one beside it k
   expect((wide.y + wide.height - view.y) * view.k).toBeLessThanOrEqual(600 - 90);
 });
 
-test("what is brought into view lies neither under the controls nor under the legend", () => {
+test("a box that is brought into view lies neither under the controls nor under the legend", () => {
   const high = { ...withLegend, top: 130 };
   const above = revealing({ x: 0, y: 0, k: 1 }, { x: 100, y: -500, width: 80, height: 40 }, high);
   expect(-500 - above.y).toBeGreaterThan(130);
@@ -84,7 +84,7 @@ test("what is brought into view lies neither under the controls nor under the le
   expect(beside).toEqual({ x: 0, y: 0, k: 1 });
 });
 
-test("a node in the middle is in the middle of what is free", () => {
+test("a centred node is in the middle of the free area", () => {
   const view = centred({ x: 0, y: 0, width: 80, height: 40 }, screen, 2);
   expect(at(view, 500, 318)).toEqual([40, 20]);
 });
@@ -95,7 +95,7 @@ test("one cannot pan the whole model out of sight", () => {
   expect(far.y + screen.height).toBeGreaterThan(0);
 });
 
-test("a glide begins and ends where it should", () => {
+test("a glide begins at its start and ends at its target", () => {
   const [from, to] = [{ x: 0, y: 0, k: 1 }, { x: 300, y: 100, k: 0.25 }];
   const ends = [between(from, to, 0, screen), between(from, to, 1, screen)];
   for (const [i, wanted] of [from, to].entries()) {

@@ -22,6 +22,6 @@ test("the nearest edge within reach is found, along its course", () => {
   expect(at(110, 150)).toBeUndefined();
 });
 
-test("edges of the model's own inputs and outputs are none that one decides about", () => {
+test("edges of the model's own inputs and outputs are not found, since no decision is about them", () => {
   expect(at(500, 100)).toBeUndefined();
 });

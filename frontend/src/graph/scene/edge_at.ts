@@ -1,4 +1,4 @@
-// Which edge is at a point of the graph: the nearest whose course passes within some pixels. Pure.
+// Finds the edge at a point of the graph: the nearest one that passes within some pixels. Pure.
 
 import type { Edge } from "../boxes/build";
 import type { Scene } from "./scene";
@@ -20,7 +20,7 @@ export function edgeAt(scene: Scene, x: number, y: number, slack: number): Edge 
   return best;
 }
 
-/** How far a point is from an edge's course: curves that leave and enter every point vertically, as they are drawn. */
+/** The distance of a point from the course of an edge, which is made of the curves that are drawn. */
 function distance(points: Float64Array, x: number, y: number): number {
   let least = Infinity;
   for (let i = 2; i < points.length; i += 2) {

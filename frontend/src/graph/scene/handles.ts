@@ -1,4 +1,4 @@
-// What unfolds a folded group and folds an unfolded one: the triangle in its box, and the tab at the frame around its nodes.
+// The handles that unfold and fold groups: the triangle in the box of a folded group, and the tab at the frame of an unfolded one.
 
 import { boundsOf, padded, type Rect } from "../../base/geometry";
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
@@ -23,12 +23,12 @@ export interface Handle {
 const FRAME_STEP = 5;
 const TAB_GAP = 4;
 
-/** Frames of the unfolded groups, outer ones first: around what stands for their nodes, and around the frames inside. */
+/** The frames of the unfolded groups, outer ones first: around the drawn boxes of their nodes, and around the frames inside. */
 export function framesOf(scene: Scene): GroupFrame[] {
   return atOnce(framing(scene));
 }
 
-/** As `framesOf`, in parts. */
+/** As `framesOf`, over several frames of the screen. */
 export function* framing(scene: Scene): LongWork<GroupFrame[]> {
   const made = new Map<Group, Rect>();
   for (const group of [...scene.graph.unfolded].reverse()) {
@@ -44,7 +44,7 @@ export function* framing(scene: Scene): LongWork<GroupFrame[]> {
   });
 }
 
-/** As wide as the edges of the boxes run beside them. */
+/** Widen bounds by the edges that run beside the boxes. */
 function* reaching(scene: Scene, bounds: Rect, held: ReadonlySet<PlacedBox>): LongWork<Rect> {
   let [left, right] = [bounds.x, bounds.x + bounds.width];
   const reach = ({ points }: PlacedEdge): void => {
@@ -62,7 +62,7 @@ function* reaching(scene: Scene, bounds: Rect, held: ReadonlySet<PlacedBox>): Lo
   return { ...bounds, x: left, width: right - left };
 }
 
-/** All handles: in the boxes of folded groups, and to the left of the frames of unfolded ones. */
+/** All handles: those in the boxes of folded groups, and those to the left of the frames of unfolded ones. */
 export function handlesOf(scene: Scene, frames: readonly GroupFrame[], widthOf: (title: string) => number): Handle[] {
   const folded = [...scene.graph.groupAt].flatMap(([id, group]): Handle[] => {
     const box = scene.boxes[id];
@@ -77,7 +77,7 @@ export function handlesOf(scene: Scene, frames: readonly GroupFrame[], widthOf: 
   return [...folded, ...unfolded];
 }
 
-/** How many groups around it begin at its first node: their tabs stand above its own. */
+/** How many groups around it begin at its first node; their tabs are above its own. */
 function levelOf(group: Group): number {
   let level = 0;
   for (let outer = group.parent; outer && outer.nodes[0] === group.nodes[0]; outer = outer.parent) level += 1;

@@ -1,5 +1,4 @@
-// The outlines of a plan's partitions and of unfolded groups over the laid-out graph: made from the places that the boxes already
-// have; nothing moves.
+// The hulls of a plan's partitions over the laid-out graph, made from the positions of the boxes: a plan moves no box.
 
 import { boundsOf, padded, type Rect, touches } from "../../base/geometry";
 import { eachOf, type LongWork } from "../../base/long_work";
@@ -7,14 +6,14 @@ import type { PlanPartition } from "../../data/protocol";
 import { type PlacedBox, type Scene } from "./scene";
 
 export interface Shape {
-  /** Around everything in it. */
+  /** The rectangle around everything in it. */
   bounds: Rect;
-  /** What it is made of: one rectangle where no foreign box lies inside the bounds, else one around each box and each corridor. */
+  /** Its rectangles: one where no foreign box is within the bounds, else one around each box and each corridor. */
   rects: Rect[];
   isOnePiece: boolean;
-  /** The courses of inner edges that join its pieces where no rectangle does. */
+  /** The courses of inner edges, which connect its pieces where no corridor does. */
   courses: Float64Array[];
-  /** Where its badge hangs: the uppermost piece. */
+  /** The uppermost rectangle, which has the badge. */
   anchor: Rect;
 }
 
@@ -27,14 +26,14 @@ export const HULL_PAD = 9;
 const known = new WeakMap<Scene, WeakMap<PlanPartition, Hull | undefined>>();
 
 /**
- * The hulls of a plan, in its order. The hull of a partition is made once for each scene; one that stands wholly within
- * folded groups of more than itself has none.
+ * The hulls of a plan, in its order. The hull of a partition is made once for each scene. A partition has none where folded groups
+ * hide all of its boxes.
  */
 export function hullsOf(scene: Scene, partitions: readonly PlanPartition[]): Hull[] {
   return partitions.flatMap((partition) => hullOf(scene, partition) ?? []);
 }
 
-/** Make the hulls of a plan before they are asked for, in parts. */
+/** Make the hulls of a plan before they are needed, over several frames. */
 export function hulling(scene: Scene, partitions: readonly PlanPartition[]): LongWork<void> {
   return eachOf(partitions, (partition) => hullOf(scene, partition));
 }
@@ -81,7 +80,7 @@ function shapeOf(scene: Scene, boxes: readonly PlacedBox[]): Shape {
   return { bounds: boundsOf([bounds, ...rects]), rects, isOnePiece: false, courses, anchor };
 }
 
-/** The room between two boxes that stand above one another, where nothing foreign is in it: they look like one piece then. */
+/** The rectangle between two boxes, one above the other, where no foreign box is in it; with it they look like one piece. */
 function corridorBetween(upper: PlacedBox, lower: PlacedBox | undefined, scene: Scene, inside: Set<number>): Rect | undefined {
   if (!lower) return undefined;
   const left = Math.max(upper.x, lower.x);
@@ -92,7 +91,7 @@ function corridorBetween(upper: PlacedBox, lower: PlacedBox | undefined, scene: 
   return scene.boxesIn(corridor).every((box) => inside.has(box.box.id)) ? corridor : undefined;
 }
 
-/** The hull at a graph point, the smallest where several are. */
+/** The smallest hull at a graph point; undefined where there is none. */
 export function hullAt(hulls: readonly Hull[], x: number, y: number): Hull | undefined {
   const point = { x, y, width: 0, height: 0 };
   return hulls

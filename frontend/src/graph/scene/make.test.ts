@@ -32,7 +32,7 @@ async function make(): Promise<MadeScene> {
   return makeScene("m", json, built, NO_GROUPS, new Set(), PLAN);
 }
 
-test("a scene that is made over many frames is the one that is made at once", async () => {
+test("a scene that is made over many frames equals the one that is made at once", async () => {
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => (now += 20));
   const { scene, frames } = await make();
@@ -45,7 +45,7 @@ test("a scene that is made over many frames is the one that is made at once", as
   expect(scene.bounds).toEqual(atOnce.bounds);
 });
 
-test("of two that are made at the same time the newer one is drawn, wherever the older one is", async () => {
+test("of two scenes that are made at the same time the newer one is drawn, however far the older one is", async () => {
   const older = make().catch((error: Error) => error.constructor.name);
   const newer = make();
   expect(await older).toBe("Superseded");

@@ -1,5 +1,5 @@
-// From a model's boxes to its scene: fold, measure, lay out in the worker, place. Done once for each model and way to fold it, a
-// large one over several frames.
+// Makes the scene of a model from its boxes: fold, measure, lay out in the worker, place. Done once for each model and fold, over
+// several frames for a large one.
 
 import { nextFrame, overFrames } from "../../base/long_work";
 import type { GraphJson, PlanPartition } from "../../data/protocol";
@@ -21,7 +21,8 @@ export interface MadeScene {
 
 let newest = 0;
 
-/** Lay the graph of a model out, all groups folded but those in `open`, with hulls for a plan. Rejects with `Superseded` where another layout was asked for meanwhile. */
+/** Make the scene of a model, all groups folded but those in `open`, with the hulls of a plan. Rejects with `Superseded` where a newer
+ * scene was asked for. */
 export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<MadeScene> {
   const mine = ++newest;
   const pause = async (): Promise<void> => {

@@ -38,7 +38,7 @@ test("a hull holds its boxes and no foreign one", () => {
   }
 });
 
-test("a chain is one piece; branches that meet around another one are joined along their edges", () => {
+test("the hull of a chain is one rectangle; branches that meet around other nodes are joined along their edges", () => {
   const [chain, branches] = hullsOf(modules, [partition("tvm", [2, 3, 4, 5]), partition("tvm", [0, 1, 10, 11, 12, 13])]);
   expect(chain?.isOnePiece).toBe(true);
   expect(branches?.isOnePiece).toBe(false);
@@ -52,7 +52,7 @@ test("a point in a hull finds it, one beside all hulls finds nothing", () => {
   expect(hullAt(hulls, -500, -500)).toBeUndefined();
 });
 
-test("a plan of nodes that the model has not is not drawn", () => {
+test("a plan with nodes that the model does not have is not drawn", () => {
   expect(hullsOf(modules, [partition("tvm", [999])])).toEqual([]);
 });
 

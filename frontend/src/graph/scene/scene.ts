@@ -1,5 +1,5 @@
-// The laid-out graph, ready to be drawn: boxes with places, edges with curves, and an index that says what a rectangle shows.
-// Made once for each model and each way to fold it; a plan never changes it.
+// The scene: the laid-out graph, ready to be drawn. It has boxes with positions, edges with courses, and an index of what is in a
+// rectangle. Made once for each model and fold; a plan never changes it.
 
 import { boundsOf, type Rect, touches } from "../../base/geometry";
 import { atOnce, eachOf, type LongWork } from "../../base/long_work";
@@ -14,7 +14,7 @@ export interface PlacedBox extends Rect {
 
 export interface PlacedEdge {
   edge: Edge;
-  /** x, y one after another; for a stub the two short ends are made by the drawing. */
+  /** x, y one after another; empty for a stub. */
   points: Float64Array;
   label: { x: number; y: number } | undefined;
   bounds: Rect;
@@ -22,25 +22,25 @@ export interface PlacedEdge {
 
 export interface Scene {
   graph: ShownGraph;
-  /** By id; undefined where a folded group hides the box. */
+  /** The boxes by id; undefined where a folded group hides the box. */
   boxes: readonly (PlacedBox | undefined)[];
-  /** Those that are drawn, in the order of the model. */
+  /** The drawn boxes, in the order of the model. */
   drawn: readonly PlacedBox[];
   edges: PlacedEdge[];
   bounds: Rect;
-  /** Edges by box, in the order of the model: what it reads and who reads it. */
+  /** The edges into and out of each box, by its id. */
   into: PlacedEdge[][];
   out: PlacedEdge[][];
   boxesIn: (area: Rect) => PlacedBox[];
   edgesIn: (area: Rect) => PlacedEdge[];
 }
 
-/** What is drawn for a box: itself, or the group that hides it. */
+/** The box that is drawn for a box: itself, or the folded group that hides it. */
 export function holderOf(scene: Scene, box: number): PlacedBox | undefined {
   return scene.boxes[scene.graph.holder[box] ?? -1];
 }
 
-/** What the layout needs of a graph: stubs are left out. */
+/** The request for the layout of a graph; stubs are left out. */
 export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
   const position = new Int32Array(graph.boxes.length);
   graph.order.forEach((id, i) => (position[id] = i));
@@ -57,12 +57,12 @@ export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
   return { boxes: sizes.boxes.slice(), labels, edges };
 }
 
-/** Put a layout's places to the boxes and edges; the top left corner becomes (0, 0). */
+/** The scene of a graph with this layout; its top left corner is (0, 0). */
 export function placeScene(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): Scene {
   return atOnce(placing(graph, sizes, layout));
 }
 
-/** As `placeScene`, in parts. */
+/** As `placeScene`, over several frames. */
 export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): LongWork<Scene> {
   const boxes: (PlacedBox | undefined)[] = new Array<undefined>(graph.boxes.length).fill(undefined);
   const drawn = yield* placingBoxes(graph, sizes, layout);
@@ -113,7 +113,7 @@ function* placingEdges(graph: BuiltGraph, boxes: readonly (PlacedBox | undefined
   return placed;
 }
 
-/** A stub is seen at its reader alone: the producer says by one mark that there are more. */
+/** The bounds of a stub, which is drawn at its reader alone. */
 function stubBounds(edge: Edge, boxes: readonly (PlacedBox | undefined)[]): Rect {
   const to = boxes[edge.to];
   return to ? { x: to.x, y: to.y - STUB_LENGTH, width: to.width, height: STUB_LENGTH } : { x: 0, y: 0, width: 0, height: 0 };
@@ -144,7 +144,7 @@ function moveEdge(edge: PlacedEdge, dx: number, dy: number): void {
   move(edge.bounds, dx, dy);
 }
 
-/** Remembers the last answer: several parts of one frame ask for the same area. */
+/** Cache the last answer, since several steps of one frame ask for the same area. */
 function remembering<T>(find: (area: Rect) => T[]): (area: Rect) => T[] {
   let known: Rect = { x: NaN, y: NaN, width: NaN, height: NaN };
   let found: T[] = [];
@@ -158,7 +158,7 @@ function remembering<T>(find: (area: Rect) => T[]): (area: Rect) => T[] {
 
 const BAND = 256;
 
-/** Finds what lies in a rectangle: things are kept by bands of height, since models are tall. */
+/** Index things by horizontal bands, since models are tall. The function that is returned finds those in a rectangle. */
 function* indexing<T>(things: readonly T[], rectOf: (thing: T) => Rect): LongWork<(area: Rect) => T[]> {
   const bands = new Map<number, T[]>();
   yield* eachOf(things, (thing) => {

@@ -1,10 +1,10 @@
-// Walking the graph by keys: up and down along the edges, left and right among neighbours. Pure.
+// Finds the next box of a walk by arrow keys: up and down along the edges, left and right among siblings. Pure.
 
 import { holderOf, type Scene } from "./scene";
 
 export type Direction = "up" | "down" | "left" | "right";
 
-/** The box that an arrow key leads to from `box`, or from what stands for it; undefined where there is none. */
+/** The box to which an arrow key leads from `box`, or from the group that hides it; undefined where there is none. */
 export function neighbour(scene: Scene, box: number, direction: Direction): number | undefined {
   const from = holderOf(scene, box);
   if (!from) return undefined;

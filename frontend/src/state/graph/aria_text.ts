@@ -1,4 +1,4 @@
-// What is said of a node: to a screen reader, and beside the pointer, by the overlay that is on.
+// Texts about a node, for screen readers and for the tip at the pointer, by the present overlay.
 
 import { signedDuration, duration, plural, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
@@ -13,7 +13,7 @@ import { partitionOf, run } from "../run/run";
 import { coverage, coveredTarget } from "./coverage";
 import { groupText, groupAriaText } from "./group_painting";
 
-/** What a screen reader says of a box. */
+/** The text of a box for screen readers. */
 export function ariaText(id: number): string {
   const graph = model.value?.scene.graph;
   const box = graph?.boxes[id];
@@ -31,7 +31,7 @@ export function ariaText(id: number): string {
   return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
 }
 
-/** What the overlay says of a node, and the plan of a folded group, in words; empty where there is nothing to say. */
+/** What the present overlay shows of a node, or the plan of a folded group, in words; empty where it shows nothing. */
 export function overlayText(node: number): string {
   const group = model.value?.scene.graph.groupAt.get(node);
   if (group) return groupText(group).join("; ");
@@ -52,7 +52,7 @@ export function overlayText(node: number): string {
   }
 }
 
-/** Where a node stands at the step of the replay. */
+/** The state of a node at the shown step of a search. */
 function searchText(node: number): string {
   const shown = searchPicture.value;
   if (!shown) return "";
@@ -64,7 +64,7 @@ function searchText(node: number): string {
   return node === shown.frontier ? "the first node that is not covered" : "not covered";
 }
 
-/** What a run that goes on does with a node. */
+/** The state of a node in a run that goes on. */
 function liveText(node: number, { tried, partitions, covered, frontier }: Picture): string {
   if (tried?.nodes.includes(node)) return `${tried.target} is being built and timed`;
   if (node === frontier) return "the first node that is not covered";
@@ -88,19 +88,19 @@ function costText(partition: PlanPartition): string {
   return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
 }
 
-/** Said of every cost that nobody measured. */
+/** A note behind every estimated cost. */
 function estimated({ source }: PlanPartition): string {
   return source === "estimate" ? " (an estimate)" : "";
 }
 
-/** How sure a partition is, and on what that rests. */
+/** How certain a partition is, and on what that rests. */
 export function certaintyText(partition: PlanPartition): string {
   const { basis, isGuess } = doubtOf(partition);
   if (partition.source === "host") return "nothing to run";
   const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";
   if (basis === "stability") return [`chosen in ${Math.round((partition.stability ?? 0) * 100)} % of resamplings`, guess].filter(Boolean).join("; ");
   if (isGuess) return guess;
-  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, by how much it may be off is not known";
+  return basis === "interval" ? `${plusMinus(partition.cost_s, partition.interval_s)} over ${plural(partition.samples, "sample")}` : "measured, its uncertainty is not known";
 }
 
 function coverageText(node: number, partition: PlanPartition | undefined): string {

@@ -1,4 +1,4 @@
-// The words on a hull's badge, by the overlay: who runs it, and what the overlay is about.
+// The texts of the badges on hulls: the letter of the target, and a figure of the present overlay.
 
 import { computed } from "@preact/signals";
 import { signedDuration, duration, plusMinus } from "../../base/format";
@@ -11,10 +11,10 @@ import { styleOf, styles } from "../model/catalogue";
 import { planDifference } from "../plan/compare";
 import { constraints } from "../plan/decisions";
 
-/** Names of the nodes that are pinned. */
+/** The names of the pinned nodes. */
 const pinned = computed(() => new Set(constraints.value.filter((one) => one["kind"] === "pin").flatMap(namesIn)));
 
-/** Gives a partition's badge: each is written once, when it is first seen. */
+/** Returns a function that gives the badge of a partition, and makes each badge once, when it is first seen. */
 export const badges = computed(() => {
   void [overlay.value, planDifference.value, pinned.value, styles.value];
   const known = new Map<PlanPartition, string>();
@@ -25,7 +25,7 @@ export const badges = computed(() => {
   };
 });
 
-/** What a partition's badge says. */
+/** The badge of a partition. */
 export function badgeOf(partition: PlanPartition): string {
   const pin = partition.names.some((name) => pinned.value.has(name)) ? "◆" : "";
   return [styleOf(partition.target).letter, ...wordsOf(partition), pin].filter(Boolean).join(" ");
@@ -44,7 +44,7 @@ function doubtText(partition: PlanPartition): string[] {
   return isGuess ? [guess, basis === "stability" ? sure : ""] : [sure === "" && partition.source !== "host" ? "± ?" : sure];
 }
 
-/** From whom, and by how much the region's cost changes: said once, at its first partition. */
+/** The other plan's targets, and the change of the region's cost, which only its first partition shows. */
 function changeText(partition: PlanPartition): string[] {
   const region = planDifference.value?.regionOf.get(partition.nodes[0] ?? -1);
   if (!region) return [];

@@ -1,4 +1,4 @@
-// The rubber band: drawn while it is dragged; what it touches joins the selection when it is let go.
+// The rubber band, which is drawn while the pointer drags it; on release the nodes that it touches join the selection.
 
 import { signal } from "@preact/signals";
 import type { Point, Rect } from "../../base/geometry";

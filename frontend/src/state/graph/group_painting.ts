@@ -1,4 +1,4 @@
-// How folded groups are painted by the overlay, and what is said of them: the shares of what they hold.
+// The paints and texts of folded groups, by the present overlay: the shares of the paints, targets and costs of their nodes.
 
 import { computed } from "@preact/signals";
 import { duration, plural } from "../../base/format";
@@ -13,7 +13,7 @@ import { model } from "../model/model";
 import { partitionOf } from "../run/run";
 import { hottest, nodePaints, palette } from "./painting";
 
-/** What is drawn of groups. */
+/** Everything that is drawn for groups. */
 export const groupsDrawn = computed((): GroupsDrawn => ({ frames: groupFrames.value, handles: handles.value, bars: bars.value }));
 
 const bars = computed((): ReadonlyMap<number, readonly BarShare[]> => {
@@ -25,7 +25,7 @@ const bars = computed((): ReadonlyMap<number, readonly BarShare[]> => {
   return found;
 });
 
-/** The paints of its nodes, each with the share of the nodes that have it, the largest first. */
+/** The paints of the nodes of a group, each with its share of the nodes, the largest first. */
 function sharesOf({ nodes }: Group): BarShare[] {
   const counts = new Map<string, { paint: NodePaint | null; count: number }>();
   for (const node of nodes) {
@@ -38,7 +38,7 @@ function sharesOf({ nodes }: Group): BarShare[] {
   return [...counts.values()].sort((a, b) => b.count - a.count).map(({ paint, count }) => ({ paint, fraction: count / nodes.length }));
 }
 
-/** One colour: that of the sum of its partitions, as far as they are wholly in it. */
+/** The heat of a group: one colour for the sum of the partitions that are wholly in it. */
 function heatOf(group: Group): BarShare[] {
   const { costS, whole } = costOf(group);
   if (whole.length === 0) return [];
@@ -48,7 +48,7 @@ function heatOf(group: Group): BarShare[] {
 }
 
 interface GroupCost {
-  /** The partitions that are wholly in the group, and how many it shares with what is outside. */
+  /** The partitions that are wholly in the group, and the number of those that are partly in it. */
   whole: PlanPartition[];
   shared: number;
   /** The sum of the costs of the whole ones; null where one is not known. */
@@ -67,12 +67,12 @@ function costOf(group: Group): GroupCost {
   return { whole, shared: within.size - whole.length, costS };
 }
 
-/** What a screen reader says of a folded group. */
+/** The text of a folded group for screen readers. */
 export function groupAriaText(group: Group): string {
   return [`${groupTitle(group)}, ${plural(group.nodes.length, "node")}, folded`, ...groupText(group)].join("; ");
 }
 
-/** Who runs what of a group, and what that costs, in words. */
+/** The targets of the nodes of a group, and the cost of its partitions, in words. */
 export function groupText(group: Group): string[] {
   const counts = new Map<string, number>();
   for (const node of group.nodes) {

@@ -1,5 +1,5 @@
-// How the shown plan is painted over the graph: each node's paint by the overlay, and what follows from it for the hulls, for
-// the single nodes, and for the strip.
+// Paints the shown plan: the paint of each node by the present overlay, and from it the paints of hulls, of single nodes (pads), and
+// of the strip.
 
 import { computed, signal } from "@preact/signals";
 import { mix } from "../../base/colour";
@@ -18,16 +18,16 @@ import { partitions, run } from "../run/run";
 import { badges } from "./badges";
 import { coverage, coveredTarget } from "./coverage";
 
-/** The canvas's colours; null before the page's style is there. */
+/** The colours of the canvas; null before they are read from the page's style sheet. */
 export const theme = signal<Theme | null>(null);
 
-/** Read the colours, and again whenever the system's scheme changes. */
+/** Read the colours now, and whenever the system's colour scheme changes. */
 export function startTheme(): void {
   theme.value = readTheme();
   watchTheme(() => (theme.value = readTheme()));
 }
 
-/** The partitions that are drawn: those of the shown plan, or of the one that is compared. */
+/** The drawn partitions: those of the shown plan, of the compared plan, or of the search. */
 export const drawnPartitions = computed((): readonly PlanPartition[] => {
   if (overlay.value === "search") return searchPicture.value?.partitions ?? [];
   return overlay.value === "difference" && planSide.value.kind === "ready" ? planSide.value.side.plan.partitions : partitions.value;
@@ -41,7 +41,7 @@ const drawnPartitionOf = computed(() => {
   return found;
 });
 
-/** The largest cost of a partition, in seconds, and its share of the total. */
+/** The highest cost of a partition, in seconds, and its share of the total. */
 export const hottest = computed(() => {
   const costS = Math.max(0, ...partitions.value.map((partition) => partition.cost_s ?? 0));
   const totalS = run.value?.plan?.total_s ?? 0;
@@ -63,7 +63,7 @@ const painted = computed((): Painted => {
   }
 });
 
-/** The colours that overlays are painted with. */
+/** The colours for overlays. */
 export const palette = computed((): Palette => {
   const colours = theme.value;
   const background = colours?.background ?? "#ffffff";
@@ -72,21 +72,21 @@ export const palette = computed((): Palette => {
 
 const nodeCount = computed(() => model.value?.graph.nodes.length ?? 0);
 
-/** How each node is painted: the graph and the strip both follow this. */
+/** The paint of each node, for the graph and for the strip. */
 export const nodePaints = computed((): readonly (NodePaint | null)[] => {
   return paintNodes(painted.value, nodeCount.value, drawnPartitionOf.value, palette.value);
 });
 
-/** The one paint of a hull's nodes; undefined where they differ. */
+/** The common paint of the nodes of a hull; undefined where their paints differ. */
 function commonPaint({ partition }: Hull): NodePaint | null | undefined {
   const first = nodePaints.value[partition.nodes[0] ?? -1] ?? null;
   return partition.nodes.every((node) => isSamePaint(nodePaints.value[node] ?? null, first)) ? first : undefined;
 }
 
-/** How each hull is painted: made once for a plan, an overlay and a set of pins, not for each frame. */
+/** The paint of each hull, made once for a plan, an overlay and a set of pins, and not for each frame. */
 const paints = computed(() => new Map(hulls.value.map((hull): [Hull, HullPaint] => [hull, paint(hull)])));
 
-/** How a partition's hull is painted. */
+/** The paint of a hull. */
 export function paintOf(hull: Hull): HullPaint {
   return paints.value.get(hull) ?? paint(hull);
 }
@@ -99,17 +99,17 @@ function paint(hull: Hull): HullPaint {
 
 const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();
 
-/** Nodes that are painted one by one: those of a hull whose nodes differ, and those of no hull. */
+/** The paints of nodes that are painted one by one: those of hulls without a common paint, and those outside of all hulls. */
 export const pads = computed((): ReadonlyMap<number, NodePaint> => {
   if (overlay.value !== "coverage" && overlay.value !== "difference" && overlay.value !== "search") return NO_PADS;
   const inOne = new Set(hulls.value.filter((hull) => commonPaint(hull) !== undefined).flatMap((hull) => hull.partition.nodes));
   return new Map(nodePaints.value.flatMap((one, node): [number, NodePaint][] => (one && !inOne.has(node) ? [[node, one]] : [])));
 });
 
-/** Nodes that are hatched: guesses, or what cannot be. */
+/** The hatched nodes. */
 export const hatchedNodes = computed((): ReadonlySet<number> => new Set(nodePaints.value.flatMap((one, node) => (one?.isHatched ? [node] : []))));
 
-/** Each node's colour where it is one line: its paint's; where the overlay says nothing, its category's before there is a plan. */
+/** The colour of each node in the strip: that of its paint; of an unpainted node that of its category, as long as there is no plan. */
 export const nodeColours = computed((): readonly string[] => {
   const hasPlan = partitions.value.length > 0;
   const { bare } = palette.value;

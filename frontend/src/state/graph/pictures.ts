@@ -1,4 +1,4 @@
-// The graph as it is painted now, taken away: as SVG, as PNG, or in Graphviz's language.
+// Saves the graph as it is painted now, as SVG, as PNG, or in the DOT language of Graphviz.
 
 import { signal } from "@preact/signals";
 import { mix } from "../../base/colour";
@@ -17,10 +17,10 @@ import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./pain
 
 export type PictureKind = "svg" | "png" | "dot";
 
-/** A picture is being made. */
+/** Whether a picture is being made. */
 export const isTaking = signal(false);
 
-/** Save the whole graph with the overlay that is on. */
+/** Save the whole graph with the present overlay. */
 export async function takePicture(kind: PictureKind): Promise<void> {
   const opened = model.peek();
   if (!opened || isTaking.peek()) return;
@@ -61,7 +61,7 @@ async function dot(id: string): Promise<string> {
   return api.dot(id, { title: title().slice(0, 200), fills, clusters });
 }
 
-/** Any colour of ours as `#rrggbb`. */
+/** A colour as `#rrggbb`. */
 function hex(colour: string): string {
   const channels = mix(colour, "#ffffff", 1).match(/\d+/g) ?? [];
   return `#${channels.map((value) => Number(value).toString(16).padStart(2, "0")).join("")}`;

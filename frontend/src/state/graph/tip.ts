@@ -1,4 +1,4 @@
-// The node at the pointer, and where the pointer is: the overlay's words about it stand there.
+// The node at the pointer, and the position of the tip that shows the overlay's text about it.
 
 import { signal } from "@preact/signals";
 
@@ -11,7 +11,7 @@ export interface Tip {
 
 export const tip = signal<Tip | null>(null);
 
-/** The pointer is over this box; undefined where it is over none. */
+/** Show the tip for the box at the pointer; hide it where the box is undefined. */
 export function pointAt(box: number | undefined, x: number, y: number): void {
   if (box === undefined) {
     if (tip.peek()) tip.value = null;

@@ -1,4 +1,4 @@
-// Where the graph is looked at from: the camera, the screen's size, and the moves that keys, buttons and the strip make.
+// The view of the graph: the camera, the size of the screen, and the movements of the camera.
 
 import { signal } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
@@ -10,11 +10,11 @@ import { model } from "../model/model";
 import { selection } from "../selection/selection";
 
 export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
-/** The size of the graph's screen, and what lies over it. */
+/** The size of the graph's screen, and what covers it. */
 export const screenSize = signal<Screen>({ width: 0, height: 0, top: 0, corner: { width: 0, height: 0 } });
 
 const MOVE_MS = 180;
-/** Motion is not wanted. */
+/** Whether the user prefers reduced motion. */
 export function isStill(): boolean {
   return stillness?.matches ?? false;
 }
@@ -22,14 +22,14 @@ export function isStill(): boolean {
 const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
 let moving: ((nowMs: number) => boolean) | undefined;
 
-/** Look from here at once; a move that goes on is ended. */
+/** Set the camera at once; a movement that goes on ends. */
 export function setCamera(next: Camera): void {
   halt();
   const bounds = model.peek()?.scene.bounds;
   camera.value = bounds ? cameras.keptNear(next, bounds, screenSize.peek()) : next;
 }
 
-/** Glide to a view, or jump where motion is not wanted. */
+/** Move the camera smoothly, or at once where the user prefers reduced motion. */
 export function glide(to: Camera): void {
   halt();
   if (isStill()) {
@@ -57,7 +57,7 @@ export function pan(dx: number, dy: number): void {
   setCamera(cameras.panned(camera.peek(), dx, dy));
 }
 
-/** Zoom about a point of the screen, its middle where none is given. */
+/** Zoom about a point of the screen, by default about its middle. */
 export function zoom(factor: number, sx?: number, sy?: number): void {
   const { width, height } = screenSize.peek();
   setCamera(cameras.zoomedAbout(camera.peek(), factor, sx ?? width / 2, sy ?? height / 2));
@@ -71,7 +71,7 @@ export function zoomStep(direction: 1 | -1): void {
 
 const RIBBON = 0.12;
 
-/** Show the whole model; a second time, or where the whole is only a thread, its width. */
+/** Show the whole model; where it is shown already and would be too thin to read, show its width. */
 export function fit(): void {
   const bounds = model.peek()?.scene.bounds;
   if (!bounds) return;
@@ -81,14 +81,14 @@ export function fit(): void {
   glide(isThere && whole.k < RIBBON * 4 ? width : whole);
 }
 
-/** Bring a part of the graph into view. */
+/** Bring a rectangle of the graph into view. */
 export function reveal(rect: Rect, minScale?: number): void {
   glide(cameras.revealing(camera.peek(), rect, screenSize.peek(), minScale));
 }
 
 const READABLE = 0.5;
 
-/** Bring a part of the graph into view as a whole: moved only where it can be read as it is, else zoomed to it. */
+/** Bring all of a rectangle into view: by moving where it can be read at the present scale, else by zooming to it. */
 export function revealWhole(rect: Rect): void {
   const whole = cameras.fitted(rect, screenSize.peek(), 1);
   const { k } = camera.peek();
@@ -96,7 +96,7 @@ export function revealWhole(rect: Rect): void {
   else glide(whole);
 }
 
-/** The view with which a model opens; what is selected is in it. */
+/** Set the view with which a model opens; the selected box is in it. */
 export function openView(): void {
   const scene = model.peek()?.scene;
   if (!scene || screenSize.peek().width === 0) return;

@@ -1,5 +1,5 @@
-// What the context menu offers for nodes, an edge, or an operator: pin, veto, cut, keep together, and the same for all that
-// are alike. Loaded with the menu.
+// The items of the context menu for nodes, an edge, or an operator: pin, veto, cut, keep together, and the same for all equal nodes.
+// Loaded when the menu is first opened.
 
 import { plural } from "../../base/format";
 import { suggestedPattern } from "../../base/glob";
@@ -15,7 +15,7 @@ import { selectNodes, toggleGroup } from "../selection/navigation";
 import { selectedPartition } from "../selection/selected";
 import { type MenuItem, type OpenMenu, pattern } from "./menu";
 
-/** What a menu is about. */
+/** The subject of a menu. */
 export type Subject = { kind: "nodes"; nodes: readonly number[] } | { kind: "edge"; edge: Edge } | { kind: "op"; op: string };
 
 /** The menu for a subject; null where no model is open. */
@@ -27,7 +27,7 @@ export function menuFor(subject: Subject): Pick<OpenMenu, "label" | "items"> | n
   return nodesMenu(subject.nodes, opened);
 }
 
-/** An item that decides. */
+/** An item that makes a decision. */
 function decisionItem(label: string, made: () => readonly Constraint[], more: Partial<MenuItem> = {}): MenuItem {
   return { label, run: () => void decide(...made()), ...more };
 }
@@ -76,7 +76,7 @@ function cutItems(nodes: readonly number[]): MenuItem[] {
   return sides.length > 0 ? [{ label: "Cut", key: "x", items: sides }] : [];
 }
 
-/** The same for all of the operator, and for everything that is alike. */
+/** Items for all nodes of the same operator, and for all repeats of the nodes. */
 function equalItems(nodes: readonly number[], opened: OpenedModel): MenuItem[] {
   const ops = new Set(nodes.map((node) => opened.graph.nodes[node]?.op ?? ""));
   const [op] = ops;

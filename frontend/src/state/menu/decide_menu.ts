@@ -1,4 +1,4 @@
-// Opens the context menu for what is pointed at or selected. What it offers is loaded with it.
+// Opens the context menu for the thing at the pointer, or for the selection. The items of the menu are loaded with it.
 
 import { during } from "../../base/idle";
 import type { PlanPartition } from "../../data/protocol";
@@ -11,11 +11,10 @@ import { select, selectionOf } from "../selection/selection";
 import type { Subject } from "./decide_items";
 import { openMenu } from "./menu";
 
-/** What is at a point of the graph. */
+/** The thing at a point of the graph; a group is a folded one. */
 export type Pointed =
   | { kind: "nothing" }
   | { kind: "box"; box: number }
-  /** A folded one. */
   | { kind: "group"; nodes: readonly number[] }
   | { kind: "edge"; edge: Edge }
   | { kind: "partition"; partition: PlanPartition };
@@ -25,7 +24,7 @@ export interface PagePoint {
   y: number;
 }
 
-/** Open the menu for what was pointed at; a part of the selection stands for all of it, anything else is selected first. */
+/** Open the menu for the thing at the pointer. A thing outside of the selection is selected first. */
 export function openMenuAt(thing: Pointed, at: PagePoint): void {
   if (thing.kind === "edge") {
     void open({ kind: "edge", edge: thing.edge }, at);
@@ -37,7 +36,7 @@ export function openMenuAt(thing: Pointed, at: PagePoint): void {
   openSelectionMenu(at);
 }
 
-/** Open the menu for the selection: at a point of the page, else beside what is selected. */
+/** Open the menu for the selection, at a point of the page, or else beside the last selected node. */
 export function openSelectionMenu(at?: PagePoint): void {
   const nodes = selectedNodes.peek();
   if (nodes.length > 0) void open({ kind: "nodes", nodes }, at ?? besideNode(nodes[nodes.length - 1] ?? 0));
@@ -54,7 +53,7 @@ async function open(subject: Subject, at: PagePoint): Promise<void> {
   if (made) openMenu({ ...made, ...at });
 }
 
-/** Where a node stands on the page; in the middle of the graph where it is out of sight. */
+/** The point below a node on the page; the middle of the graph where the node is out of sight. */
 function besideNode(node: number): PagePoint {
   const stage = document.getElementById("stage")?.getBoundingClientRect();
   const scene = model.peek()?.scene;

@@ -1,26 +1,26 @@
-// The one context menu of the page: what it offers and where it stands.
+// The context menu of the page, its items and position; and the dialog "Decide by name".
 
 import { signal } from "@preact/signals";
 
 export interface MenuItem {
   label: string;
-  /** Beside the label, such as how many there are. */
+  /** A note beside the label, such as a number. */
   note?: string;
-  /** The key that does much the same. */
+  /** The keyboard shortcut for much the same. */
   key?: string;
-  /** A target whose badge stands before the label. */
+  /** A target, whose badge is before the label. */
   target?: string;
-  /** A line is drawn above it. */
+  /** Whether a line is above it. */
   hasSeparator?: boolean;
-  /** What it does; an item with `items` opens these instead. */
+  /** The action of the item; an item with `items` opens these instead. */
   run?: () => void;
   items?: readonly MenuItem[];
 }
 
 export interface OpenMenu {
-  /** What it is about. */
+  /** The title: the subject of the menu. */
   label: string;
-  /** Where, on the page. */
+  /** The position on the page. */
   x: number;
   y: number;
   items: readonly MenuItem[];
@@ -30,7 +30,7 @@ export const menu = signal<OpenMenu | null>(null);
 
 let before: Element | null = null;
 
-/** Open a menu; what has the focus now gets it back. */
+/** Open a menu; the element that has the focus now gets it back when the menu closes. */
 export function openMenu(next: OpenMenu): void {
   if (menu.peek() === null) before = document.activeElement;
   menu.value = next;

@@ -1,4 +1,4 @@
-// What the server offers before anything is opened: toolchains, samples, models that were opened before.
+// The lists that the server offers before a model is open: toolchains, samples, and models that were opened before.
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -8,20 +8,20 @@ import { freeLetter, targetStyle, type TargetStyle } from "../../data/toolchains
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
 export const models = signal<ModelInfo[]>([]);
-/** Where everything is kept, and how much it is; null until it is known. */
+/** The folder in which everything is kept, and its size; null until it is known. */
 export const storage = signal<Storage | null>(null);
-/** Why the lists could not be had; null where they are there or on their way. */
+/** Why a list could not be fetched; null where none failed. */
 export const catalogueError = signal<ApiError | null>(null);
 
-/** Names of the toolchains that the user switched off. */
+/** The names of the toolchains that the user switched off. */
 export const switchedOff = signal<ReadonlySet<string>>(new Set());
 
-/** The targets of the next run: what is usable and switched on, in the toolchains' order. */
+/** The targets of the next run: usable and switched on, in the order of the toolchains. */
 export const chosenTargets = computed(() => toolchains.value.filter((one) => one.usable && !switchedOff.value.has(one.name)).map((one) => one.name));
 
 const letters = computed(() => new Map(toolchains.value.map((one) => [one.name, one.letter])));
 
-/** How a target looks; its letter is the toolchain's own, or for one that is only tried, a free one. */
+/** The style of a target. Its letter is the toolchain's own, or a free one for a target that is only tried. */
 export function styleOf(target: string): TargetStyle {
   const known = styles.value.get(target);
   if (known) return known;
@@ -30,12 +30,12 @@ export function styleOf(target: string): TargetStyle {
   return made;
 }
 
-/** Made once for each target: every node asks. */
+/** The styles that were made, one for each target, since every node asks for its own. */
 export const styles = computed(() => (void letters.value, new Map<string, TargetStyle>()));
 
 let loadingSamples: Promise<void> | undefined;
 
-/** Fetch the lists, each shown when it is there. */
+/** Fetch the lists, and show each as soon as it arrives. */
 export async function loadCatalogue(): Promise<void> {
   catalogueError.value = null;
   await Promise.all([loadModels(), loadToolchains()]);
@@ -47,13 +47,13 @@ export async function loadModels(): Promise<void> {
   await Promise.all([loadingSamples, shown(api.models(), (answer) => (models.value = answer.models))]);
 }
 
-/** The recorded run that comes with a sample, as soon as the list says so. */
+/** The recorded run of a sample, once the list of samples is there; undefined where it has none. */
 export async function recordedRun(name: string): Promise<string | undefined> {
   await loadingSamples;
   return samples.value.find((sample) => sample.name === name)?.recorded ?? undefined;
 }
 
-/** Ask which toolchains there are. They are imported for that, which takes a second or more: nothing should wait for it. */
+/** Fetch the toolchains. The server imports them for that, which takes a second or more, so nothing should wait for it. */
 export async function loadToolchains(): Promise<void> {
   await shown(api.toolchains(), (answer) => adopt(answer.toolchains));
 }
@@ -66,7 +66,7 @@ async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<v
   }
 }
 
-/** The list as it is now; what is only described takes no part before somebody wants it. */
+/** Take a new list of toolchains. A described one that is new is switched off until the user wants it. */
 function adopt(found: ToolchainInfo[]): void {
   const known = new Set(toolchains.value.map((one) => one.name));
   const off = found.filter((one) => one.described && !known.has(one.name)).map((one) => one.name);
@@ -76,17 +76,17 @@ function adopt(found: ToolchainInfo[]): void {
   });
 }
 
-/** Have a target take part in the next run. */
+/** Switch a target on for the next run. */
 export function switchOn(name: string): void {
   switchedOff.value = new Set([...switchedOff.value].filter((one) => one !== name));
 }
 
-/** Fetch how much is kept. What cannot be had is not shown. */
+/** Fetch the folder and its size; a failure only leaves them out. */
 export async function loadStorage(): Promise<void> {
   storage.value = await api.storage().catch(() => null);
 }
 
-/** Fetch the list of models again: one more was opened. A list that cannot be had is no reason to disturb. */
+/** Fetch the models again, after one more was opened; a failure leaves the old list. */
 export async function refreshModels(): Promise<void> {
   const opened = await api.models().catch(() => null);
   if (opened) models.value = opened.models;

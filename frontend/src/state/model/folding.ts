@@ -1,5 +1,5 @@
-// How the open model is folded: by what its nodes are grouped, and which groups are unfolded. A change lays out anew, and what
-// was pointed at stays where it is on the screen.
+// The fold of the open model: the grouping of its nodes, and the unfolded groups. A change lays the model out again; the group that
+// the user folds or unfolds stays where it is on the screen.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { type Rect, touches } from "../../base/geometry";
@@ -15,20 +15,20 @@ import { camera, glide, setCamera, screenSize } from "../graph/view";
 import { partitions, runError } from "../run/run";
 import { model, modelState, type OpenedModel } from "./model";
 
-/** Frames and handles of the groups that are drawn. */
+/** The frames and handles of the drawn groups. */
 export const groupFrames = computed((): readonly GroupFrame[] => model.value?.frames ?? []);
 export const handles = computed(() => (model.value ? handlesOf(model.value.scene, groupFrames.value, (title) => textWidth(title, TITLE_FONT)) : []));
 
-/** What was asked for last; it is on the page as soon as it is laid out. */
+/** The fold that was asked for last, and the graph that it is for; the page shows it as soon as it is laid out. */
 const wanted = signal<{ of: OpenedModel["graph"]; fold: Fold } | null>(null);
 
-/** How the model is folded, or is about to be. */
+/** The fold of the model, or the one that is being laid out. */
 export const fold = computed((): Fold | null => {
   const opened = model.value;
   return opened && wanted.value?.of === opened.graph ? wanted.value.fold : (opened?.fold ?? null);
 });
 
-/** By what the model can be grouped, with the number of groups. */
+/** The possible groupings of the model, with their numbers of groups. */
 export const groupings = computed((): { by: Grouping; count: number }[] => {
   const opened = model.value;
   if (!opened) return [];
@@ -37,14 +37,14 @@ export const groupings = computed((): { by: Grouping; count: number }[] => {
   return all.map((by) => ({ by, count: groupCount(by, opened.groups, partitions.value) }));
 });
 
-/** Group by something else, all folded but `open`. */
+/** Change the grouping, with all groups folded but those in `open`. */
 export async function groupBy(by: Grouping, open: Iterable<string> = []): Promise<void> {
   const opened = model.peek();
   if (!opened) return;
   await refold({ by, tree: groupTree(by, opened.groups, partitions.peek()), open: new Set(open) }, middleNode());
 }
 
-/** Group by the next thing that the model can be grouped by. */
+/** Change to the next possible grouping. */
 export async function groupByNext(): Promise<void> {
   const possible = groupings.peek().filter(({ by, count }) => by === "nothing" || count > 0);
   const at = possible.findIndex(({ by }) => by === fold.peek()?.by);
@@ -52,7 +52,7 @@ export async function groupByNext(): Promise<void> {
   if (next) await groupBy(next.by);
 }
 
-/** Fold or unfold a group where it stands. */
+/** Fold or unfold a group. */
 export async function toggle(group: Group): Promise<void> {
   const now = fold.peek();
   if (!now) return;
@@ -61,7 +61,7 @@ export async function toggle(group: Group): Promise<void> {
   await refold({ ...now, open }, group.nodes[0]);
 }
 
-/** Unfold everything; where everything is unfolded, fold it. */
+/** Unfold all groups; fold them where all are unfolded. */
 export async function toggleAll(): Promise<void> {
   const now = fold.peek();
   if (!now || now.tree.all.length === 0) return;
@@ -69,7 +69,7 @@ export async function toggleAll(): Promise<void> {
   await refold({ ...now, open: new Set(isOpen ? [] : now.tree.byId.keys()) }, middleNode());
 }
 
-/** Unfold what hides a node. */
+/** Unfold the groups that hide a node. */
 export async function unfoldTo(node: number): Promise<void> {
   const now = fold.peek();
   if (!now) return;
@@ -77,25 +77,26 @@ export async function unfoldTo(node: number): Promise<void> {
   if (hiding.length > 0) await refold({ ...now, open: new Set([...now.open, ...hiding.map((group) => group.id)]) }, hiding[0]?.nodes[0]);
 }
 
-/** The group that is these nodes; undefined where none is. */
+/** The group of exactly these nodes; undefined where there is none. */
 export function groupOfNodes(nodes: readonly number[]): Group | undefined {
   const group = fold.value?.tree.byId.get(`${nodes[0] ?? 0}.${nodes.length}`);
   return group?.nodes.every((node, i) => node === nodes[i]) ? group : undefined;
 }
 
-/** What folding or unfolding is about where these nodes are selected: the group that they are, the folded one that stands for them, else the innermost around them. */
+/** The group to fold or unfold for these nodes: the group of exactly these nodes, else the folded one that hides them, else the innermost
+ * one around them. */
 export function groupFor(nodes: readonly number[]): Group | undefined {
   const now = fold.value;
   const around = now && nodes[0] !== undefined ? groupsAround(now.tree, nodes[0]) : [];
   return groupOfNodes(nodes) ?? around.find((group) => !now?.open.has(group.id)) ?? around.at(-1);
 }
 
-/** "Unfold h ×12", or "Fold" where it is unfolded. */
+/** "Unfold h ×12", or "Fold h ×12" for an unfolded group. */
 export function toggleText(group: Group): string {
   return `${fold.value?.open.has(group.id) ? "Fold" : "Unfold"} ${groupTitle(group)}`;
 }
 
-/** Lay out with another fold. What stands for the node `anchor` keeps the place of its upper edge on the screen. */
+/** Lay the model out with another fold. The upper edge of the box that is drawn for the node `anchor` stays where it is on the screen. */
 async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   const opened = model.peek();
   if (!opened) return;
@@ -117,7 +118,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   }
 }
 
-/** The view in which what stands for a node is where it was; where that was out of sight, the nearest in which it is in sight. */
+/** The view in which the box that is drawn for a node stays where it was; where it was out of sight, the nearest view that shows it. */
 function anchored(before: Scene, after: Scene, node: number | undefined): cameras.Camera {
   const view = camera.peek();
   const [from, to] = [before, after].map((scene) => (node === undefined ? undefined : holderOf(scene, node)));
@@ -126,7 +127,7 @@ function anchored(before: Scene, after: Scene, node: number | undefined): camera
   return touches(cameras.seen(view, screenSize.peek()), from) ? next : cameras.revealing(next, to, screenSize.peek(), view.k);
 }
 
-/** The first node of what is drawn nearest to the middle of the screen. */
+/** The first node of the drawn box that is nearest to the middle of the screen. */
 function middleNode(): number | undefined {
   const scene = model.peek()?.scene;
   if (!scene) return undefined;
@@ -140,13 +141,13 @@ function middleNode(): number | undefined {
 
 const READABLE = 0.6;
 
-/** A graph that can be read as a whole is shown as a whole. */
+/** Show the whole graph where it can be read as a whole. */
 function showWhole(scene: Scene): void {
   const whole = cameras.fitted(scene.bounds, screenSize.peek());
   if (whole.k >= READABLE) glide(whole);
 }
 
-/** Where the model is grouped by the partitions of a plan, another plan groups it otherwise. */
+/** Group anew when the plan changes, where the model is grouped by the partitions of its plan. */
 export function watchFolding(): void {
   effect(() => {
     void partitions.value;

@@ -1,4 +1,4 @@
-// The open model: its facts, its graph, and the laid-out scene. Opening another one replaces it; the newest request wins.
+// The open model: its facts, its graph, its fold and its scene.
 
 import { computed, signal } from "@preact/signals";
 import type { FormalInputs } from "../../data/model/formal_inputs";
@@ -13,16 +13,16 @@ export interface OpenedModel {
   graph: GraphJson;
   folded: FoldedNodeJson[];
   formal: FormalInputs;
-  /** Everything that can be drawn, whether it is hidden in a group or not. */
+  /** All boxes and edges, whether a folded group hides them or not. */
   built: BuiltGraph;
   groups: ModelGroups;
   fold: Fold;
   scene: Scene;
-  /** Around the unfolded groups. */
+  /** The frames around the unfolded groups. */
   frames: readonly GroupFrame[];
 }
 
-/** What was asked to be opened: kept so that it can be tried again with shapes. */
+/** The source of a model, kept so that opening it can be tried again with shapes. */
 export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string };
 
 export type ModelState =

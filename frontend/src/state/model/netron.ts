@@ -1,4 +1,5 @@
-// What the drawer's Netron shows: the original, the partitioned model, or one partition; and the selection, carried over both ways.
+// The model that Netron shows in the drawer: the original, the partitioned model, or one partition; and the selection, which is the
+// same in Netron and on the page.
 
 import { computed, signal } from "@preact/signals";
 import { api, type OnnxFile } from "../../data/api";
@@ -12,13 +13,13 @@ import { model } from "./model";
 
 export type NetronChoice = { kind: "original" } | { kind: "partitioned" } | { kind: "partition"; id: string };
 
-/** Those of the kept plan: a plan that is only tried has no files. */
+/** The partitions of the kept plan; the plan of a what-if has no files. */
 export const keptPartitions = computed(() => keptRun.value?.plan?.partitions ?? []);
 
-/** What was asked for; null for the partitioned model where there is one. */
+/** The chosen model; null for the partitioned model, where there is one. */
 const asked = signal<NetronChoice | null>(null);
 
-/** What is shown: what was asked for, as long as the plan has it. */
+/** The shown model: the chosen one, as long as the plan has it. */
 export const netronChoice = computed((): NetronChoice => {
   const wanted = asked.value;
   if (wanted?.kind === "original" || keptPartitions.value.length === 0) return { kind: "original" };
@@ -29,20 +30,20 @@ export function showInNetron(choice: NetronChoice): void {
   asked.value = choice;
 }
 
-/** Netron draws every node at once, on the thread that our page needs too: beyond this many it stands still for long. */
+/** Netron draws all nodes at once, in the thread of the page: more than this many would block the page for long. */
 export const NETRON_NODES = 2500;
 
 export interface NetronModel {
-  /** Differs whenever another file is meant. */
+  /** Identifies the file. */
   key: string;
   name: string;
   nodes: number;
-  /** Relative to Netron's own page. */
+  /** Its address, relative to Netron's own page. */
   address: string;
   load: () => Promise<OnnxFile>;
 }
 
-/** The file that is meant; null before a model is open. */
+/** The file of the shown model; null where no model is open. */
 export const netronModel = computed((): NetronModel | null => {
   const [opened, current, choice] = [model.value, keptRun.value, netronChoice.value];
   if (!opened) return null;
@@ -60,20 +61,20 @@ function made(path: string, name: string, nodes: number, load: () => Promise<Onn
   return { key: path, name, nodes, address: `../api/v1/${path}/onnx`, load };
 }
 
-/** Where Netron itself is, and with a model of ours in a tab of its own. */
+/** The address of Netron's own page. */
 export const netronAddress = `${config.prefix}/netron/`;
 
 export function netronLink({ address, name }: NetronModel): string {
   return `${netronAddress}?${new URLSearchParams({ url: address, identifier: name }).toString()}`;
 }
 
-/** The tensors that the selected nodes make: by these a node is known in every form of the model. */
+/** The tensors that the selected nodes make; these identify a node in every form of the model. */
 export const selectedTensors = computed((): ReadonlySet<string> => {
   const nodes = model.value?.graph.nodes ?? [];
   return new Set(selectedNodes.value.flatMap((id) => nodes[id]?.outputs.map((output) => output.name) ?? []));
 });
 
-/** Select here what was selected there. */
+/** Select on the page the node that was selected in Netron. */
 export function selectPicked(picked: Picked): void {
   const opened = model.peek();
   const node = opened ? nodeOf(picked, opened.graph.nodes, opened.folded) : undefined;

@@ -19,18 +19,18 @@ const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
 
 let newest = 0;
 
-/** Open a model, with shapes for its open dimensions; `run` is the run to show with it, else a sample's recorded one. */
+/** Open a model, with shapes for its open dimensions. `run` is the run to show with it; a sample's recorded run by default. */
 export async function openSource(source: Source, shapes: Shapes = {}, run?: string, wanted: WantedFold = ANY_FOLD): Promise<void> {
   const mine = ++newest;
   modelState.value = { kind: "loading", what: nameOf(source) };
   prepareLayout();
   try {
     const early = source.kind === "id" ? contents(source.id) : undefined;
-    early?.catch(() => undefined);  // What is wrong with the model, its facts say.
+    early?.catch(() => undefined); // The request for its facts fails as well, and is reported.
     const info = await infoOf(source, shapes);
     const recorded = run ?? (info.sample ? await recordedRun(info.sample) : undefined);
     const [[graph, groups], shown] = await Promise.all([early ?? contents(info.id), runOrNothing(recorded, info.id)]);
-    // An older model must not lay out: that would end the layout of the newer one.
+    // The layout of an older model would end that of the newer one.
     const isCurrent = (): void => {
       if (mine !== newest) throw new Superseded();
     };
@@ -55,7 +55,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
   }
 }
 
-/** Back to the page that offers the samples. */
+/** Close the model and go back to the page with the samples. */
 export function closeModel(): void {
   newest += 1;
   batch(() => {
@@ -85,7 +85,7 @@ function contents(id: string): Promise<[ModelGraph, ModelGroups]> {
   return Promise.all([api.graph(id), api.groups(id)]);
 }
 
-/** The run, where it is one of this model and can be had: a model without its run is better than none. */
+/** The run, where it is one of this model and can be fetched; the model opens without it otherwise. */
 async function runOrNothing(id: string | undefined, modelId: string): Promise<RunSnapshot | undefined> {
   if (id === undefined) return undefined;
   const run = await api.run(id).catch(() => undefined);

@@ -1,4 +1,4 @@
-// Whether the file of the open model is another one by now: asked when somebody comes back to the page, and when a run ends or is refused.
+// Whether the file of the open model has changed. The page asks when the user comes back to it, and when a run ends or is refused.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
@@ -6,12 +6,12 @@ import { hasEnded } from "../../data/run/reducer";
 import { run, runError } from "../run/run";
 import { model } from "./model";
 
-/** Id of the model that was found to be stale. */
+/** The id of the model that was found to be stale; null for none. */
 const stale = signal<string | null>(null);
 
 export const isStale = computed(() => model.value !== null && stale.value === model.value.info.id);
 
-/** Keep asking. */
+/** Ask whenever the answer may have changed. */
 export function watchStale(): void {
   effect(() => void (stale.value = model.value?.info.stale ? model.value.info.id : null));
   const ended = computed(() => (run.value && hasEnded(run.value) ? `${run.value.id} ${run.value.state}` : null));
@@ -24,7 +24,7 @@ export function watchStale(): void {
   });
 }
 
-/** Ask now. Where the server does not answer, nothing is known. */
+/** Ask now; without an answer from the server nothing changes. */
 async function check(): Promise<void> {
   const id = model.peek()?.info.id;
   if (id === undefined) return;

@@ -1,4 +1,4 @@
-// For a node of a run that has ended: the candidates that hold it, and the reasons where there is none. Fetched once, kept.
+// The candidates that hold the selected node, in a run that has ended, and the reasons where there is none. Cached once fetched.
 
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -17,10 +17,10 @@ const known = new Map<string, NodeCandidates>();
 const labels = new Map<string, string>();
 
 export const candidates = signal<CandidatesState>({ kind: "none" });
-/** Of the same node, in the plan with a described toolchain that is tried beside the shown one. */
+/** The candidates of the same node in the plan with a described toolchain, which is tried beside the shown plan. */
 export const triedCandidates = signal<CandidatesState>({ kind: "none" });
 
-/** The node whose candidates are asked for: the selected one, or the first of the selected partition. */
+/** The node whose candidates are wanted: the selected one, or the first of the selected partition. */
 export const askedNode = computed((): number | null => {
   const chosen = selection.value;
   if (chosen.kind === "box") return chosen.box < (model.value?.graph.nodes.length ?? 0) ? chosen.box : null;
@@ -38,13 +38,13 @@ const asked = computed((): Question | null => {
   return current && hasEnded(current) && node !== null ? { run: current.id, node } : null;
 });
 
-/** The same node in the plan with a described toolchain that is tried. */
+/** The same node in the plan with the tried toolchain. */
 const askedOfTried = computed((): Question | null => {
   const tried = tryOut.value;
   return tried && asked.value ? { run: tried.after.id, node: asked.value.node } : null;
 });
 
-/** What a candidate is called, for those that were seen. */
+/** The label of a candidate that was fetched before. */
 export function candidateLabel(id: string): string | undefined {
   return labels.get(id);
 }

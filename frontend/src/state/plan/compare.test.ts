@@ -10,7 +10,7 @@ afterEach(() => {
   keptRun.value = null;
 });
 
-test("without a choice a plan is compared with the best single target that it is not itself", () => {
+test("without a choice a plan is compared with the best other plan of a single target", () => {
   const baselines = [baseline("tvm", 2e-3), baseline("openvino", 5e-3), baseline("onnxruntime", null), baseline("greedy", 1e-3)];
   keptRun.value = runSnapshot({ state: "done", baselines });
   expect(againstRef.value).toBe("baseline:tvm");
@@ -22,7 +22,7 @@ test("without a choice a plan is compared with the best single target that it is
   expect(againstRef.value).toBe("");
 });
 
-test("what was chosen stays, and the two can be exchanged", () => {
+test("the chosen plans stay chosen, and the two can be exchanged", () => {
   keptRun.value = runSnapshot({ state: "done" });
   compare("", "r7");
   expect([planRef.value, againstRef.value, givenAgainst.value]).toEqual(["", "r7", "r7"]);
@@ -30,7 +30,7 @@ test("what was chosen stays, and the two can be exchanged", () => {
   expect([planRef.value, againstRef.value]).toEqual(["r7", ""]);
 });
 
-test("a run is called by its time and what holds in it", () => {
+test("a run is named by its time and its terms", () => {
   const one = { created: "2026-01-02T03:04:05Z", state: "done", targets: ["tvm"], constraints: 2 } as const;
   expect(runName({ ...one, targets: ["tvm"] })).toMatch(/^run of .*2026.*, 2 constraints$/);
   expect(runName({ ...one, targets: ["tvm"], constraints: 1 })).toMatch(/, 1 constraint$/);

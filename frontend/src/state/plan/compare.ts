@@ -1,5 +1,5 @@
-// Two plans side by side: the shown one or another, against a run, the plan before, or a baseline. What is chosen is named by
-// a reference: empty for the shown plan, `baseline:<name>` for a baseline of the shown run, else the id of a run.
+// Compares two plans: the shown plan, a run, the plan before, or a baseline. A plan is chosen by a reference: empty for the shown plan,
+// `baseline:<name>` for a baseline of the shown run, else the id of a run.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -18,19 +18,19 @@ export const BASELINE = "baseline:";
 export interface Side {
   name: string;
   plan: PlanInfo;
-  /** End to end, where that was measured. */
+  /** The time measured end to end; null where it was not. */
   measuredS: number | null;
 }
 
 export type SideState = { kind: "none" } | { kind: "loading" } | { kind: "ready"; side: Side } | { kind: "failed"; error: ApiError };
 
-/** Which plan is compared. */
+/** The reference of the first plan. */
 export const planRef = signal("");
 const chosenAgainst = signal<string | null>(null);
 
 export const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
 
-/** With what it is compared: what was chosen, else what is kept while a what-if is shown, the plan before, the best single target. */
+/** The reference of the second plan: the chosen one, else the kept plan beside a what-if, the plan before, or the best single target. */
 export const againstRef = computed(() => {
   if (chosenAgainst.value !== null) return chosenAgainst.value;
   if (whatIf.value && run.value) return run.value.id;
@@ -44,7 +44,7 @@ function bestAlone(current: RunSnapshot | null): string | null {
   return best ? BASELINE + best.name : null;
 }
 
-/** Choose what is compared with what. */
+/** Choose the two plans. */
 export function compare(plan: string, against: string | null): void {
   batch(() => {
     planRef.value = plan;
@@ -52,16 +52,16 @@ export function compare(plan: string, against: string | null): void {
   });
 }
 
-/** What was chosen to compare with; null where nothing was. */
+/** The chosen second plan; null where the page chooses. */
 export const givenAgainst = computed(() => chosenAgainst.value);
 
-/** What one of the two is called on the page. */
+/** The name of one of the two plans on the page. */
 export function sideName(ref: string, side: Side): string {
   if (ref !== "" && ref === runBefore.value?.id && ref !== run.value?.id) return "the plan before";
   return plannedRuns.value.find((one) => one.id === ref)?.name || side.name;
 }
 
-/** Exchange the two. */
+/** Exchange the two plans. */
 export function swapSides(): void {
   compare(againstRef.peek(), planRef.peek());
 }
@@ -69,7 +69,7 @@ export function swapSides(): void {
 export const planSide = signal<SideState>({ kind: "none" });
 export const againstSide = signal<SideState>({ kind: "none" });
 
-/** How the two differ; null while one of them is missing. */
+/** The difference between the two plans; null while one of them is missing. */
 export const planDifference = computed((): Difference | null => {
   const [plan, against] = [planSide.value, againstSide.value];
   return plan.kind === "ready" && against.kind === "ready" ? differenceOf(plan.side.plan, against.side.plan) : null;
@@ -78,7 +78,7 @@ export const planDifference = computed((): Difference | null => {
 const known = new Map<string, Side>();
 const KEPT = 24;
 
-/** Keep both sides in step with what is chosen, while something shows them. */
+/** Keep both sides in step with the chosen plans, while something shows them. */
 export function watchCompare(): void {
   effect(() => watchSide(planRef.value, planSide));
   effect(() => watchSide(againstRef.value, againstSide));
@@ -150,7 +150,7 @@ export function baselineName(name: string): string {
   return name === "greedy" ? "greedy" : `${name} alone`;
 }
 
-/** A run in few words: its name, or when it was and what holds in it. */
+/** A run in few words: its name, or else its time and its number of constraints. */
 export function runName(one: Pick<RunSummary, "created" | "state" | "targets"> & { constraints: number | unknown[]; name?: string }): string {
   if (one.name) return one.name;
   const pins = typeof one.constraints === "number" ? one.constraints : one.constraints.length;

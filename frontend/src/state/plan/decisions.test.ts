@@ -59,7 +59,7 @@ afterEach(() => {
   adoptRun(null);
 });
 
-test("a decision is tried, and kept only when one says so", async () => {
+test("a decision is a what-if at first, and kept only when the user says so", async () => {
   await decide(PIN);
   expect([totalMs(), run.value?.id, whatIf.value?.optimal]).toEqual([3, "opened", true]);
   expect(lastChange.value?.differenceS).toBeCloseTo(1e-3);
@@ -70,7 +70,7 @@ test("a decision is tried, and kept only when one says so", async () => {
   expect(runBefore.value?.id).toBe("opened");
 });
 
-test("what is discarded is gone from the page, and comes back by redo", async () => {
+test("a discarded decision is gone from the page, and comes back by redo", async () => {
   await decide(PIN);
   await decide(VETO);
   expect([totalMs(), lastChange.value?.differenceS.toFixed(3)]).toEqual([4, "0.002"]);
@@ -82,7 +82,7 @@ test("what is discarded is gone from the page, and comes back by redo", async ()
   expect([totalMs(), constraints.value, canRedo.value]).toEqual([4, [PIN, VETO], false]);
 });
 
-test("undo goes through what was tried and what was kept alike", async () => {
+test("undo goes back over tried and kept decisions", async () => {
   await decide(PIN);
   await keep();
   await decide(VETO);
@@ -100,7 +100,7 @@ test("taking back the only thing that is tried leads to the kept plan without as
   expect([totalMs(), whatIf.value, askWhatIf.mock.calls.length]).toEqual([2, null, 1]);
 });
 
-test("what was decided together is taken back together, and said once", async () => {
+test("terms that were decided together are taken back together, and announced once", async () => {
   await decide(cutBetween("n0", "n1"), cutBetween("n1", "n2"));
   expect([constraints.value.length, termCount.value]).toEqual([2, 1]);
   await decide(cutBetween("n0", "n1"));
@@ -125,7 +125,7 @@ test("a target is switched off and an accuracy set in the same way, and undone i
   expect(whatIf.value).toBeNull();
 });
 
-test("what cannot hold changes nothing and says why", async () => {
+test("a decision that cannot hold changes nothing and gives the reason", async () => {
   await decide(PIN);
   const error = { code: "infeasible", message: "the constraints 0, 1 cannot hold together", hint: "" };
   askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, error, conflict: [0, 1], off: ["tvm"], uncovered: [] });

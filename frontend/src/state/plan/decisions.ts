@@ -1,4 +1,4 @@
-// What the user decided, as a history with undo and redo: pins, vetoes and cuts, switched-off targets, the accuracy. Each decision is
+// The user's decisions, as a history with undo and redo: pins, vetoes and cuts, switched-off targets, the accuracy. Each decision is
 // a "what if" at first: the best plan under it on known costs is shown at once, and the user keeps or discards it. A decision that
 // cannot hold leaves everything as it was.
 
@@ -25,7 +25,7 @@ interface Entry {
   answer: WhatIf | null;
 }
 
-/** A decision that cannot hold: the constraints that were wanted, the indices of those that collide, and the switched-off targets that do. */
+/** A decision that cannot hold: the wanted constraints, the indices of those that collide, and the switched-off targets that do. */
 export interface Refusal {
   error: ApiError;
   wanted: readonly Constraint[];
@@ -45,7 +45,7 @@ export const isOtherAccuracy = computed(() => {
   const measuredWith = keptRun.value?.base === null ? keptRun.value.accuracy : null;
   return terms.value.accuracy.trim() !== "" && Number(terms.value.accuracy) !== measuredWith;
 });
-/** How many terms the user can take back one by one. */
+/** The number of terms that the user can take back one by one. */
 export const termCount = computed(() => terms.value.groups.length + terms.value.off.length + (isOtherAccuracy.value ? 1 : 0));
 export const canUndo = computed(() => index.value > 0);
 export const canRedo = computed(() => index.value < entries.value.length - 1);
@@ -60,7 +60,7 @@ export const runBefore = computed(() => {
 /** Whether the search for a decision goes on. */
 export const isDeciding = signal(false);
 export const refusal = signal<Refusal | null>(null);
-/** What the last decision, undo or redo changed; null once something else was shown. */
+/** The change that the last decision, undo or redo made; null once something else was shown. */
 export const lastChange = signal<PlanChange | null>(null);
 
 /** Pin the candidate in focus exactly; else the selected partition exactly, or each selected node to its present target. */

@@ -1,4 +1,4 @@
-// The described toolchain that is being written: how it reads, those that were saved, and what trying it brought.
+// The described toolchain that the user is writing: its check by the server, the saved ones, and the plan that was tried with it.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
@@ -17,32 +17,32 @@ import { tryOut } from "./try_out";
 
 export const descriptionText = signal(TEMPLATE);
 export const savedDescriptions = signal<readonly Description[]>([]);
-/** How the text reads; null until that is known. */
+/** The server's reading of the text; null until it is known. */
 export const descriptionCheck = signal<DescriptionCheck | null>(null);
 export const isTrying = signal(false);
-/** A request that failed. */
+/** The error of a request that failed; null for none. */
 export const describedError = signal<ApiError | null>(null);
 
-/** The saved one that the text is, letter for letter, or by its name. */
+/** The name of the saved toolchain with this text, or else with this name; null where there is none. */
 export const savedName = computed(() => {
   const exact = savedDescriptions.value.find((one) => one.text === descriptionText.value);
   return exact?.name ?? savedDescriptions.value.find((one) => one.name === descriptionCheck.value?.name)?.name ?? null;
 });
 export const isSaved = computed(() => savedDescriptions.value.some((one) => one.text === descriptionText.value));
 
-/** Why it cannot be tried now; empty where it can. */
+/** Why the toolchain cannot be tried now; empty where it can. */
 export const whyNotTry = computed(() => {
-  if (!run.value?.plan || !hasEnded(run.value)) return "It is tried beside the costs of a run: run first.";
+  if (!run.value?.plan || !hasEnded(run.value)) return "It is tried with the costs of a run: run first.";
   if (isActive.value) return "A run goes on.";
-  if (!descriptionCheck.value || descriptionCheck.value.mistake) return "It does not read yet.";
-  return descriptionCheck.value.has_cost ? "" : "It has no [cost], so nobody can say what it takes.";
+  if (!descriptionCheck.value || descriptionCheck.value.mistake) return "Its description has a mistake, or is not checked yet.";
+  return descriptionCheck.value.has_cost ? "" : "It has no [cost], so its time cannot be estimated.";
 });
 
 const PAUSE_MS = 250;
 let newest = 0;
 let isWatched = false;
 
-/** Fetch what is saved, and from now on read the text a moment after each change. */
+/** Fetch the saved toolchains, and from now on check the text a moment after each change. */
 export function watchDescription(): void {
   if (isWatched) return;
   isWatched = true;
@@ -76,7 +76,7 @@ async function refreshSaved(): Promise<void> {
   if (list) savedDescriptions.value = list.toolchains;
 }
 
-/** Write on from a saved one, or from the template. */
+/** Replace the text by a saved one, or by the template. */
 export function startDescription(name: string | null): void {
   descriptionText.value = savedDescriptions.value.find((one) => one.name === name)?.text ?? TEMPLATE;
 }
@@ -85,7 +85,7 @@ export function writeDescription(next: string): void {
   descriptionText.value = next;
 }
 
-/** Do what the server may refuse, and say so where it does. */
+/** Do something that the server may refuse, and show its error. */
 async function attempt(action: () => Promise<void>): Promise<void> {
   describedError.value = null;
   try {
@@ -95,7 +95,7 @@ async function attempt(action: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Keep the text under its name: from then on it is a target like any other. */
+/** Save the text under its name; from then on it is a target like any other. */
 export function saveDescription(): Promise<void> {
   return attempt(async () => {
     const { name } = await api.saveDescription(descriptionText.peek());
@@ -111,7 +111,7 @@ export function deleteSaved(name: string): Promise<void> {
   });
 }
 
-/** Search once more with it beside what the shown run knows; the answer is drawn as a difference. */
+/** Search again with the toolchain, beside the costs of the shown run; the result is drawn as a difference. */
 export function tryDescription(): Promise<void> {
   const before = run.peek();
   const opened = model.peek();
@@ -136,7 +136,7 @@ export function tryDescription(): Promise<void> {
   }).finally(() => (isTrying.value = false));
 }
 
-/** Go on with the plan that has it; the one before can be had back by undo. */
+/** Go on with the tried plan; undo brings the one before back. */
 export function keepTried(): void {
   const found = tryOut.peek();
   if (!found) return;
@@ -146,12 +146,12 @@ export function keepTried(): void {
   });
 }
 
-/** Forget what was tried. */
+/** Drop the tried plan. */
 export function discardTried(): void {
   const found = tryOut.peek();
   if (!found) return;
   forget();
-  void api.deleteRun(found.after.id).catch(() => undefined); // it stays in the list of runs, where it can be deleted
+  void api.deleteRun(found.after.id).catch(() => undefined); // then it stays in the list of runs
 }
 
 function forget(): void {

@@ -1,4 +1,4 @@
-// What each of the present terms costs: asked of the engine while the tab "Pins" shows them.
+// The cost of each of the present terms, fetched while the tab "Pins" shows them.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
@@ -20,7 +20,7 @@ const asked = computed(() => {
   return { run: base.id, body: { ...requestOf(base, terms.value), groups } };
 });
 
-/** Keep `effects` in step with the terms. What cannot be had is not shown. */
+/** Keep `effects` in step with the terms; a failure only leaves them out. */
 export function watchEffects(): void {
   let known = "";
   effect(() => {

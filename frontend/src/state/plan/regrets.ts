@@ -1,11 +1,11 @@
-// Regrets that did not come with a plan, since the model is large: asked for some at a time, for the rows that are in view.
+// Regrets that did not come with the plan, since the model is large. They are fetched a few at a time, for the rows in view.
 
 import { effect, signal } from "@preact/signals";
 import { api } from "../../data/api";
 import type { CandidateRegret, CostedRow } from "../../data/protocol";
 import { run } from "../run/run";
 
-/** By the candidate's id, of the shown run. */
+/** The fetched regrets of the shown run, by the candidate's id. */
 export const regrets = signal<ReadonlyMap<string, CandidateRegret>>(new Map());
 
 const MOST = 60;
@@ -14,12 +14,12 @@ const SOON_MS = 120;
 const wanted = new Set<string>();
 let isAsking = false;
 
-/** Whether a row's regret is not known, and could be. */
+/** Whether the regret of a row is unknown, but can be fetched. */
 export function isRegretOpen(row: CostedRow): boolean {
   return row.regret_s === null && !row.in_no_plan && !row.chosen && row.cost.source !== "invalid";
 }
 
-/** Ask for a candidate's regret, unless `stop` (what is returned) is called before. */
+/** Fetch a candidate's regret, unless the function that is returned is called before. */
 export function wantRegret(id: string): () => void {
   wanted.add(id);
   if (!isAsking) {
@@ -45,7 +45,7 @@ async function ask(): Promise<void> {
   if (isAsking) await ask();
 }
 
-/** What is known is of one run alone. */
+/** Forget all regrets when another run is shown. */
 export function watchRegrets(): void {
   let shown: string | undefined;
   effect(() => {

@@ -1,10 +1,10 @@
-// The plan with a described toolchain that is tried beside the shown one, and not kept yet.
+// The plan with a described toolchain that is tried beside the shown plan, and neither kept nor discarded yet.
 
 import { signal } from "@preact/signals";
 import type { RunSnapshot } from "../../data/protocol";
 import type { Overlay } from "../display";
 
-/** What was tried: the plan that it was compared with, the one that came out, and the overlay that was on. */
+/** The name of the toolchain, the runs without and with it, and the overlay that was on before. */
 export interface TryOut {
   name: string;
   before: RunSnapshot;

@@ -1,4 +1,4 @@
-// Keeps in view what the replay is about: the candidate that is tried, or the first node that is not covered.
+// Keeps the subject of the replay in view: the tried candidate, or else the first node that is not covered.
 
 import { effect, signal } from "@preact/signals";
 import { boundsOf, type Rect } from "../../base/geometry";
@@ -11,7 +11,7 @@ import { isPlaying } from "./player";
 
 export const follows = signal(true);
 
-/** Follow from now on. */
+/** Follow the replay from now on. */
 export function watchFollow(): void {
   effect(() => {
     const shown = replayed.value;
@@ -23,7 +23,7 @@ export function watchFollow(): void {
   });
 }
 
-/** What has its middle in view stays where it is. While it plays the view jumps: gliding it would never come to rest. */
+/** Move the view, unless the middle of the rectangle is in it. While the replay plays the view jumps, since gliding would never end. */
 function bringIntoView(rect: Rect): void {
   const area = seen(camera.peek(), screenSize.peek());
   const [dx, dy] = [rect.x + rect.width / 2 - area.x, rect.y + rect.height / 2 - area.y];

@@ -11,7 +11,7 @@ const plan = {
 };
 const doing = { target: "tvm", label: "Conv", spans: [3, 4], since_s: 0, repetition: 1 };
 
-test("while costs are measured: the plan that is considered, and once, last, the candidate that is tried", () => {
+test("while a plan is checked: its candidates, and last, once, the candidate that is tried", () => {
   const shown = livePicture(plan, doing, null);
   expect(shown?.partitions.map(({ target, nodes, source }) => [target, nodes, source])).toEqual([
     ["tvm", [0, 1], ""],
@@ -27,7 +27,7 @@ test("a candidate of another plan is shown over this one", () => {
   expect(livePicture(null, doing, null)?.partitions).toHaveLength(1);
 });
 
-test("while it searches: the newest state, and the first node that it leaves open", () => {
+test("during the search: the newest state, and the first node that it leaves open", () => {
   const stand = { states: 9, frontier: 2, covered: 4, nodes: 7, placed: [{ target: "tvm", spans: [0, 1] }, { target: "openvino", spans: [2, 3, 5, 5] }] };
   const shown = livePicture(null, null, stand);
   expect(shown).toMatchObject({ frontier: 4, covered: 4 });
@@ -35,4 +35,4 @@ test("while it searches: the newest state, and the first node that it leaves ope
   expect(livePicture(null, null, { ...stand, covered: 7 })?.frontier).toBeNull();
 });
 
-test("nothing where nothing is told", () => expect(livePicture(null, null, null)).toBeNull());
+test("nothing is shown without a run and a trace", () => expect(livePicture(null, null, null)).toBeNull());

@@ -1,4 +1,4 @@
-// What the search overlay shows on the graph: while a run goes on, what it is at; afterwards, the step of the replay.
+// The overlay Search on the graph: the present state of a run that goes on, or else the shown step of the replay.
 
 import { computed } from "@preact/signals";
 import type { ConsideredPart, ConsideredPlan, Doing, PlanPartition, SearchStand, TraceCandidate, TraceFacts } from "../../data/protocol";
@@ -10,18 +10,18 @@ import { hits } from "../selection/selection";
 import { traceFacts, replayFrame } from "./player";
 
 export interface Picture {
-  /** What is placed, and last what is tried. */
+  /** The placed candidates; the tried one is last. */
   partitions: readonly PlanPartition[];
   tried: PlanPartition | null;
   isRefused: boolean;
   frontier: number | null;
-  /** So many nodes of the graph, from its first, are covered by whatever it may be. */
+  /** The number of nodes, from the first, that are covered without naming their partitions. */
   covered: number;
-  /** It is of a run that goes on: what it estimates is marked as such. */
+  /** Whether it shows a run that goes on, whose estimated partitions are marked. */
   isLive: boolean;
 }
 
-/** Null where another overlay is on, or there is no trace. */
+/** The shown step of the replay; null where another overlay is on, or where there is no trace. */
 export const replayed = computed((): Picture | null => {
   const shown = replayFrame.value;
   const known = traceFacts.value;
@@ -38,11 +38,11 @@ export const replayed = computed((): Picture | null => {
   };
 });
 
-/** Candidates that are kept as partitions: more than any picture shows. */
+/** The most candidates that are cached as partitions: more than any step shows. */
 const KEPT = 4000;
 const made = new WeakMap<TraceFacts, Map<number, PlanPartition>>();
 
-/** A candidate as the graph draws it: the same object every time, so that its hull is made once. */
+/** A candidate as a partition: the same object every time, so that its hull is made once. */
 function partitionOf(known: TraceFacts, candidate: TraceCandidate): PlanPartition {
   const all = made.get(known) ?? new Map<number, PlanPartition>();
   made.set(known, all);
@@ -59,10 +59,10 @@ const considered = computed(() => run.value?.considered ?? null);
 const doing = computed(() => run.value?.doing ?? null);
 const search = computed(() => run.value?.search ?? null);
 
-/** Null where another overlay is on, or there is nothing to show. */
+/** The overlay; null where another overlay is on, or where there is nothing to show. */
 export const searchPicture = computed((): Picture | null => (overlay.value === "search" ? (livePicture(considered.value, doing.value, search.value) ?? replayed.value) : null));
 
-/** A run that measures is at a plan and at a candidate of it; one that searches, at its newest state: what it has placed, and the first node left open. */
+/** The state of a run that goes on: the considered plan and the measured candidate, or while it searches the newest state: what it has placed, and the first open node. */
 export function livePicture(plan: ConsideredPlan | null, now: Doing | null, stand: SearchStand | null): Picture | null {
   if (stand) {
     const frontier = stand.covered < stand.nodes ? stand.covered : null;
@@ -84,10 +84,10 @@ function partitionFrom(id: string, target: string, spans: readonly number[], isK
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Id of the candidate that is tried, to be drawn with a broken line. */
+/** The id of the tried candidate, whose hull is dashed. */
 export const triedIds = computed((): ReadonlySet<string> => (searchPicture.value?.tried ? new Set([searchPicture.value.tried.id]) : NOTHING));
 
-/** Boxes to mark in the graph and the strip: where the search stands; otherwise what was found. */
+/** The boxes to mark in the graph and the strip: the first node that the search has not covered, or else the found boxes. */
 export const marked = computed((): ReadonlySet<number> => {
   const frontier = searchPicture.value?.frontier ?? null;
   return frontier === null ? hits.value : new Set([frontier]);

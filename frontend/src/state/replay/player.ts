@@ -1,4 +1,4 @@
-// The replay of the shown run's search: whether it is traced, the step that one looks at, and playing on from there.
+// The replay of the search of the shown run: its trace, the shown step, and playing from there.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
@@ -11,16 +11,16 @@ import { hasEnded } from "../../data/run/reducer";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { run } from "../run/run";
 
-/** Steps a second. */
+/** Possible speeds, in steps a second. */
 export const SPEEDS = [2, 10, 100, 1000, 10_000] as const;
 const LONGEST_PLAY_S = 60;
 const LOOK_AGAIN_MS = 250;
-/** Where motion is not wanted, the picture changes once in so many seconds. */
+/** The seconds between two frames where the user prefers reduced motion. */
 const STILL_S = 1;
 
-/** Whether the search of the shown run is traced; null before that is known. */
+/** The state of the trace of the shown run; null before it is known. */
 export const traceState = signal<TraceState | null>(null);
-/** Why it could not be asked for, or a chunk not be had. */
+/** Why the trace or one of its chunks could not be fetched; null for no error. */
 export const traceError = signal<ApiError | null>(null);
 export const replayStep = signal(0);
 export const speed = signal<number>(SPEEDS[0]);
@@ -31,20 +31,20 @@ export const traceFacts = computed((): TraceFacts | null => (traceState.value?.s
 const arrivals = signal(0);
 const lastFrame = signal<ReplayFrame | null>(null);
 
-/** The picture of the step; while its chunk is on the way, the one before it. */
+/** The frame of the shown step; while its chunk is being fetched, the frame before. */
 export const replayFrame = computed(() => (traceFacts.value ? lastFrame.value : null));
 export const isLoadingStep = computed(() => traceFacts.value !== null && lastFrame.value?.step !== replayStep.value);
 
 let store: ChunkStore | undefined;
 let shownRun: string | undefined;
 
-/** The run whose replay could be looked at now. */
+/** The run whose replay can be shown now; null where there is none, or where nothing shows it. */
 const replayable = computed((): RunSnapshot | null => {
   const isOpen = overlay.value === "search" || (isDrawerOpen.value && drawerTab.value === "search");
   return isOpen && run.value && hasEnded(run.value) && run.value.plan ? run.value : null;
 });
 
-/** Keep the replay in step with the run and the step. */
+/** Keep the replay in step with the shown run and step. */
 export function watchReplay(): void {
   effect(() => {
     const current = run.value;
@@ -85,7 +85,7 @@ function lost(error: unknown): void {
   traceError.value = asApiError(error);
 }
 
-/** Take the answer, and look again as long as the search is being traced. */
+/** Take the state of a trace, and ask again as long as the search is being traced. */
 async function settle(id: string, asked: Promise<TraceState>): Promise<void> {
   const end = begin("trace");
   try {
@@ -103,7 +103,7 @@ async function settle(id: string, asked: Promise<TraceState>): Promise<void> {
   }
 }
 
-/** Have the search of the shown run traced. */
+/** Trace the search of the shown run. */
 export async function traceSearch(): Promise<void> {
   const id = run.peek()?.id;
   if (id === undefined || traceState.peek()?.state === "tracing") return;
@@ -125,7 +125,7 @@ export async function dropTrace(): Promise<void> {
   }
 }
 
-/** Have the step's chunk and those around it, and its picture as soon as it is there. */
+/** Fetch the chunk of a step and those around it, and show the step's frame as soon as it is there. */
 function show(at: number): void {
   const known = traceFacts.peek();
   if (!known || !store) return;
@@ -137,7 +137,7 @@ function show(at: number): void {
   if (next) lastFrame.value = next;
 }
 
-/** The picture of a step near the shown one, where its chunk is in memory. */
+/** The frame of a step near the shown one; undefined where its chunk is not in memory. */
 export function frameNear(at: number): ReplayFrame | undefined {
   void arrivals.value;
   const known = traceFacts.peek();
@@ -145,7 +145,7 @@ export function frameNear(at: number): ReplayFrame | undefined {
   return known && chunk ? frameAt(known, chunk, at) : undefined;
 }
 
-/** Look at a step; playing ends. */
+/** Stop playing and show a step. */
 export function goToStep(at: number): void {
   const known = traceFacts.peek();
   if (!known) return;
@@ -155,14 +155,14 @@ export function goToStep(at: number): void {
   setStep(at, known);
 }
 
-/** The step that an address names, to be looked at when its trace is there. */
+/** Show the step that an address names, as soon as there is a trace. */
 export function showStep(at: number): void {
   pause();
   const known = traceFacts.peek();
   replayStep.value = known ? Math.min(at, Math.max(0, known.steps - 1)) : at;
 }
 
-/** One step on or back. */
+/** Go one step on or back. */
 export function stepBy(by: 1 | -1): void {
   goToStep(replayStep.peek() + by);
 }
@@ -209,7 +209,7 @@ function play(): void {
   requestFrame(job);
 }
 
-/** Where playing is after some time: every step in its turn; where motion is not wanted, in jumps of a second. */
+/** The step after some seconds of playing; with reduced motion it changes once a second. */
 export function stepAfter(from: number, seconds: number, perSecond: number, isStill: boolean): number {
   const passed = isStill ? Math.floor(seconds / STILL_S) * STILL_S : seconds;
   return from + Math.floor(passed * perSecond);

@@ -1,4 +1,4 @@
-// What the clock of the shown run shows: seconds from when it was created, as its server counts them, about every second.
+// The clock of the shown run: the seconds since its creation, as its server counts them, updated about every second.
 
 import { effect, signal } from "@preact/signals";
 import { hasEnded } from "../../data/run/reducer";
@@ -8,7 +8,7 @@ const TICK_MS = 1000;
 
 export const nowS = signal(0);
 
-/** Keep the clock going while the run does. */
+/** Keep the clock going while the run goes on. */
 export function watchClock(): void {
   let heard = { atMs: 0, nowS: 0 };
   let ticking: ReturnType<typeof setInterval> | undefined;

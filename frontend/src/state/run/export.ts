@@ -6,10 +6,10 @@ import { api, asApiError } from "../../data/api";
 import { save } from "../download";
 import { ended, keptRun, run, runError } from "./run";
 
-/** Where the export is: nothing, being built (with its phase), or failed (in `runError`). */
+/** The phase of the export that is being built; null where there is none. An error is in `runError`. */
 export const exporting = signal<string | null>(null);
 
-/** Download the plan and its runnable artifact; the artifact is built first where the run has none. */
+/** Download the plan and its artifact; build the artifact first where the run has none. */
 export async function exportRun(): Promise<void> {
   const current = run.peek();
   if (!current?.plan || exporting.peek() !== null) return;

@@ -1,4 +1,4 @@
-// The log of the shown run while somebody looks at it: what the server has written down, and what has come since.
+// The log of the shown run, while it is open: the lines that the server kept, and those that arrive meanwhile.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -8,7 +8,7 @@ import { drawerTab, isDrawerOpen } from "../display";
 import { run } from "./run";
 import { listenToRun } from "./stream";
 
-/** Lines that are kept; older ones are on the server. */
+/** The most lines in memory; the server has older ones. */
 const LINES_KEPT = 5000;
 
 export type LogState = { kind: "none" } | { kind: "loading" } | { kind: "failed"; error: ApiError } | { kind: "ready"; lines: readonly LogLine[]; isCut: boolean };
@@ -29,7 +29,7 @@ export function watchLog(): void {
   });
 }
 
-/** Fetch the log and go on with what comes; gives what ends that. */
+/** Fetch the log and append what arrives; returns what ends that. */
 function load(id: string): () => void {
   let early: Numbered[] = [];
   let isOver = false;
@@ -59,7 +59,7 @@ function load(id: string): () => void {
   };
 }
 
-/** Events may come twice: by the log, and live. */
+/** Append the lines of new events. An event may arrive twice, with the log and live. */
 function append(items: readonly Numbered[]): void {
   const known = log.peek();
   if (known.kind !== "ready") return;

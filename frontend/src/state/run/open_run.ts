@@ -1,4 +1,4 @@
-// What is done with a run of the list: open it, with its model where another one is open; compare it with the shown one; delete it.
+// The actions on a run of the list: open it, with its model where another one is open; compare it with the shown one; delete it.
 
 import { batch } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -13,7 +13,7 @@ import { deleteRun, runsError } from "./runs";
 
 const RECORDED = "recorded-";
 
-/** Show a run. The model of a recorded one is its sample's, which may not be open on the server yet. */
+/** Show a run. The model of a recorded run is that of its sample, which the server may not have opened yet. */
 export async function openRun(row: RunSummary): Promise<void> {
   if (row.id === run.peek()?.id) return;
   if (row.model !== model.peek()?.info.id) {
@@ -32,7 +32,7 @@ export async function openRun(row: RunSummary): Promise<void> {
   }
 }
 
-/** The shown plan beside the run's. */
+/** Compare the shown plan with that of a run. */
 export function compareWith(row: RunSummary): void {
   batch(() => {
     compare("", row.id);
@@ -40,7 +40,7 @@ export function compareWith(row: RunSummary): void {
   });
 }
 
-/** Delete a run; where it is the shown one, none is shown any more. */
+/** Delete a run; where it is the shown one, no run is shown any more. */
 export async function forgetRun(row: RunSummary): Promise<void> {
   if (!(await deleteRun(row.id)) || run.peek()?.id !== row.id) return;
   batch(() => {

@@ -1,4 +1,4 @@
-// The options of the next run: as they are typed, and what the server says against them, asked a moment after the last change.
+// The options of the next run as they are typed, and their problems; the server checks them a moment after the last change.
 
 import { computed, effect, signal } from "@preact/signals";
 import { begin } from "../../base/idle";
@@ -14,12 +14,12 @@ const refused = signal<readonly OptionProblem[]>([]);
 
 const read = computed(() => readForm(form.value, chosenTargets.value));
 
-/** Field → what is wrong there. */
+/** The problem of each field that has one. */
 export const problems = computed(
   () => new Map([...refused.value.map((one): [string, string] => [fieldOf(one), [withoutDashes(one.message), one.hint].filter(Boolean).join("; ")]), ...read.value.mistakes]),
 );
 
-/** Something is said that differs from the engine's own. */
+/** Whether an option differs from the defaults. */
 export const isChanged = computed(() => !isDefault(form.value) || accuracyText.value.trim() !== "");
 
 export function changeForm(part: Partial<Form>): void {
@@ -36,13 +36,13 @@ export function resetOptions(): void {
   accuracyText.value = "";
 }
 
-/** Take over what a run was given. */
+/** Copy the options of a run into the form. */
 export function takeOver(options: RunOptions): void {
   form.value = formOf(options);
   accuracyText.value = options.accuracy === null || options.accuracy === undefined ? "" : String(options.accuracy);
 }
 
-/** The options of a run that starts now; null where something is wrong with them, which the fields say. */
+/** The options of a run that starts now; null where one has a problem, which its field shows. */
 export function optionsToRun(): RunOptions | null {
   return problems.peek().size === 0 ? read.peek().options : null;
 }
@@ -50,7 +50,7 @@ export function optionsToRun(): RunOptions | null {
 const PAUSE_MS = 200;
 let newest = 0;
 
-/** Ask the server what it says of the options, a moment after each change. */
+/** Let the server check the options a moment after each change. */
 export function watchOptions(): void {
   effect(() => {
     const targets = chosenTargets.value;
@@ -72,11 +72,11 @@ export function watchOptions(): void {
         .then(({ problems: found }) => {
           if (mine === newest) refused.value = found;
         })
-        .catch(() => undefined) // a server that does not answer is said elsewhere; the run would be refused
+        .catch(() => undefined) // other places report a server that does not answer; starting a run checks the options again
         .finally(end);
     }, PAUSE_MS);
   });
 }
 
-/** The rows of the form: all others, then each target of the next run. */
+/** The rows of the form: one for all others, then one for each target of the next run. */
 export const formTargets = computed(() => [ALL, ...chosenTargets.value]);

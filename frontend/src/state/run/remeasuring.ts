@@ -1,4 +1,4 @@
-// One candidate measured again: a run of its own beside the shown one, whose costs and plan are shown when it is done.
+// Measures one candidate again, as a run of its own beside the shown one; its costs and plan are shown when it has ended.
 
 import { computed, signal } from "@preact/signals";
 import { signedDuration, duration } from "../../base/format";
@@ -9,7 +9,7 @@ import { goOnFrom } from "../plan/decisions";
 import { ended, run, runError, whatIf } from "./run";
 
 export interface Remeasuring {
-  /** The run that does it; null until the server has answered. */
+  /** The run that measures; null until the server has answered. */
   id: string | null;
   label: string;
   target: string;
@@ -17,22 +17,22 @@ export interface Remeasuring {
 }
 
 export const remeasuring = signal<Remeasuring | null>(null);
-/** What came of the last one, and of which run that is said. */
+/** The outcome of the last one in words, and the run with which it is shown. */
 const last = signal({ run: "", text: "" });
-/** What came of measuring again, where the shown run is what came of it; else empty. */
+/** The outcome in words, where its run is shown; else empty. */
 export const remeasured = computed(() => (last.value.run === run.value?.id ? last.value.text : ""));
 
-/** Why nothing of the shown run can be measured again; null where it can. The server knows it better and is asked last. */
+/** Why no candidate of the shown run can be measured again; null where one can. The server may still refuse. */
 export const cannotMeasure = computed((): string | null => {
   const current = run.value;
   if (!current?.plan || !hasEnded(current)) return "there is no finished run";
-  if (whatIf.value) return "a plan is being tried: keep or discard it first";
+  if (whatIf.value) return "a what-if is open: keep or discard its plan first";
   return current.recorded ? `the costs are from ${current.machine || "another machine"}: run it here first` : null;
 });
 
 const PHASE_TEXT: Record<string, string> = { load: "reading the model", costs: "building and timing", search: "searching with the new cost" };
 
-/** Measure a candidate of the shown run afresh, and show the plan that is best then. */
+/** Measure a candidate of the shown run again, and show the plan that is best then. */
 export async function measureAgain(row: CostedRow): Promise<void> {
   const base = run.peek();
   if (!base?.plan || remeasuring.peek()) return;
@@ -51,7 +51,7 @@ export async function measureAgain(row: CostedRow): Promise<void> {
   }
 }
 
-/** Where another run was opened meanwhile, it stays; this one is in the list of runs. */
+/** Show the result, unless another run was opened meanwhile; then it is only in the list of runs. */
 function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
   if (result.state === "cancelled") {
     last.value = { run: base.id, text: "Cancelled; the old cost stays." };

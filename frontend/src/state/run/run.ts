@@ -1,4 +1,4 @@
-// The run on the page, followed while it goes on; starting and stopping it.
+// The run on the page: the kept run, which is followed while it goes on, and the plan of a what-if on its costs.
 
 import { batch, computed, signal } from "@preact/signals";
 import { during } from "../../base/idle";
@@ -8,7 +8,7 @@ import { hasEnded } from "../../data/run/reducer";
 import { chosenTargets } from "../model/catalogue";
 import { followRun } from "./stream";
 
-/** The run that was opened or started, as the server keeps it; null where there is none. */
+/** The run that was opened or started, as the server has it; null where there is none. */
 export const keptRun = signal<RunSnapshot | null>(null);
 /** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
 export const whatIf = signal<WhatIf | null>(null);
@@ -19,14 +19,14 @@ export const run = computed((): RunSnapshot | null => {
   const { plan, optimal } = answer;
   return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, artifact: false };
 });
-/** A request that failed (start, cancel, export): shown until it is put away. */
+/** The error of a request that failed (start, cancel, export), shown until the user dismisses it. */
 export const runError = signal<ApiError | null>(null);
-/** Largest relative error of the next run as the user typed it; empty for the model's default. */
+/** The accuracy of the next run as the user typed it; empty for the model's default. */
 export const accuracyText = signal("");
-/** A run was asked for and the server has not answered yet. */
+/** Whether a run was requested, and the server has not answered yet. */
 export const isStarting = signal(false);
 
-/** The targets that a decision may name: those of which the run knows costs, else those of the next run. */
+/** The targets that a decision may name: those of which the run has costs, else those of the next run. */
 export const deciders = computed((): readonly string[] => {
   const known = keptRun.value?.counts.map((one) => one.name) ?? [];
   return known.length > 0 ? known : chosenTargets.value;
@@ -36,10 +36,10 @@ export const isActive = computed(() => isStarting.value || (run.value !== null &
 
 const NO_PARTITIONS: readonly PlanPartition[] = [];
 
-/** The partitions of the shown plan: the same array as long as the plan is the same, however often the run is updated. */
+/** The partitions of the shown plan; the same array as long as the plan is the same, however often the run is updated. */
 export const partitions = computed(() => run.value?.plan?.partitions ?? NO_PARTITIONS);
 
-/** Node → its partition in the shown plan. */
+/** The partition of each node in the shown plan. */
 export const partitionOf = computed(() => {
   const found = new Map<number, PlanPartition>();
   for (const partition of partitions.value) for (const node of partition.nodes) found.set(node, partition);
@@ -48,7 +48,7 @@ export const partitionOf = computed(() => {
 
 let unfollow: (() => void) | undefined;
 
-/** Show a run; one that goes on is followed. */
+/** Show a run, and follow it while it goes on. */
 export function showRun(snapshot: RunSnapshot): void {
   unfollow?.();
   unfollow = undefined;
@@ -82,13 +82,13 @@ export async function cancelRun(): Promise<void> {
 }
 
 /**
- * Wait for a run to end, following it beside the shown one; the page is not idle before. Rejects with an `ApiFailure`'s facts
- * where it cannot be followed.
+ * Wait for the end of a run, which is followed beside the shown one; the page is not idle before. Rejects with the error where the
+ * run cannot be followed.
  */
 export function ended(snapshot: RunSnapshot, watched?: (snapshot: RunSnapshot) => void): Promise<RunSnapshot> {
   if (hasEnded(snapshot)) return Promise.resolve(snapshot);
   const over = new Promise<RunSnapshot>((resolve, reject) => {
-    let isOver = false; // what is told once more after the end is not watched
+    let isOver = false; // no state after the end is watched
     followRun(
       snapshot.id,
       snapshot,

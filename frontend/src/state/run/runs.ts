@@ -1,4 +1,4 @@
-// Every run that is kept: fetched while something shows them, and again when the shown run has ended or another is shown.
+// The list of all kept runs. It is fetched while something shows it, and again when another run is shown or the shown one has ended.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -9,9 +9,9 @@ import { drawerTab, isDrawerOpen, overlay } from "../display";
 import { model } from "../model/model";
 import { run } from "./run";
 
-/** Newest first; null until they are known. */
+/** The runs, newest first; null until they are known. */
 export const runs = signal<readonly RunSummary[] | null>(null);
-/** Why something could not be done with a run; null where nothing failed. */
+/** The error of the last action on a run; null where it did not fail. */
 export const runsError = signal<ApiError | null>(null);
 
 export const runFilter = signal<RunFilter>({ text: "", isStarredOnly: false, isEveryModel: false });
@@ -21,7 +21,7 @@ const NONE: readonly RunSummary[] = [];
 const kept = computed(() => filteredRuns(runs.value ?? NONE, runFilter.value, model.value?.info.id));
 /** The runs that the filter keeps, in their order. */
 export const runRows = computed(() => orderedRuns(kept.value, runOrder.value));
-/** Runs of the open model that have a plan, newest first. */
+/** The runs of the open model that have a plan, newest first. */
 export const plannedRuns = computed(() => (runs.value ?? NONE).filter((one) => one.model === model.value?.info.id && one.total_s !== null));
 
 export function changeRunFilter(change: Partial<RunFilter>): void {
@@ -34,7 +34,7 @@ export function sortRuns(by: RunColumn): void {
 
 const SHOWN_IN: ReadonlySet<string> = new Set(["runs", "compare", "charts"]);
 const isShown = computed(() => overlay.value === "difference" || (isDrawerOpen.value && SHOWN_IN.has(drawerTab.value)));
-/** Changes when the list may have: another run is shown, or the shown one is in another state. */
+/** A value that changes when the list may have changed: another run is shown, or the shown run has another state. */
 const stamp = computed(() => (run.value ? `${run.value.id} ${run.value.state} ${String(hasEnded(run.value))}` : ""));
 
 /** Keep the list in step with what is shown. */
@@ -57,7 +57,7 @@ async function loadRuns(): Promise<void> {
   }
 }
 
-/** Give a run a name, a note or a star; the row is as the server has it then. */
+/** Give a run a name, a note or a star; its row is then as the server has it. */
 export async function markRun(id: string, change: Partial<RunMarks>): Promise<void> {
   try {
     const row = await api.markRun(id, change);
@@ -69,7 +69,7 @@ export async function markRun(id: string, change: Partial<RunMarks>): Promise<vo
   }
 }
 
-/** Delete a run for good. Whether that was done. */
+/** Delete a run for good, and return whether that worked. */
 export async function deleteRun(id: string): Promise<boolean> {
   try {
     runToDelete.value = null;
@@ -84,9 +84,9 @@ export async function deleteRun(id: string): Promise<boolean> {
   }
 }
 
-/** The run whose name and note are being written, and what stands in the two fields. */
+/** The run whose name and note are being edited, and the texts of the two fields; null for none. */
 export const edited = signal<{ id: string; name: string; note: string } | null>(null);
-/** The run that is to be deleted, if that is meant. */
+/** The run whose deletion the user is asked to confirm; null for none. */
 export const runToDelete = signal<string | null>(null);
 
 export function startEditing(row: RunSummary): void {
@@ -94,7 +94,7 @@ export function startEditing(row: RunSummary): void {
   edited.value = { id: row.id, name: row.name, note: row.note };
 }
 
-/** Keep what was written. */
+/** Save the edited name and note. */
 export function finishEditing(): void {
   const now = edited.value;
   if (!now) return;

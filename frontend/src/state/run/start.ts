@@ -11,7 +11,7 @@ import { showRulesPage } from "../tables/rules";
 import { optionsToRun } from "./options";
 import { accuracyText, isActive, isStarting, runError, showRun } from "./run";
 
-/** Start a run of the open model on the chosen targets, with the present constraints; the server finds costs that were measured before. */
+/** Start a run of the open model on the chosen targets, with the present constraints. The server reuses costs that are known. */
 export async function runNow(): Promise<void> {
   const current = model.peek();
   if (!current || isActive.peek()) return;

@@ -1,5 +1,5 @@
-// Follows runs over one socket for the whole page: numbered batches in, acknowledged; snapshots fetched where they are needed.
-// After a break every run is subscribed again from the last event that is known; the run itself goes on meanwhile.
+// Follows runs over one socket: numbered batches arrive and are acknowledged, and snapshots are fetched where they are needed. After a
+// reconnection every run is subscribed again from the last known event; the run itself goes on meanwhile.
 
 import { signal } from "@preact/signals";
 import type { Socket } from "socket.io-client";
@@ -9,7 +9,7 @@ import type { ApiError, Batch, RunSnapshot, Subscribe, Subscribed } from "../../
 import { EMPTY_FEED, feedFrom, needsSnapshot, newest, withBatch, withSnapshot, type Feed } from "../../data/run/feed";
 import { hasEnded } from "../../data/run/reducer";
 
-/** Whether the socket is up; `idle` where nothing has to be followed. */
+/** The state of the socket; `idle` where no run is followed. */
 export const connection = signal<"idle" | "live" | "disconnected">("idle");
 
 interface Followed {
@@ -22,7 +22,7 @@ interface Followed {
 const followed = new Map<string, Followed>();
 let opening: Promise<Socket> | undefined;
 
-/** Call `changed` with every state of a run, until it has ended or `stop` (what is returned) is called. */
+/** Call `changed` with every state of a run, until the run has ended or the function that is returned is called. */
 export function followRun(id: string, known: RunSnapshot | undefined, changed: Followed["changed"], failed: Followed["failed"]): () => void {
   const entry: Followed = { feed: known ? feedFrom(known) : EMPTY_FEED, isFetching: false, changed, failed };
   followed.set(id, entry);
@@ -33,7 +33,7 @@ export function followRun(id: string, known: RunSnapshot | undefined, changed: F
   };
 }
 
-/** Fetch what is needed; subscribe where the run goes on; let go of one that is over. */
+/** Fetch a snapshot where one is needed, subscribe to a run that goes on, or stop following one that is over. */
 async function advance(id: string, entry: Followed): Promise<void> {
   if (needsSnapshot(entry.feed)) {
     await fetchSnapshot(id, entry);
@@ -67,7 +67,7 @@ async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
 
 const listeners = new Map<string, Set<(batch: Batch) => void>>();
 
-/** Hear every batch of a run that is followed, as it comes, until what is returned is called. */
+/** Call `heard` with every batch of a followed run, until the function that is returned is called. */
 export function listenToRun(id: string, heard: (batch: Batch) => void): () => void {
   const all = listeners.get(id) ?? new Set();
   listeners.set(id, all.add(heard));
@@ -100,7 +100,7 @@ async function stop(id: string): Promise<void> {
 
 function open(): Promise<Socket> {
   opening ??= import("socket.io-client").then(({ io }) => {
-    // A connection that breaks off before the server's first word is noticed by the timeout alone.
+    // Only the timeout notices a connection that breaks before the server has answered.
     const path = `${config.prefix}/socket.io`;
     const socket = io({ path, transports: ["websocket", "polling"], reconnectionDelayMax: 2000, timeout: 3000 });
     socket.on("connect", () => connected());

@@ -1,4 +1,4 @@
-// Going somewhere in the graph: select, bring into view, put the keyboard's focus there.
+// Goes to boxes, nodes and partitions of the graph: selects them, brings them into view, and moves the keyboard's focus.
 
 import { boundsOf } from "../../base/geometry";
 import type { PlanPartition } from "../../data/protocol";
@@ -13,7 +13,7 @@ import { model } from "../model/model";
 import { addNodes, selectedNodes } from "./selected";
 import { hovered, select, selection, selectionOf } from "./selection";
 
-/** Select a box and show it, unfolded from what hides it; the keyboard goes on from there. */
+/** Select a box, unfold the groups that hide it, bring it into view and focus it. */
 export function goToBox(box: number): void {
   select({ kind: "box", box });
   void unfoldTo(box).then(() => {
@@ -24,13 +24,13 @@ export function goToBox(box: number): void {
   });
 }
 
-/** What is drawn for some nodes. */
+/** The boxes that are drawn for some nodes. */
 function drawnFor(nodes: readonly number[]): PlacedBox[] {
   const scene = model.peek()?.scene;
   return scene ? [...new Set(nodes.flatMap((node) => holderOf(scene, node) ?? []))] : [];
 }
 
-/** Select a partition and show it. */
+/** Select a partition and bring it into view. */
 export function goToPartition(partition: PlanPartition): void {
   const boxes = drawnFor(partition.nodes);
   select({ kind: "partition", id: partition.id });
@@ -54,7 +54,7 @@ export function selectNodes(nodes: readonly number[]): void {
   revealWhole(boundsOf(boxes));
 }
 
-/** Walk from the selected box along an edge; from nothing, to the first box. `isAdding` keeps what is selected. */
+/** Walk from the selected box along an edge; without a selection, to the first box. `isAdding` extends the selection. */
 export function walk(direction: Direction, isAdding = false): void {
   const scene = model.peek()?.scene;
   if (!scene) return;
@@ -69,18 +69,18 @@ export function walk(direction: Direction, isAdding = false): void {
   focusBox(nodes[0] ?? 0);
 }
 
-/** Unfold the group that stands for the selection, or fold the innermost around it. */
+/** Unfold the group that hides the selection, or fold the innermost group around it. */
 export function toggleSelected(): void {
   const group = groupFor(selectedNodes.peek());
   if (group) toggleGroup(group);
 }
 
-/** Outline nodes while something that names them is pointed at. */
+/** Outline nodes, while the pointer is over something that names them. */
 export function point(nodes: readonly number[]): void {
   hovered.value = new Set(nodes);
 }
 
-/** Fold or unfold a group; it is selected then, and has the keyboard's focus, or its first node has. */
+/** Fold or unfold a group, select it, and focus its box or its first node. */
 export function toggleGroup(group: Group): void {
   select(selectionOf(group.nodes));
   void toggle(group).then(() => focusBox(group.nodes[0] ?? 0));

@@ -1,4 +1,4 @@
-// The selection as nodes of the model, and what adds to it or takes from it.
+// The selection as nodes of the model, and how nodes are added to it and removed from it.
 
 import { computed } from "@preact/signals";
 import { model } from "../model/model";
@@ -7,7 +7,7 @@ import { focused, select, selection, selectionOf } from "./selection";
 
 const NONE: readonly number[] = [];
 
-/** The selected nodes; the model's own inputs and outputs are none. */
+/** The selected nodes; inputs and outputs of the model are not among them. */
 export const selectedNodes = computed((): readonly number[] => {
   const chosen = selection.value;
   const count = model.value?.graph.nodes.length ?? 0;
@@ -16,20 +16,20 @@ export const selectedNodes = computed((): readonly number[] => {
   return (chosen.kind === "partition" && partitions.value.find((one) => one.id === chosen.id)?.nodes) || NONE;
 });
 
-/** Boxes that are outlined as selected: those of the candidate in focus, where there is one. */
+/** The boxes that are outlined as selected: those of the candidate in focus, else the selected ones. */
 export const outlined = computed((): ReadonlySet<number> => {
   const chosen = selection.value;
   if (chosen.kind === "box") return new Set(focused.value?.nodes ?? [chosen.box]);
   return new Set(chosen.kind === "boxes" ? chosen.boxes : NONE);
 });
 
-/** The selected partition; undefined where there is none, or where the shown plan has it not. */
+/** The selected partition; undefined where there is none, or where the shown plan does not have it. */
 export const selectedPartition = computed(() => {
   const chosen = selection.value;
   return chosen.kind === "partition" ? run.value?.plan?.partitions.find((one) => one.id === chosen.id) : undefined;
 });
 
-/** Add these nodes to the selection; where all of them are in it, take them away. */
+/** Add these nodes to the selection; remove them where all of them are in it. */
 export function toggleNodes(nodes: readonly number[]): void {
   const known = new Set(selectedNodes.peek());
   if (nodes.every((node) => known.has(node))) for (const node of nodes) known.delete(node);
@@ -37,7 +37,7 @@ export function toggleNodes(nodes: readonly number[]): void {
   select(selectionOf([...known]));
 }
 
-/** Add these nodes to the selection; the last of them is where arrow keys go on. */
+/** Add these nodes to the selection; arrow keys go on from the last of them. */
 export function addNodes(nodes: readonly number[]): void {
   const known = new Set(selectedNodes.peek());
   for (const node of nodes) {

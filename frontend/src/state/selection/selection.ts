@@ -1,4 +1,4 @@
-// What the user points at: the selected box, boxes or partition, the candidate in focus, what was found.
+// The selection: the selected box, boxes or partition, the candidate in focus, and the hovered and found boxes.
 
 import { batch, signal } from "@preact/signals";
 import type { NodeCandidate } from "../../data/protocol";
@@ -7,15 +7,16 @@ import { panelTab } from "../display";
 export type Selection =
   | { kind: "none" }
   | { kind: "box"; box: number }
-  /** At least two nodes; the last one is the newest, from which arrow keys go on. */
+  /** At least two nodes; arrow keys go on from the last one, which is the newest. */
   | { kind: "boxes"; boxes: readonly number[] }
   | { kind: "partition"; id: string };
 
 export const selection = signal<Selection>({ kind: "none" });
-/** The candidate that `p` and `v` are about; null where they are about the selection itself. */
+/** The candidate that pin and veto are about; null where they are about the selection itself. */
 export const focused = signal<NodeCandidate | null>(null);
-/** Boxes to outline while the pointer is over something that names them. */
+/** The boxes to outline while the pointer is over something that names them. */
 export const hovered = signal<ReadonlySet<number>>(new Set());
+/** The boxes that match the text in the find box. */
 export const hits = signal<ReadonlySet<number>>(new Set());
 
 const NOTHING: ReadonlySet<number> = new Set();

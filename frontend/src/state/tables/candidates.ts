@@ -1,4 +1,4 @@
-// The table of every candidate of the shown run: fetched when something wants it, and kept for the last few runs.
+// The table of all candidates of the shown run: fetched when something needs it, and cached for the last few runs.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -14,17 +14,17 @@ const known = new Map<string, RunCandidates>();
 
 export const table = signal<TableState>({ kind: "none" });
 
-/** The table where it is there. */
+/** The table; null until it is there. */
 export const tableData = computed(() => (table.value.kind === "ready" ? table.value.data : null));
 
 const isWanted = computed(
   () => overlay.value === "coverage" || (isDrawerOpen.value && (drawerTab.value === "costs" || drawerTab.value === "charts" || (drawerTab.value === "rules" && listedRule.value !== null))),
 );
 
-/** The run whose table is to be shown, if any: one that goes on has none yet. */
+/** The run whose table is needed; null for none. A run that goes on has no table yet. */
 const wantedRun = computed(() => (isWanted.value && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null));
 
-/** Keep `table` in step with the run and with what is shown. */
+/** Keep `table` in step with the run and with what the page displays. */
 export function watchTable(): void {
   effect(() => {
     const id = wantedRun.value;

@@ -1,4 +1,4 @@
-// Which chart is shown, and its figure: made from the runs, the table of candidates and the shown run.
+// The shown chart and its figure, made from the shown run, the table of candidates and the list of runs.
 
 import { computed, signal } from "@preact/signals";
 import { estimated } from "../../data/charts/estimated";
@@ -21,26 +21,26 @@ export type ChartId = "convergence" | "spread" | "totals" | "predicted";
 
 export const chart = signal<ChartId>("totals");
 
-/** Whose cost was predicted: that of whole plans, or that of candidates. */
+/** The subject of the chart Predicted: whole plans, or candidates. */
 export const predictedOf = signal<"plans" | "candidates">("plans");
 
-/** The run whose estimates a chart needs; null where none does. */
+/** The run whose estimates the shown chart needs; null for none. */
 export const estimatesWanted = computed(() => {
   const isShown = isDrawerOpen.value && drawerTab.value === "charts" && chart.value === "predicted" && predictedOf.value === "candidates";
   return isShown && run.value?.plan && hasEnded(run.value) ? run.value.id : null;
 });
 
-/** Colours of targets and of roles. */
+/** The colours of targets and roles. */
 const paint = computed((): Paint => {
   const colours = theme.value;
   const roles: Record<string, string> = { accent: colours?.accent ?? "", muted: colours?.muted ?? "", text: colours?.text ?? "", select: colours?.select ?? "", grey: styleOf("host").base };
   return (name) => roles[name] ?? styleOf(name).base;
 });
 
-/** Not the run itself: what does not depend on how far it is is not drawn again with each of its events. */
+/** The id of the shown run. Charts that depend on nothing else of the run are not drawn again at each of its events. */
 const shownId = computed(() => run.value?.id);
 
-/** The chart to draw, or why there is none; null while something is on its way. */
+/** The figure of the chart, or why there is none; null while its data is being fetched. */
 export const figure = computed((): Figure | NoFigure | null => {
   const id = shownId.value;
   const nameOf = (one: RunSummary): string => `${one.id === id ? "▸ " : ""}${one.name || whenOf(one)}`;
@@ -62,7 +62,7 @@ export const figure = computed((): Figure | NoFigure | null => {
   }
 });
 
-/** A figure of the candidates of a run, or why there can be none. */
+/** The figure of a chart of candidates, or why there is none. */
 function ofCandidates(current: RunSnapshot, make: (rows: readonly CostedRow[], opsOf: (row: CostedRow) => string) => Figure | NoFigure | null): Figure | NoFigure | null {
   if (!hasEnded(current)) return { why: "The run goes on; its costs are shown when it ends." };
   if (!current.plan || table.value.kind === "failed") return { why: "Nothing was kept of this run's candidates." };

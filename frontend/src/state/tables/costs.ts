@@ -1,4 +1,4 @@
-// What the table of costs shows: its filter and order, and the rows that come out; a row chosen is selected on the graph.
+// The table of costs: its filter, its order and its rows. Choosing a row selects its nodes on the graph.
 
 import { batch, computed, signal } from "@preact/signals";
 import type { CostedRow, NodeCandidate } from "../../data/protocol";
@@ -22,13 +22,13 @@ const kept = computed(() => filteredRows(allRows.value, filter.value, model.valu
 /** The rows that the filter keeps, in their order. */
 export const rows = computed(() => orderedRows(kept.value, order.value, model.value?.graph.nodes ?? []));
 
-/** What one can filter by: the targets and sources that occur. */
+/** The targets and sources that occur, to filter by. */
 export const choices = computed(() => ({
   targets: [...new Set(allRows.value.map((row) => row.target))],
   sources: [...new Set(allRows.value.map((row) => row.cost.source))].sort(),
 }));
 
-/** Change a part of the filter. */
+/** Change some fields of the filter. */
 export function changeFilter(change: Partial<Filter>): void {
   filter.value = { ...filter.value, ...change };
 }
@@ -37,7 +37,7 @@ export function sortBy(column: ColumnId): void {
   order.value = reorderedRows(order.value, column);
 }
 
-/** Select a row's nodes on the graph and show them; pins and vetoes are about this candidate then. */
+/** Select the nodes of a row and bring them into view; pin and veto are then about its candidate. */
 export function pickRow(row: CostedRow): void {
   const nodes = nodesIn(row.spans);
   batch(() => {
@@ -51,7 +51,7 @@ function candidateOf(row: CostedRow, nodes: number[]): NodeCandidate {
   return { id, target, label, rule, times, cost, supposed: null, chosen, regret_s, regret_at_least_s: regret_s, nodes };
 }
 
-/** Save what the table shows now as CSV. */
+/** Save the shown rows as CSV. */
 export function saveCosts(): void {
   const opened = model.peek();
   if (opened) saveText(`${opened.info.name}-costs.csv`, "text/csv", costsCsv(rows.peek(), opened.graph.nodes));

@@ -1,4 +1,4 @@
-// What candidates of the shown run were estimated to cost: fetched when a chart compares that with what was measured.
+// The roofline estimates for the candidates of the shown run, fetched when a chart compares them with measured costs.
 
 import { signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -8,7 +8,7 @@ export type EstimatesState = { kind: "none" } | { kind: "loading"; run: string }
 
 export const estimates = signal<EstimatesState>({ kind: "none" });
 
-/** Have those of a run, unless they are there or on their way; what failed is tried again. */
+/** Fetch the estimates of a run, unless they are there or being fetched; after a failure they are fetched again. */
 export async function wantEstimates(run: string): Promise<void> {
   const now = estimates.peek();
   if ((now.kind === "ready" ? now.data.run : now.kind === "loading" ? now.run : null) === run) return;

@@ -1,4 +1,4 @@
-// The rule trees of the shown run, with their counts: fetched when the tab is looked at. And what of them is looked at.
+// The tab "Toolchains & rules": the rule trees of the shown run with their counts, fetched when the tab is shown, and the shown target.
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
@@ -19,7 +19,7 @@ const KEPT = 6;
 const known = new Map<string, RunRules>();
 
 export const rules = signal<RulesState>({ kind: "none" });
-/** The part of the tab that is shown. */
+/** The shown page of the tab. */
 export const rulesPage = signal<RulesPage>("rules");
 const chosen = signal<string | null>(null);
 
@@ -28,15 +28,15 @@ const wanted = computed(() => {
   return isLooked && run.value && hasEnded(run.value) && run.value.plan ? run.value.id : null;
 });
 
-/** Open a part of the tab. */
-export function showRulesPage(part: RulesPage): void {
+/** Open a page of the tab. */
+export function showRulesPage(page: RulesPage): void {
   batch(() => {
-    rulesPage.value = part;
+    rulesPage.value = page;
     showDrawer("rules");
   });
 }
 
-/** Keep `rules` in step with the run and with what is shown. */
+/** Keep `rules` in step with the run and with what the page displays. */
 export function watchRules(): void {
   effect(() => {
     const id = wanted.value;
@@ -61,16 +61,16 @@ async function load(id: string): Promise<void> {
   }
 }
 
-/** The specs of the shown run, as far as they are known. */
+/** The specs of the shown run; none before they are known. */
 const specs = computed((): readonly RunSpec[] => (rules.value.kind === "ready" ? rules.value.data.specs : []));
 
-/** Whose rules can be looked at: every toolchain, what else the run had, and the host. */
+/** The targets whose rules can be shown: all toolchains, other targets of the run, and the host. */
 export const targets = computed(() => {
   const names = [...toolchains.value.map((one) => one.name), ...specs.value.flatMap((spec) => spec.targets)];
   return [...new Set([...names.filter((name) => name !== HOST), HOST])];
 });
 
-/** Whose rules are looked at: what was chosen, else the first target of the run. */
+/** The target whose rules are shown: the chosen one, else the first target of the run. */
 export const shownTarget = computed(() => {
   if (chosen.value !== null && targets.value.includes(chosen.value)) return chosen.value;
   return run.value?.targets[0] ?? toolchains.value.find((one) => one.usable)?.name ?? targets.value[0] ?? HOST;
@@ -81,10 +81,10 @@ export function chooseTarget(name: string): void {
   listedRule.value = null;
 }
 
-/** The spec of the run that holds the shown target; null where the run had it not. */
+/** The run's spec of the shown target; null where the run did not use it. */
 export const shownSpec = computed(() => specs.value.find((spec) => spec.targets.includes(shownTarget.value)) ?? null);
 
-/** The candidates of a target that came to nothing, in the table of costs. */
+/** Show the invalid candidates of a target in the table of costs. */
 export function showInvalid(target: string): void {
   batch(() => {
     filter.value = { ...EVERYTHING, target, validity: "invalid" };
@@ -92,7 +92,7 @@ export function showInvalid(target: string): void {
   });
 }
 
-/** The candidates that came through a rule, in the table of costs. */
+/** Show the candidates that came through a rule in the table of costs. */
 export function showCandidates(target: string, rule: RuleTree): void {
   batch(() => {
     filter.value = { ...EVERYTHING, target, rule: rule.path };

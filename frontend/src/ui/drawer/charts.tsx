@@ -1,4 +1,4 @@
-// The charts of a run: one at a time, with what it says in words and its numbers as a table beside it.
+// The tab "Charts": one chart at a time, with its summary in words, or its numbers as a table.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -21,14 +21,14 @@ import { clear, draw, chartPicture, resize } from "./plot";
 
 const CHARTS: readonly { id: ChartId; content: string; title: string }[] = [
   { id: "totals", content: "Totals", title: "The total of every run of this model, by target" },
-  { id: "predicted", content: "Predicted", title: "What was predicted against what was measured" },
-  { id: "spread", content: "Spread", title: "What each candidate costs against how often it was measured, with its spread" },
+  { id: "predicted", content: "Predicted", title: "Predictions against measurements" },
+  { id: "spread", content: "Spread", title: "The cost of each candidate against the number of its samples, with its spread" },
   { id: "convergence", content: "Convergence", title: "The best total and the bound as the run went on" },
 ];
 
 const PREDICTED = [
-  { id: "plans", content: "plans", title: "The sum of the costs against what was measured end to end" },
-  { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against what was measured of it" },
+  { id: "plans", content: "plans", title: "The sum of the costs of each plan against its time measured end to end" },
+  { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against its measured cost" },
 ] as const;
 
 export function ChartsTab(): JSX.Element {
@@ -81,7 +81,7 @@ function Drawing({ of }: { of: Figure }): JSX.Element {
   );
 }
 
-/** Whether points stand for something that can be shown. */
+/** Whether the points of the chart are runs or candidates, which a click shows. */
 function isPicking(): boolean {
   return chart.peek() === "totals" || chart.peek() === "spread" || isOfCandidates();
 }
@@ -90,7 +90,7 @@ function isOfCandidates(): boolean {
   return chart.peek() === "predicted" && predictedOf.peek() === "candidates";
 }
 
-/** A bar is a run, a point a candidate: it is shown. */
+/** Show the run or the candidate of a clicked point. */
 function picked(about: string): void {
   const row = plannedRuns.peek().find((one) => one.id === about);
   if (row) void openRun(row);

@@ -1,4 +1,4 @@
-// Two plans side by side: their totals, then region by region or node by node; a row shows its nodes on the graph.
+// The tab "Compare": the totals of two plans, then their regions or nodes; a row shows its nodes on the graph.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";

@@ -1,6 +1,5 @@
-// The rows of a comparison of two plans: the regions, which are the smallest sets of nodes that are whole
-// partitions of both, with the partitions that each is made of; or every
-// node with who runs it. What is the same in both is left out unless it is asked for.
+// The rows of a comparison of two plans: the regions with their partitions, or every node with its targets. A region is a smallest set
+// of nodes that is whole partitions of both plans. Rows without a difference are left out, unless the user asks for them.
 
 import type { JSX } from "preact";
 import { signedDuration, duration, plural } from "../../base/format";
@@ -15,7 +14,7 @@ import { selection } from "../../state/selection/selection";
 import { Badge } from "../widgets/badge";
 import { LongTable, type Column } from "../widgets/long_table";
 
-/** A region; or, under it, a partition of one of the two plans. */
+/** A region, or below it a partition of one of the two plans. */
 interface RegionRow {
   region: Region;
   partition?: PlanPartition;
@@ -85,7 +84,7 @@ function Side({ row, side }: { row: RegionRow; side: "plan" | "against" }): JSX.
   return <Holders all={region[side]} costS={side === "plan" ? region.planS : region.againstS} />;
 }
 
-/** The targets of a region or partition, in how many partitions, and the cost. */
+/** The targets of a region in one plan, its number of partitions, and its cost. */
 function Holders({ all, costS }: { all: readonly PlanPartition[]; costS: number | null }): JSX.Element {
   const targets = [...new Set(all.map((one) => one.target))];
   return (
@@ -145,7 +144,7 @@ function NodeName({ node }: { node: number }): JSX.Element {
   );
 }
 
-/** The cost is the partition's: what a single node of it takes is not known. */
+/** The target of a node, with the cost of its whole partition: the cost of a single node is not known. */
 function Holder({ partition }: { partition: PlanPartition | undefined }): JSX.Element | null {
   if (!partition) return null;
   const size = partition.nodes.length;

@@ -1,4 +1,4 @@
-// Every candidate that was costed, in one table: filtered, sorted, saved as CSV; a row shows its nodes on the graph.
+// The tab "Costs": all candidates in one table, filtered, sorted, and saved as CSV; a row shows its nodes on the graph.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
@@ -42,7 +42,7 @@ export function CostsTab(): JSX.Element {
       </div>
       <Remeasuring />
       {rows.value.length === 0 ? (
-        <p class="muted">No candidate is like this.</p>
+        <p class="muted">No candidate passes the filter.</p>
       ) : (
         <LongTable
           label="Candidates"
@@ -69,13 +69,13 @@ const COLUMNS: readonly Column<CostedRow, ColumnId>[] = [
   { id: "spread", title: "± and spread", widthPx: 122, hint: `${UNCERTAIN} The bar is the samples' quartiles and the line that interval, on a scale to ±25 % of the cost`, cell: (row) => <Spread row={row} /> },
   { id: "samples", title: "samples", widthPx: 76, isNumber: true, cell: (row) => (row.cost.samples > 0 ? count(row.cost.samples) : "") },
   { id: "source", title: "source", widthPx: 128, cell: (row) => <Source row={row} /> },
-  { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan that holds it is", cell: (row) => <Regret row={row} /> },
+  { id: "regret", title: "regret", widthPx: 92, isNumber: true, hint: "how much slower the best plan with this candidate is", cell: (row) => <Regret row={row} /> },
 ];
 
-/** Only where it can be done at all. */
+/** The button to measure again; the column is shown only where candidates can be measured. */
 const AGAIN: Column<CostedRow, ColumnId> = { id: "again", title: "", widthPx: 44, cell: (row, isReached) => <Again row={row} isReached={isReached} /> };
 
-/** Only where something is to be said in it. */
+/** Why a candidate failed; the column is shown only where a row has a reason. */
 const REASON: Column<CostedRow, ColumnId> = { id: "reason", title: "why not", widthPx: 300, cell: (row) => <Reason row={row} /> };
 
 function hasReason({ cost }: CostedRow): boolean {
@@ -107,7 +107,7 @@ function Target({ row }: { row: CostedRow }): JSX.Element {
 
 const PLOT = { width: 56, height: 12, most: 0.25 };
 
-/** The interval and the quartiles around the cost, on one scale for all rows; an arrow where it is wider than that. */
+/** The interval and the quartiles around the cost, on one scale for all rows; an arrow where the interval is wider. */
 function Spread({ row }: { row: CostedRow }): JSX.Element | null {
   const { seconds, spread_s: spreadS } = row.cost;
   const share = uncertainty(seconds, row.cost);
@@ -135,7 +135,7 @@ function Source({ row }: { row: CostedRow }): JSX.Element {
   return isKnown ? <span title={isEarly ? "ended early, since it was sure to lose: the cost rests on the few runs there were" : undefined}>{isEarly ? `${source}, cut` : source}</span> : <i title={row.cost.reason}>{source}</i>;
 }
 
-/** Where the model is large regrets do not come with the plan: those of the rows in view are asked for. */
+/** The regret of a row. Those of a large model do not come with the plan, and are fetched for the rows in view. */
 function Regret({ row }: { row: CostedRow }): JSX.Element {
   const late = regrets.value.get(row.id);
   const isOpen = isRegretOpen(row);
@@ -145,8 +145,8 @@ function Regret({ row }: { row: CostedRow }): JSX.Element {
   const exact = row.regret_s ?? late?.regret_s ?? null;
   if (exact !== null) return <>{signedDuration(exact)}</>;
   const least = late?.regret_at_least_s ?? null;
-  if (least !== null) return <span title="at least so much; to know it exactly takes too long">{atLeast(least)}</span>;
-  return isOpen && !late ? <span class="muted" title="worked out for the rows in view">…</span> : <></>;
+  if (least !== null) return <span title="a lower bound; the exact regret takes too long to compute">{atLeast(least)}</span>;
+  return isOpen && !late ? <span class="muted" title="computed for the rows in view">…</span> : <></>;
 }
 
 function Reason({ row }: { row: CostedRow }): JSX.Element | null {
@@ -169,7 +169,7 @@ function Again({ row, isReached }: { row: CostedRow; isReached: boolean }): JSX.
   );
 }
 
-/** How far measuring again is; what it gave; why it cannot be done with this run. */
+/** The progress of measuring again, or its outcome. */
 function Remeasuring(): JSX.Element | null {
   const now = remeasuring.value;
   if (now) {

@@ -1,4 +1,4 @@
-// What the table of costs is filtered by.
+// The filter of the table of costs.
 
 import type { JSX } from "preact";
 import { EVERYTHING, isFiltering, type Filter, type RegretFilter, type Validity } from "../../data/tables/candidate_rows";
@@ -46,7 +46,7 @@ export function CostsFilter(): JSX.Element {
         options={REGRET.map(([id, , words]) => [id, words])}
       />
       {now.rule !== "" && (
-        <button type="button" class="tag" title={`Only what came through the rule ${now.rule}: show all again`} onClick={() => changeFilter({ rule: "" })}>
+        <button type="button" class="tag" title={`Only candidates that came through the rule ${now.rule}: show all again`} onClick={() => changeFilter({ rule: "" })}>
           {`rule ${now.rule.split(".").at(-1) ?? ""} ✕`}
         </button>
       )}

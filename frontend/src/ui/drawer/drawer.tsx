@@ -1,4 +1,5 @@
-// The drawer at the bottom: the search as it goes on, the partitions by cost, every candidate, toolchains and their rules, the totals, every run, two plans side by side, charts, Netron, the log.
+// The drawer at the bottom, with a tab each for the search, the partitions, the costs of all candidates, toolchains and their rules, the
+// totals, all runs, the comparison of two plans, charts, Netron and the log.
 
 import type { JSX } from "preact";
 import { drawerTab, type DrawerTab, isDrawerOpen, openDrawer } from "../../state/display";
@@ -26,7 +27,7 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
   log: LogTab,
 };
 
-/** Tabs with a long table of their own: higher, and it is the table that scrolls. */
+/** Tabs that make the drawer high; their own content scrolls, and not the drawer. */
 const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "charts", "compare", "netron", "log"]);
 
 function tabItems(): TabItem<DrawerTab>[] {

@@ -1,4 +1,4 @@
-// What an export holds: its files, and the commands that use them.
+// The contents of an export: its files, and the commands that use them.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -8,7 +8,7 @@ import type { ExportInfo, RunSnapshot, Shipped } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { CopyButton } from "../widgets/copy_button";
 
-/** What Export gives, and what is done with it. */
+/** The files of an export, and the commands for them. */
 export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   const shown = useSignal<ExportInfo | null>(null);
   const isReady = hasEnded(current) && current.plan !== null;
@@ -28,7 +28,7 @@ export function ExportContents({ run: current }: { run: RunSnapshot }): JSX.Elem
   }, [current.id, current.artifact, isReady]);
   if (!shown.value) return null;
   return (
-    <section class="shipping" aria-label="What Export gives">
+    <section class="shipping" aria-label="Contents of the export">
       <p class="muted">Export gives</p>
       <dl>
         {shown.value.files.map(({ name, says }) => (

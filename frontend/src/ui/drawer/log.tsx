@@ -1,4 +1,4 @@
-// What the run did, line by line: filtered by phase, level and text, copied with one click.
+// The tab "Log": the log of the run, filtered by phase, level and text, and copied as text.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -10,7 +10,7 @@ import { log, logFilter, shownLines } from "../../state/run/log";
 import { run } from "../../state/run/run";
 import { ErrorCard } from "../widgets/error_card";
 
-/** Lines in the page; copying takes all of them. */
+/** The most lines on the page; copying takes all of them. */
 const MOST_SHOWN = 400;
 
 export function LogTab(): JSX.Element {
@@ -28,7 +28,7 @@ export function LogTab(): JSX.Element {
   );
 }
 
-/** A run whose events were not kept: what it noted, and how it ended. */
+/** The notes and the end of a run whose log was not kept. */
 function Notes({ run: current }: { run: RunSnapshot }): JSX.Element {
   return (
     <>
@@ -93,7 +93,7 @@ function Bar({ lines, total }: { lines: readonly LogLine[]; total: number }): JS
 }
 
 function Lines({ lines, isCut }: { lines: readonly LogLine[]; isCut: boolean }): JSX.Element {
-  if (lines.length === 0) return <p class="muted">No line is like this.</p>;
+  if (lines.length === 0) return <p class="muted">No line passes the filter.</p>;
   const shown = lines.slice(-MOST_SHOWN);
   return (
     <div class="log-lines">

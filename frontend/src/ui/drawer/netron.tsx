@@ -1,4 +1,5 @@
-// Netron in a frame: the original, the partitioned model or one partition, with the selection carried over both ways.
+// The tab "Netron": Netron in a frame with the original, the partitioned model or one partition. The selection is the same on the page
+// and in Netron.
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
@@ -103,7 +104,7 @@ function Frame({ shown, say }: FrameProps): JSX.Element {
   );
 }
 
-/** Netron's own message, with what can be done. */
+/** Thrown with Netron's own message and a hint where Netron cannot show the model. */
 class NetronFailure extends Error {
   constructor(readonly error: ApiError) {
     super(error.message);
@@ -122,7 +123,7 @@ async function show(frame: HTMLIFrameElement | null, shown: NetronModel, gone: A
   }
 }
 
-/** Carry the selection over both ways; gives what ends it. What was just selected there is not selected there again. */
+/** Keep the selections of page and Netron equal; returns the function that ends it. Netron gets no node back that it just selected. */
 function link(inside: NetronFrame): () => void {
   let fromThere: string | undefined;
   const stopFollowing = inside.onPick((picked) => {

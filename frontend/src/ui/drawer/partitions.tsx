@@ -1,4 +1,4 @@
-// The plan's partitions, dearest first: a click selects one on the graph.
+// The tab "Partitions": the partitions of the plan, the most expensive first; a click selects one on the graph.
 
 import type { JSX } from "preact";
 import { duration, plural, plusMinus } from "../../base/format";
@@ -85,7 +85,7 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
   );
 }
 
-/** What it holds, in few words: its operators, and the name of its first node. */
+/** A partition in few words: its operators, and the name of its first node. */
 function labelOf(partition: PlanPartition): string {
   const nodes = model.value?.graph.nodes;
   const ops = partition.nodes.map((node) => nodes?.[node]?.op ?? "");

@@ -1,4 +1,4 @@
-// Draws a figure with Plotly, which is loaded when the first chart is opened; in the page's colours, and as a picture to keep.
+// Draws a figure with Plotly in the page's colours, on the page or as a picture to save. Plotly is loaded with the first chart.
 
 import type PlotlyBasic from "plotly.js-basic-dist-min";
 import { during } from "../../base/idle";
@@ -22,7 +22,7 @@ interface PlotlyHost extends HTMLElement {
   removeAllListeners?: (event: "plotly_click") => void;
 }
 
-/** Draw a figure into an element, which has its size; `picked` gets what a click on a point is about. */
+/** Draw a figure into an element that has its size. `picked` is called with the id of a clicked point. */
 export async function draw(host: HTMLElement, figure: Figure, theme: Theme, picked?: (about: string) => void): Promise<void> {
   const chart = await during("chart", plotly());
   if (!host.isConnected) return;
@@ -36,7 +36,7 @@ export async function draw(host: HTMLElement, figure: Figure, theme: Theme, pick
     });
 }
 
-/** Follow the size of its element. */
+/** Fit the chart to the size of its element. */
 export async function resize(host: HTMLElement): Promise<void> {
   if (!loading || !host.isConnected || host.clientWidth === 0) return;
   await during("chart", plotly().then((chart) => chart.Plots.resize(host)));
@@ -48,7 +48,7 @@ export function clear(host: HTMLElement): void {
 
 const PICTURE = { width: 1000, height: 520 };
 
-/** The figure as a picture, its address as `data:`; as large whatever the window is. */
+/** The figure as a picture in a `data:` address, of the same size whatever the size of the window is. */
 export async function chartPicture(figure: Figure, theme: Theme, format: "svg" | "png"): Promise<string> {
   const host = document.createElement("div");
   host.className = "unseen";

@@ -1,4 +1,4 @@
-// What the page uses of Plotly's basic bundle, which comes without types.
+// The types of Plotly's basic bundle, as far as the page uses it; the bundle has none.
 
 declare module "plotly.js-basic-dist-min" {
   interface Plotly {

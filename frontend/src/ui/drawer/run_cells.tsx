@@ -1,4 +1,4 @@
-// The cells of the list of runs.
+// The columns of the list of runs.
 
 import type { JSX } from "preact";
 import { duration, relativeError } from "../../base/format";
@@ -19,7 +19,7 @@ export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
   { id: "model", title: "model", widthPx: 120, cell: (row) => <span class="cut">{row.model_name}</span> },
   { id: "when", title: "when", widthPx: 132, cell: (row) => <span title={`${row.created}\n${row.machine}`}>{whenOf(row)}</span> },
   { id: "targets", title: "targets", widthPx: 96, cell: (row) => <Targets row={row} /> },
-  { id: "options", title: "options", widthPx: 176, hint: "what was asked beside the targets; empty for the defaults", cell: (row) => <Options row={row} /> },
+  { id: "options", title: "options", widthPx: 176, hint: "the run's options, other than its targets; empty for the defaults", cell: (row) => <Options row={row} /> },
   { id: "total", title: "total", widthPx: 84, isNumber: true, hint: "the sum of the plan's costs", cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
   { id: "verified", title: "verified", widthPx: 84, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
   { id: "state", title: "state", widthPx: 92, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
@@ -99,7 +99,7 @@ function isGoing(row: RunSummary): boolean {
   return row.state === "queued" || row.state === "running";
 }
 
-/** Keys of a field: Enter keeps, Escape leaves all as it was. */
+/** Keys in a field: Enter saves, Escape discards. */
 function fieldKey(event: KeyboardEvent): void {
   if (event.key !== "Enter" && event.key !== "Escape") return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// Every run that is kept: found by its words, sorted, opened, given a star, a name and a note, compared, deleted.
+// The tab "Runs": all kept runs, to be found, sorted, opened, starred, named, compared and deleted.
 
 import type { JSX } from "preact";
 import { count } from "../../base/format";
@@ -37,7 +37,7 @@ export function RunsTab(): JSX.Element {
       {!all ? (
         runsError.value === null && <p class="muted">Looking up the runs…</p>
       ) : rows.length === 0 ? (
-        <p class="muted">{all.length === 0 ? "No run is kept yet." : "No run is like this."}</p>
+        <p class="muted">{all.length === 0 ? "No run is kept yet." : "No run passes the filter."}</p>
       ) : (
         <LongTable
           label="Runs"
@@ -57,7 +57,7 @@ export function RunsTab(): JSX.Element {
   );
 }
 
-/** Keys on a row: F2 to write its name, Delete to delete it, * for the star. */
+/** Keys on a row: F2 edits its name, Delete deletes it, * stars it. */
 function rowKey(event: KeyboardEvent, row: RunSummary): void {
   const does: Record<string, () => void> = {
     F2: () => startEditing(row),

@@ -1,4 +1,4 @@
-// Where the total of a plan goes: one bar, and beside it each target with its seconds and share.
+// The total of a plan by target: one bar, and beside it each target with its seconds and share.
 
 import type { JSX } from "preact";
 import { duration, percent } from "../../base/format";

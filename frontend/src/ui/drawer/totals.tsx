@@ -1,4 +1,4 @@
-// The totals side by side: this plan, every single target alone, greedy; as the sum of the costs and measured end to end.
+// The tab "Totals": the totals of this plan and of the baselines, as the sum of the costs and measured end to end.
 
 import type { JSX } from "preact";
 import { signedDuration, duration, plusMinus } from "../../base/format";
@@ -64,7 +64,7 @@ function linesOf(current: RunSnapshot): Line[] {
   return [plan, ...others];
 }
 
-/** How much slower a line is than the plan: end to end where both were measured, else by the sums. */
+/** How much slower a line is than the plan: as measured end to end, where both were, else by the sums. */
 function against(line: Line, plan: Line | undefined): string {
   if (!plan || line.isPlan) return "";
   const isMeasured = line.measuredS !== null && plan.measuredS !== null;

@@ -5,7 +5,7 @@ import { signedDuration, relativeError } from "../../base/format";
 import { errorsOf, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
 
-/** Outputs in the page; the document of the run has all. */
+/** The most outputs on the page. */
 const MOST_OUTPUTS = 50;
 
 export function Verification({ run: current }: { run: RunSnapshot }): JSX.Element {

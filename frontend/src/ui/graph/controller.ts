@@ -1,4 +1,4 @@
-// Joins the state to the drawing of the graph: what changes asks for a frame, what is clicked becomes a selection.
+// Connects the state and the drawing of the graph: a change of the state requests a frame, and gestures change the state.
 
 import { effect } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
@@ -34,7 +34,7 @@ import { hovered, select, selection, selectionOf } from "../../state/selection/s
 import { ElementLayer } from "./element_layer";
 import { listenToGestures } from "./gestures";
 
-/** What stands over the graph: the controls at its top, and the legend in its bottom left corner. */
+/** The elements over the graph: the controls at its top, and the legend in its bottom left corner. */
 export interface Over {
   head: HTMLElement;
   corner: HTMLElement;
@@ -112,7 +112,7 @@ class GraphController {
     };
   }
 
-  /** Everything that a frame shows is read here, so that a change of it asks for a frame. */
+  /** Read everything that a frame shows, so that a change of it requests a frame. */
   private watch(): void {
     void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, outlined.value, hovered.value, marked.value, triedIds.value];
     void [overlay.value, lastChange.value, partitions.value, constraints.value];
@@ -130,7 +130,7 @@ class GraphController {
     requestFrame(this.draw);
   }
 
-  /** From what is seen to what comes, without a jump. */
+  /** Fade from the present picture to the next. */
   private startFade(): void {
     if (isStill()) return;
     this.renderer.keep();
@@ -139,7 +139,7 @@ class GraphController {
     requestFrame(this.fadeOn);
   }
 
-  /** A view that moves meanwhile ends it: the kept picture would stand still. */
+  /** Fade on. A moved camera ends the fade, since the kept picture would not move. */
   private readonly fadeOn = (nowMs: number): boolean => {
     if (this.fade === 1) this.fadeStartMs = nowMs;
     const rest = 1 - (nowMs - this.fadeStartMs) / FADE_MS;
@@ -159,12 +159,12 @@ class GraphController {
     const isClose = showsElements(camera.peek().k, visible.length);
     this.elements.update(isClose ? visible : [], camera.peek(), boxes, ariaText, nodePaints.peek());
     this.elements.updateHandles(isClose ? this.handlesIn(area) : []);
-    this.told(scene);
+    this.markDrawn(scene);
     this.giveFocus(scene, boxes);
     return false;
   };
 
-  /** Give the wanted box, or what is drawn for it, the keyboard's focus as soon as it has an element; one that is not selected any more loses its claim. */
+  /** Focus the box that is to get the keyboard's focus as soon as it has an element; forget it where it is no longer selected. */
   private giveFocus(scene: Scene, selected: ReadonlySet<number>): void {
     const wanted = focusWanted.peek();
     const id = wanted === null ? undefined : holderOf(scene, wanted)?.box.id;
@@ -172,8 +172,8 @@ class GraphController {
     focusWanted.value = null;
   }
 
-  /** A mark on the browser's timeline where a model is first drawn: from here a person sees nodes. */
-  private told(scene: Scene): void {
+  /** Mark on the browser's timeline when a scene is first drawn, so that nodes are visible. */
+  private markDrawn(scene: Scene): void {
     if (scene !== this.drawn) performance.mark("nodes drawn");
     this.drawn = scene;
   }
@@ -192,7 +192,7 @@ class GraphController {
     return model.peek()?.scene.boxesIn(point)[0]?.box.id;
   }
 
-  /** What is at a point of the screen: a box or a folded group, from near an edge, else a hull. */
+  /** The thing at a point of the screen: a box or a folded group; else, when zoomed in, an edge; else a hull. */
   private thingAt(sx: number, sy: number, element: Element | null): Pointed {
     const id = Number(element?.getAttribute("data-id") ?? NaN);
     const { k } = camera.peek();
@@ -226,7 +226,7 @@ class GraphController {
     else this.clickedHull(this.hullAt(sx, sy));
   }
 
-  /** A folded group is selected; once it is, a second click or Enter unfolds it. */
+  /** Select a folded group; unfold it where it is selected already. */
   private clickedGroup(nodes: readonly number[]): void {
     const group = groupOfNodes(nodes);
     if (group && groupOfNodes(selectedNodes.peek()) === group) toggleGroup(group);
@@ -250,7 +250,7 @@ class GraphController {
     return hullAt(hulls.peek(), x, y)?.partition;
   }
 
-  /** The cursor says what a click would take; the node at the pointer is spoken of. */
+  /** Set the cursor and the tip for the thing at the pointer. */
   private pointed(sx: number, sy: number): void {
     const { x, y } = this.graphPoint(sx, sy);
     const box = this.boxAt(sx, sy);
@@ -262,7 +262,7 @@ class GraphController {
   }
 }
 
-/** All that is drawn now. */
+/** The frame with everything that is drawn now. */
 function frameOf(scene: Scene, colours: Theme, fade: number): Frame {
   const chosen = selection.peek();
   return {
@@ -282,18 +282,18 @@ function frameOf(scene: Scene, colours: Theme, fade: number): Frame {
   };
 }
 
-/** What is drawn for the boxes that are selected one by one. */
+/** The boxes that are drawn for the selected boxes; none for a selected partition. */
 function selectedBoxes(scene: Scene): ReadonlySet<number> {
   const chosen = selection.peek();
   return drawnFor(scene, chosen.kind === "box" ? [chosen.box] : chosen.kind === "boxes" ? chosen.boxes : []);
 }
 
-/** What is drawn for some boxes. */
+/** The boxes that are drawn for some boxes. */
 function drawnFor(scene: Scene, boxes: Iterable<number>): ReadonlySet<number> {
   return new Set([...boxes].flatMap((box) => holderOf(scene, box)?.box.id ?? []));
 }
 
-/** Draw into these elements until `stop` is called. */
+/** Draw into these elements, until the function that is returned is called. */
 export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement, over: Over): () => void {
   const end = begin("graph");
   const controller = new GraphController(host, canvas, svg, over);

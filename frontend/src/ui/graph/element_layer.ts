@@ -1,5 +1,5 @@
-// Real elements over the boxes that are near: transparent, with a role, a name and an id, so that a keyboard, a screen reader
-// and a test can use them. The canvas below draws what one sees; here only the ring of the keyboard's focus is visible.
+// DOM elements over the boxes in view, when zoomed in: transparent, with a role, a name and an id, for the keyboard, screen readers and
+// tests. The canvas below draws the boxes; of the elements only the ring of the keyboard's focus is visible.
 
 import type { Rect } from "../../base/geometry";
 import { CORNER } from "../../graph/canvas/boxes";
@@ -21,8 +21,8 @@ export class ElementLayer {
   }
 
   /**
-   * Show elements for these boxes, in their order; all others go, but for one that has the focus. Names are asked for
-   * again where `stamp` (what they are made from) is another one.
+   * Have elements for these boxes, and remove all others but one that has the focus. The names are made again where `stamp`, on
+   * which they depend, has changed.
    */
   update(boxes: readonly PlacedBox[], camera: Camera, selected: ReadonlySet<number>, nameOf: (box: number) => string, stamp: unknown): void {
     this.group.setAttribute("transform", `scale(${camera.k}) translate(${-camera.x} ${-camera.y})`);
@@ -44,14 +44,14 @@ export class ElementLayer {
     }
   }
 
-  /** Give a box's element the keyboard's focus; false where it is not there (yet). */
+  /** Focus the element of a box; returns false where it has none yet. */
   focus(id: number): boolean {
     const element = this.elements.get(id);
     element?.focus({ preventScroll: true });
     return element !== undefined;
   }
 
-  /** Show elements for these handles, and no others. */
+  /** Have elements for these handles, and no others. */
   updateHandles(handles: readonly Handle[]): void {
     const wanted = new Set(handles.map((handle) => handle.group.id));
     for (const [id, element] of this.handles) {

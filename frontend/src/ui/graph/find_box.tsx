@@ -1,5 +1,5 @@
-// Find: results as one types, by name, operator or tensor; Enter goes to the chosen one, Escape leaves. Above the nodes stand
-// the operators that fit: Enter selects all nodes of one, the Menu key or a right click decides for them.
+// The find box: results as the user types, by name, operator or tensor. Enter goes to the chosen result, Escape leaves. Matching
+// operators are above the nodes: Enter selects all nodes of one, the Menu key or a right click opens the menu for them.
 
 import { computed, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
@@ -18,7 +18,7 @@ export function FindBox(): JSX.Element {
   const at = useSignal(0);
   const isOpen = useSignal(false);
   const found = useComputed(() => search(query.value));
-  /** What is found is marked while one finds; afterwards the overlay can be read again. */
+  /** Open or close the list. Found boxes are marked only while it is open, so that the overlay can be read afterwards. */
   const open = (isOpenNow: boolean): void => {
     isOpen.value = isOpenNow;
     hits.value = new Set(isOpenNow ? found.peek().nodes.map((one) => one.box) : []);
@@ -84,7 +84,7 @@ function isMenuKey(event: KeyboardEvent): boolean {
   return event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
 }
 
-/** To the node at a index of the list; all nodes of the operator that stands there. */
+/** Go to the node at an index of the list, or select all nodes of the operator there. */
 function go({ ops, nodes }: Results, at: number): void {
   const op = ops[at];
   const node = nodes[at - ops.length];
@@ -92,7 +92,7 @@ function go({ ops, nodes }: Results, at: number): void {
   else if (node) goToBox(node.box);
 }
 
-/** Open the menu for what stands at a index of the list. */
+/** Open the menu for the result at an index of the list. */
 function decideFor({ ops, nodes }: Results, at: number): void {
   const rect = document.getElementById(`found-${at}`)?.getBoundingClientRect();
   const point = { x: rect?.left ?? 0, y: rect?.bottom ?? 0 };
@@ -122,7 +122,7 @@ function Results({ found, at }: { found: Results; at: number }): JSX.Element {
   );
 }
 
-/** A result; the one at `at` is what keys are about. */
+/** A result; the one at `at` is the chosen one. */
 function Row({ index, at, found, children }: { index: number; at: number; found: Results; children: ComponentChildren }): JSX.Element {
   return (
     <div

@@ -1,14 +1,14 @@
-// Pointer and wheel on the graph: drag and wheel pan, ctrl+wheel and pinch zoom about the pointer, a click selects; so does
-// Enter or space on an element that has the keyboard's focus. With shift or ctrl a click adds; shift and drag draws a band.
+// The gestures on the graph: drag and wheel pan, ctrl+wheel and pinch zoom about the pointer, a click selects, and so does Enter or
+// space on a focused element. A click with shift or ctrl adds to the selection; shift and drag draws a rubber band.
 
 import type { Point } from "../../base/geometry";
 
 export interface GestureTarget {
   pan: (dx: number, dy: number) => void;
   zoom: (factor: number, sx: number, sy: number) => void;
-  /** `isAdding`: to what is selected, or away from it. */
+  /** `isAdding`: add to the selection, or remove from it. */
   click: (sx: number, sy: number, element: Element | null, isAdding: boolean) => void;
-  /** A rubber band between two points of the screen; at its end what is under it is selected. */
+  /** A rubber band between two points of the screen; `isOver` when it is released. */
   band: (from: Point, to: Point, isOver: boolean) => void;
   menu: (sx: number, sy: number, element: Element | null) => void;
   hover: (sx: number, sy: number) => void;
@@ -17,10 +17,10 @@ export interface GestureTarget {
 
 const CLICK_SLACK_PX = 4;
 const LINE_PX = 16;
-/** The elements of the near layer: boxes and handles. */
+/** The elements over the graph: those of boxes and handles. */
 const ELEMENTS = "[data-id], [data-group]";
 
-/** Listen on `host`; what comes back stops it. */
+/** Listen to gestures on `host`, until the function that is returned is called. */
 export function listenToGestures(host: HTMLElement, target: GestureTarget): () => void {
   const stop = new AbortController();
   const { signal } = stop;
@@ -86,7 +86,7 @@ function isAdding(event: MouseEvent | KeyboardEvent): boolean {
   return event.shiftKey || event.ctrlKey || event.metaKey;
 }
 
-/** Enter and space on an element do as a click. */
+/** Treat Enter and space on an element as a click. */
 function press(event: KeyboardEvent, target: GestureTarget): void {
   const element = elementOf(event);
   if (!element || (event.key !== "Enter" && event.key !== " ")) return;
@@ -94,7 +94,7 @@ function press(event: KeyboardEvent, target: GestureTarget): void {
   target.click(0, 0, element, isAdding(event));
 }
 
-/** The wheel pans; with ctrl, as a pinch on a touchpad comes, it zooms. */
+/** Pan by the wheel; zoom with ctrl, which is also how a pinch on a touchpad arrives. */
 function roll(event: WheelEvent, at: Point, target: GestureTarget): void {
   event.preventDefault();
   const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? LINE_PX : 1;
@@ -103,7 +103,7 @@ function roll(event: WheelEvent, at: Point, target: GestureTarget): void {
   else target.pan(-event.deltaX * unit, -event.deltaY * unit);
 }
 
-/** Two fingers: zoom by the change of their distance, about their middle. */
+/** Zoom by the change of the distance between two fingers, about their middle. */
 function pinch(pointers: Map<number, Point>, moving: number, at: Point, target: GestureTarget): void {
   const before = pointers.get(moving);
   const other = [...pointers].find(([id]) => id !== moving)?.[1];

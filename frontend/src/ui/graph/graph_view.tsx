@@ -1,4 +1,4 @@
-// The graph with what lies over it: overlays and legend, find, zoom buttons; the canvas and the near elements are the controller's.
+// The graph and the controls over it: overlays, find box, legend, zoom buttons. The controller draws the graph into its elements.
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";

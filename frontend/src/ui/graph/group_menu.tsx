@@ -1,4 +1,4 @@
-// By what the graph is grouped, and everything folded or unfolded at once.
+// The choice of the grouping, and the button that folds or unfolds all groups.
 
 import type { JSX } from "preact";
 import type { Grouping } from "../../graph/boxes/groups";
@@ -14,7 +14,7 @@ export function GroupMenu(): JSX.Element | null {
     <span class="group-by">
       <label>
         <span class="muted">Group by</span>{" "}
-        <select value={now.by} title="Fold what belongs together into one box (g)" onChange={(event) => void groupBy(event.currentTarget.value as Grouping)}>
+        <select value={now.by} title="Fold the nodes of a group into one box (g)" onChange={(event) => void groupBy(event.currentTarget.value as Grouping)}>
           {groupings.value.map(({ by, count }) => (
             <option key={by} value={by} disabled={by !== "nothing" && count === 0}>
               {by === "nothing" ? NAME[by] : `${NAME[by]} (${count === 0 ? "none" : count})`}

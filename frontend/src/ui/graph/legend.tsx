@@ -1,4 +1,4 @@
-// What the colours of the overlay mean, and why there are none where there are none.
+// The legend of the present overlay, or the reason why the overlay shows nothing.
 
 import type { ComponentChildren, JSX } from "preact";
 import { count, signedDuration, duration } from "../../base/format";
@@ -52,7 +52,7 @@ function Swatch({ colour, isHatched = false, children }: { colour: string; isHat
   );
 }
 
-/** The ramp of the cost overlay, with its ends in words. */
+/** The ramp of the overlay Cost, with its ends in words. */
 function CostLegend(): JSX.Element {
   const { costS, share } = hottest.value;
   return (
@@ -89,7 +89,7 @@ function CertaintyLegend(): JSX.Element {
           not measured
         </Swatch>
       )}
-      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">by how much it may be off is not known</Swatch>}
+      {doubts.some((one) => one.basis === "nothing" && !one.isGuess && one.value === null) && <Swatch colour="var(--grey)">its uncertainty is not known</Swatch>}
     </div>
   );
 }

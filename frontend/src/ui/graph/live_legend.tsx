@@ -1,4 +1,4 @@
-// What the colours of the search overlay mean while a run goes on.
+// The legend of the overlay Search while a run goes on.
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";
@@ -19,7 +19,7 @@ export function LiveLegend(): JSX.Element {
   }
   return (
     <div class="legend">
-      {partitions.some((one) => one !== tried) && <span>tinted: the plan that is best as far as one can tell</span>}
+      {partitions.some((one) => one !== tried) && <span>tinted: the best plan by the costs known so far</span>}
       {partitions.some((one) => one !== tried && one.source === "estimate") && <span class="muted">lines across: not measured yet</span>}
       {tried && <span>{`strong: ${tried.target} is being built and timed`}</span>}
     </div>

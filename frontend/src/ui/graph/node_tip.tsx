@@ -1,4 +1,4 @@
-// What the overlay says of the node at the pointer. For screen readers the same stands in the node's own name.
+// The tip at the pointer: the overlay's text about the node there. Screen readers have the same text in the name of the node.
 
 import type { JSX } from "preact";
 import { overlayText } from "../../state/graph/aria_text";

@@ -1,4 +1,4 @@
-// What is not as it should be, over the graph: the server does not answer, or the model's file is another one by now.
+// Notices over the graph: the server does not answer, or the file of the model has changed.
 
 import type { JSX } from "preact";
 import { model } from "../../state/model/model";
@@ -14,14 +14,14 @@ export function Notices(): JSX.Element {
       {connection.value === "disconnected" && (
         <p class="notice">
           <span>
-            <b>Disconnected.</b> The server does not answer; shown is the last that was heard. A run goes on as long as its server does, and the page catches up by itself.
+            <b>Disconnected.</b> The server does not answer; the page shows the last known state. A run goes on as long as its server does, and the page catches up by itself.
           </span>
         </p>
       )}
       {known && isStale.value && (
         <p class="notice">
           <span>
-            <b>The model's file has changed</b> or is gone since it was opened; shown is what it was.
+            <b>The model's file has changed</b> or is gone since it was opened; the page shows the model as it was.
           </span>
           <button type="button" disabled={isActive.value} onClick={() => void openSource({ kind: "again", id: known.info.id })}>
             Open it anew

@@ -1,4 +1,4 @@
-// The overlays as a row of choices, and what some of them ask: whose coverage, and which two plans differ.
+// The choice of the overlay, with the target of Coverage and the two plans of Difference.
 
 import type { JSX } from "preact";
 import { coverageTarget, overlay, type Overlay, OVERLAYS } from "../../state/display";
@@ -9,12 +9,12 @@ import { PlanChoice } from "./plan_choice";
 
 const OVERLAY_NAME: Record<Overlay, string> = { target: "Target", cost: "Cost", certainty: "Certainty", coverage: "Coverage", difference: "Difference", search: "Search" };
 const OVERLAY_SAYS: Record<Overlay, string> = {
-  target: "Who runs what (t)",
-  cost: "Where the time goes (h)",
-  certainty: "How sure each part of the plan is (s)",
-  coverage: "What one target could take, and why not the rest (1 to 9)",
-  difference: "What differs from another plan (d)",
-  search: "What the search does at the step of its replay ([ and ])",
+  target: "The target of each node (t)",
+  cost: "The share of each partition in the total (h)",
+  certainty: "The certainty of each partition (s)",
+  coverage: "The nodes that one target could take, and why it cannot take the others (1 to 9)",
+  difference: "The difference from another plan (d)",
+  search: "The step of the search that the replay shows ([ and ])",
 };
 
 export function OverlayMenu(): JSX.Element {

@@ -1,4 +1,4 @@
-// A plan to compare: the shown one, the one before, a baseline, or another run of the model.
+// The choice of a plan to compare: the shown one, the one before, a baseline, or another run of the model.
 
 import type { JSX } from "preact";
 import { duration } from "../../base/format";
@@ -30,7 +30,7 @@ export function PlanChoice({ side }: { side: "plan" | "against" }): JSX.Element 
   );
 }
 
-/** The shown plan, the kept one where a what-if is shown, and the one before. */
+/** The shown plan, the kept plan beside a what-if, and the plan before. */
 function nearPlans(): { ref: string; name: string }[] {
   const before = runBefore.value?.plan ? [{ ref: runBefore.value.id, name: "the plan before" }] : [];
   const kept = whatIf.value && run.value ? [{ ref: run.value.id, name: "the kept plan" }] : [];

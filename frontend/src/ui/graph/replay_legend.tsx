@@ -1,4 +1,4 @@
-// What the colours of the search overlay mean, and how one gets to see it.
+// The legend of the overlay Search for a run that has ended, or the way to trace its search.
 
 import type { JSX } from "preact";
 import { showDrawer } from "../../state/display";

@@ -1,4 +1,4 @@
-// The strip on the left: the whole model at once. It is the minimap and the scroll bar of the graph.
+// The strip on the left, which shows the whole model at once: the minimap and the scroll bar of the graph.
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -45,13 +45,13 @@ export function Strip(): JSX.Element {
   );
 }
 
-/** Where the scroll bar stands, for a screen reader. */
+/** The position of the scroll bar, for screen readers. */
 function position(): { "aria-valuenow": number; "aria-valuetext": string } {
   const range = shown();
   return { "aria-valuenow": range?.first ?? 0, "aria-valuetext": range ? `nodes ${range.first} to ${range.last}` : "nothing in view" };
 }
 
-/** The frame around what the graph shows; it moves without the lines being drawn again. */
+/** The frame around the nodes that the graph shows; it moves without drawing the lines again. */
 function Frame(): JSX.Element | null {
   const range = shown();
   const count = model.value?.graph.nodes.length ?? 0;
@@ -105,14 +105,14 @@ function fitPixels(canvas: HTMLCanvasElement, context: CanvasRenderingContext2D,
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
 }
 
-/** Nodes that stand out, in the colours of their outlines in the graph; the selection is on top. */
+/** The marked nodes, in the colours of their outlines in the graph; the selection is on top. */
 function marks({ hit, select }: Theme): ReadonlyMap<number, string> {
   const chosen = selection.peek();
   const selected = chosen.kind === "none" ? hovered.peek() : chosen.kind === "partition" ? selectedNodes.peek() : outlined.peek();
   return new Map([...[...marked.peek()].map((node): [number, string] => [node, hit]), ...[...selected].map((node): [number, string] => [node, select])]);
 }
 
-/** The node to which the pointer was pressed, until it moves on. */
+/** The node on which the pointer was pressed, until the pointer moves to another. */
 let pressed: number | null = null;
 
 /** Centre the graph on the node at the pointer. */
@@ -124,7 +124,7 @@ function jump(event: PointerEvent & { currentTarget: HTMLElement }): void {
   centre(node);
 }
 
-/** A press that moved nowhere asks for the node itself: what hides it is unfolded. */
+/** After a press without a drag, unfold the groups that hide the node. */
 function unfoldShown(): void {
   const node = pressed;
   pressed = null;

@@ -1,4 +1,4 @@
-// Parts of the page that are loaded when they are first opened: the context menu, and choosing nodes by a name pattern.
+// Shows the context menu and the dialog "Decide by name"; their code is loaded when one of them is first opened.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";

@@ -1,4 +1,4 @@
-// A context menu: arrow keys, Home and End, a letter, Enter; → opens what an item holds, ← and Escape go back.
+// The context menu. Keys: arrows, Home, End or a letter move, Enter chooses, → opens the items of an item, ← and Escape go back.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -29,7 +29,7 @@ export function Menu({ menu }: { menu: OpenMenu }): JSX.Element {
 }
 
 interface Anchor {
-  /** To the right of `right` where there is room, else to the left of `left`. */
+  /** A list opens to the right of `right` where there is space, else to the left of `left`. */
   left: number;
   right: number;
   top: number;
@@ -81,7 +81,7 @@ interface ItemProps {
   item: MenuItem;
   isOpen: boolean;
   open: () => void;
-  /** The pointer came over it. */
+  /** Called when the pointer enters the item. */
   pointed: () => void;
   shut: () => void;
 }
@@ -113,12 +113,12 @@ function Item({ item, isOpen, open, pointed, shut }: ItemProps): JSX.Element {
   );
 }
 
-/** The items of a list itself, not those of what is open in it. */
+/** The items of a list, without those of a list that is open inside it. */
 function buttons(list: HTMLElement): HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>(":scope > [role=menuitem]")];
 }
 
-/** Where a key leads to from the item at `at`; undefined where it leads nowhere. */
+/** The index of the item to which a key leads from the item at `at`; undefined where it leads nowhere. */
 function moved(key: string, at: number, all: readonly HTMLElement[]): number | undefined {
   const count = all.length;
   if (key === "ArrowDown") return (at + 1) % count;
@@ -130,7 +130,7 @@ function moved(key: string, at: number, all: readonly HTMLElement[]): number | u
   return order.find((i) => all[i]?.querySelector(".menu-label")?.textContent?.toLowerCase().startsWith(key.toLowerCase()));
 }
 
-/** Put a list where it is seen as a whole. */
+/** Move a list to where all of it is visible. */
 function settle(list: HTMLElement, { left, right, top }: Anchor): void {
   const { width, height } = list.getBoundingClientRect();
   const isRoom = right + width + MARGIN_PX <= window.innerWidth;

@@ -1,4 +1,4 @@
-// Pin or veto all nodes whose name fits a pattern; how many these are is said while one types. Loaded when it is opened.
+// The dialog "Decide by name": pins or vetoes all nodes whose names match a pattern, and shows how many match as the user types.
 
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -70,7 +70,7 @@ export function PatternDialog({ from }: { from: string }): JSX.Element {
   );
 }
 
-/** How many nodes fit, and the first of them. */
+/** The number of matching nodes, and the first of them. */
 function Matches({ names }: { names: readonly string[] }): JSX.Element {
   return (
     <p id="pattern-found" role="status">

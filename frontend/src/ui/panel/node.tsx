@@ -1,4 +1,4 @@
-// The selected node itself: inputs, outputs, weights, attributes, and what was folded into it.
+// The tab "Node": the inputs, outputs, weights and attributes of the selected node, and the nodes that were folded into it.
 
 import type { ComponentChildren, JSX } from "preact";
 import { attribute, shape } from "../../base/format";
@@ -91,7 +91,7 @@ function typeText(tensor: TensorJson | undefined): string {
   return tensor ? `${shape(tensor.shape)} ${tensor.dtype}` : "";
 }
 
-/** A tensor's name, as a way to the node that makes it. */
+/** The name of a tensor, as a link to the node that makes it. */
 function TensorLink({ name }: { name: string }): JSX.Element {
   const edge = model.value?.built.edges.find((one) => one.tensors.includes(name));
   if (!edge) return <>{name}</>;

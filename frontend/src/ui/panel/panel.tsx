@@ -1,4 +1,4 @@
-// The panel on the right: why, the node itself, the pins; under it what the last decision did, or would do.
+// The panel on the right, with the tabs Why, Node and Pins, and below them the effect of the last decision.
 
 import type { JSX } from "preact";
 import { signedDuration, plural } from "../../base/format";
@@ -41,7 +41,7 @@ export function Panel(): JSX.Element {
   );
 }
 
-/** What the last decision did, or would do if it were kept, with the way back. */
+/** The effect of the last decision, or of keeping the what-if, with the buttons to keep, discard, undo and redo. */
 function DecisionBar(): JSX.Element | null {
   const change = lastChange.value;
   if (!change && !canUndo.value && !canRedo.value && !isDeciding.value) return null;
@@ -78,7 +78,7 @@ function DecisionBar(): JSX.Element | null {
   );
 }
 
-/** A way to the difference as the graph shows it. */
+/** A link that shows the difference on the graph. */
 function DifferenceLink(): JSX.Element | null {
   if (overlay.value === "difference") return null;
   const show = (): void => {

@@ -1,5 +1,5 @@
-// What the user decided: every pin, veto and cut, switched-off targets and the accuracy, each with what it costs, a way to its
-// nodes and a way out; and a decision that could not hold.
+// The tab "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy) with its effect, a link to its nodes
+// and a button to remove it; and the card of a decision that cannot hold.
 
 import type { ComponentChildren, JSX } from "preact";
 import { plural } from "../../base/format";
@@ -42,7 +42,7 @@ export function PinsPanel(): JSX.Element {
           </Item>
         )}
       </ul>
-      {known && <p class="muted">On costs that are known; nothing is measured for it.</p>}
+      {known && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
       <Untimed />
     </>
   );
@@ -57,7 +57,7 @@ function Nothing(): JSX.Element {
   );
 }
 
-/** Candidates that a looser accuracy would allow, and that nobody has timed. */
+/** A note on candidates that the looser accuracy allows, and whose costs are not measured. */
 function Untimed(): JSX.Element | null {
   const count = whatIf.value?.untimed ?? 0;
   return count === 0 ? null : <p class="muted">{`${plural(count, "candidate")} would be accurate enough now, but nobody has timed ${count === 1 ? "it" : "them"}: run again to find out.`}</p>;
@@ -86,7 +86,7 @@ function Item({ words, effect, isHeld = true, remove, children }: ItemProps): JS
   );
 }
 
-/** Whether no constraint of the group is among those of which the run says that they collide. */
+/** Whether no constraint of the group is among those that collide in the run. */
 function isHeld(group: readonly Constraint[]): boolean {
   const { constraints, conflict } = run.value ?? { constraints: [], conflict: [] };
   const colliding = conflict.map((index) => JSON.stringify(constraints[index]));
@@ -97,7 +97,7 @@ function groupText(group: readonly Constraint[]): string {
   return describeGroup(group, candidateLabel);
 }
 
-/** Constraints in words; where they name nodes, a way to these. */
+/** A group of constraints in words, as a link to the nodes that they name. */
 function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
   const names = new Set(group.flatMap(namesIn));
   const nodes = (model.value?.graph.nodes ?? []).filter((one) => names.has(one.name)).map((one) => one.id);
@@ -109,7 +109,7 @@ function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
   );
 }
 
-/** A decision that could not hold: why, and what it collides with. */
+/** A decision that cannot hold, with the reason and the constraints with which it collides. */
 export function ConflictCard({ refusal: refused }: { refusal: Refusal }): JSX.Element {
   const colliding = [...refused.wanted.filter((_, i) => refused.conflict.includes(i)).map((one) => describe(one, candidateLabel)), ...refused.off.map((target) => `${target} switched off`)];
   return (

@@ -1,4 +1,4 @@
-// The head of the panel: what is selected, where it stands in the plan, and a way to its partition or its nodes.
+// The head of the panel: the selection, its targets and partitions, and links to its partition or nodes.
 
 import type { JSX } from "preact";
 import { duration, plural, plusMinus, shape } from "../../base/format";
@@ -42,7 +42,7 @@ function BoxTitle({ box }: { box: number }): JSX.Element | null {
   );
 }
 
-/** Several nodes: which, on which targets, in how many partitions. */
+/** Several nodes, their targets, and their number of partitions. */
 function NodesTitle(): JSX.Element {
   const nodes = selectedNodes.value;
   const group = groupOfNodes(nodes);

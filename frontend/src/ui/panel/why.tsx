@@ -1,4 +1,4 @@
-// "Why this and not that?": for the selected node or partition every candidate of every target, with its cost or the reason.
+// The tab "Why": for the selected node or partition, all candidates of all targets, with their costs or the reasons why they failed.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -37,7 +37,7 @@ export function WhyPanel(): JSX.Element {
   );
 }
 
-/** What the overlay says of the selected node, where that is more than who runs it and in what time. */
+/** The overlay's text about the selected node; not for Target and Cost, whose text is elsewhere in the panel. */
 function OverlayText(): JSX.Element | null {
   const chosen = selection.value;
   if (chosen.kind !== "box" || overlay.value === "target" || overlay.value === "cost") return null;
@@ -90,7 +90,7 @@ function Answer(): JSX.Element | null {
   );
 }
 
-/** What can be said of the described toolchains here: those of the plan, and the one that is tried beside it. */
+/** The estimate texts of the described toolchains: the tried one, and those of the plan. */
 function EstimateSections({ data }: { data: NodeCandidates }): JSX.Element {
   const tried = tryOut.value;
   const state = triedCandidates.value;
@@ -108,7 +108,7 @@ function EstimateSections({ data }: { data: NodeCandidates }): JSX.Element {
 function EstimateSection({ said: { target, lines }, note }: { said: Said; note: string }): JSX.Element | null {
   if (lines.length === 0) return null;
   return (
-    <section class="estimate-text" aria-label={`What ${target} would bring here`}>
+    <section class="estimate-text" aria-label={`Gain with ${target} here`}>
       <h3>
         <Badge target={target} /> {target} <span class="muted">{note}</span>
       </h3>
@@ -119,7 +119,7 @@ function EstimateSection({ said: { target, lines }, note }: { said: Said; note: 
   );
 }
 
-/** Of several nodes: what can be done with them. */
+/** The buttons for several nodes. */
 function Several(): JSX.Element {
   return (
     <>
@@ -131,7 +131,7 @@ function Several(): JSX.Element {
   );
 }
 
-/** Pin and veto for what is selected, or for the candidate in focus. */
+/** The buttons that decide for the selection, or for the candidate in focus. */
 function Buttons(): JSX.Element {
   const candidate = focused.value;
   const chosen = selection.value;
@@ -232,14 +232,14 @@ function Row({ candidate, widest }: { candidate: NodeCandidate; widest: number }
   );
 }
 
-/** What it holds in few words: its operators, first and last where there are many. */
+/** A candidate in few words: its operators, or the first and the last of many. */
 function labelOf(candidate: NodeCandidate): string {
   const ops = candidate.nodes.map((node) => model.value?.graph.nodes[node]?.op ?? "");
   if (ops.length === 1) return `${ops[0] ?? ""} alone`;
   return ops.length <= 3 ? ops.join(" + ") : `${ops[0] ?? ""} … ${ops[ops.length - 1] ?? ""}, ${ops.length} nodes`;
 }
 
-/** What the regret is over: the least total of a plan that holds the candidate. */
+/** The least total of a plan that holds the candidate, in words. */
 function totalText({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
   const total = run.value?.plan?.total_s;
   if (least === null || total === undefined) return "";

@@ -1,4 +1,4 @@
-// The open model's name, and the menu to open another: samples, models opened before, files.
+// The name of the open model, and the menu to open another one: a sample, a model that was opened before, or files.
 
 import type { JSX } from "preact";
 import { bytes, plural, shape } from "../../base/format";
@@ -48,7 +48,7 @@ export function ModelMenu(): JSX.Element | null {
   );
 }
 
-/** Models of the user's own that were opened before. */
+/** The user's own models that were opened before. */
 function Opened({ close }: { close: () => void }): JSX.Element | null {
   const own = models.value.filter((one) => one.sample === null);
   if (own.length === 0) return null;

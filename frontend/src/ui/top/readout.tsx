@@ -1,4 +1,4 @@
-// The result in one line: best alone → total, speed-up, whether it was verified, whether it was recorded; or how far the run is.
+// The result of the run in one line (best alone → total, speed-up, verified, recorded), or its progress.
 
 import type { JSX } from "preact";
 import { changeInDuration, duration, relativeError, speedUp } from "../../base/format";
@@ -52,7 +52,7 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   );
 }
 
-/** Part of the total is no measurement: a target of the plan is only described. */
+/** A tag where some of the total is estimated, since a target of the plan is only described. */
 function Estimated({ run: { plan, described } }: { run: RunSnapshot }): JSX.Element | null {
   const targets = described.filter((name) => plan?.partitions.some((one) => one.target === name));
   if (targets.length === 0) return null;

@@ -1,4 +1,4 @@
-// The toolchains as chips: on or off for the next run; one that cannot be used says why, and what to do about it.
+// The targets as chips, which switch them on or off; the chip of an unusable one shows the reason and a remedy.
 
 import type { JSX } from "preact";
 import type { ToolchainInfo } from "../../data/protocol";

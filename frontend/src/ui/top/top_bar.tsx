@@ -1,4 +1,4 @@
-// The bar at the top: model, targets, accuracy, run and cancel, the total by target, export, help.
+// The bar at the top: model, targets, accuracy, Run or Cancel, the total by target, the result, Export, help.
 
 import type { JSX } from "preact";
 import { duration, count } from "../../base/format";

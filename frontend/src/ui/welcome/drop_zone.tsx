@@ -1,4 +1,4 @@
-// Files from the user: chosen in a dialog, or dropped anywhere on the page. A model and its external data come together.
+// Opens files that the user chooses in a dialog, or drops anywhere on the page. A model and its external data come together.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -28,7 +28,7 @@ export function FilePicker(): JSX.Element {
   );
 }
 
-/** Takes files that are dropped anywhere, and says so while they hover. */
+/** Take files that are dropped anywhere, with a note while they are dragged over the page. */
 export function DropZone(): JSX.Element | null {
   const isOver = useSignal(false);
   useEffect(() => {

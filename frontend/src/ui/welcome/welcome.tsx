@@ -1,4 +1,4 @@
-// What the page shows without a model: the samples as cards, files to open, and what failed or is on its way.
+// The page without a model: the samples as cards, files to open, and the error of a model that could not be opened.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -84,7 +84,7 @@ function OpenedBefore(): JSX.Element | null {
   );
 }
 
-/** Everything that is kept lies in one folder: which, and how much it is. */
+/** The folder in which everything is kept, and its size. */
 export function Kept(): JSX.Element | null {
   useEffect(() => void loadStorage(), []);
   const kept = storage.value;
@@ -96,7 +96,7 @@ export function Kept(): JSX.Element | null {
   );
 }
 
-/** With nothing to measure with, graphs and recorded runs still open: say so, and what to install. */
+/** A note where no toolchain is usable: what still works, and what to install. */
 function NoToolchains(): JSX.Element | null {
   const missing = toolchains.value.filter((one) => !one.usable);
   if (toolchains.value.length === 0 || missing.length < toolchains.value.length) return null;
@@ -123,7 +123,7 @@ function PathField(): JSX.Element {
   );
 }
 
-/** A model that could not be opened; where shapes are missing, a field for them. */
+/** The error of a model that could not be opened, with a field for missing shapes. */
 function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Element {
   return (
     <ErrorCard error={error}>
@@ -135,7 +135,7 @@ function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Ele
   );
 }
 
-/** The shape that the server's hint writes out (`--shape x=1,3,224,224`). */
+/** The example in the server's hint (`--shape x=1,3,224,224`); empty where there is none. */
 function exampleIn(hint: string): string {
   return /--shape (\S+=[\d,]+)/.exec(hint)?.[1] ?? "";
 }

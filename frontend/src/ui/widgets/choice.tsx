@@ -9,7 +9,7 @@ interface ChoiceProps<T extends string> {
   choose: (id: T) => void;
 }
 
-/** One of a few, side by side; arrow keys choose the next one, as in any group of radio buttons. */
+/** The group; arrow keys choose the next one. */
 export function Choice<T extends string>({ label, choices, chosen, choose }: ChoiceProps<T>): JSX.Element {
   const key = (event: KeyboardEvent & { currentTarget: HTMLElement }): void => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

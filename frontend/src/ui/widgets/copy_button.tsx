@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { copyText } from "../../state/download";
 
-/** Copies a text, and says whether that went well. */
+/** The button, with a note on whether copying worked. */
 export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
   const said = useSignal("");
   const copy = async (): Promise<void> => {

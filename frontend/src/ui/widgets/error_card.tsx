@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import type { ApiError } from "../../data/protocol";
 
-/** An error: what happened, what to do. */
+/** The card: the message, the hint, and buttons as children. */
 export function ErrorCard({ error, children }: { error: ApiError; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="error-card" role="alert">

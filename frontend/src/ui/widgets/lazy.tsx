@@ -1,10 +1,10 @@
-// A part of the page whose code is fetched when it is first shown: what is not needed at first does not delay the first paint.
+// A component whose code is loaded when it is first shown, so that it does not delay the first paint.
 
 import { signal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
 import { during } from "../../base/idle";
 
-/** The component that `load` brings; until then a line that says so. */
+/** A component that shows what `load` resolves with, and a line of text until then. */
 export function later(load: () => Promise<ComponentType>): () => JSX.Element {
   const found = signal<{ Part: ComponentType } | { error: string } | null>(null);
   let isAsked = false;

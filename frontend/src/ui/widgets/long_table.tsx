@@ -1,5 +1,5 @@
-// A table of any length: only the rows in view are in the page. Sorted by its headers, walked by the arrow keys, a row chosen
-// by its button. Screen readers are told how many rows there are and which one this is.
+// A table of any length, of which only the rows in view are in the DOM. Its headers sort it, arrow keys walk it, and the button of a row
+// chooses the row. Screen readers get the number of rows and the index of each.
 
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
@@ -10,17 +10,17 @@ import { scrolledTo, windowOf } from "../../base/row_window";
 export interface Column<Row, Id extends string> {
   id: Id;
   title: string;
-  /** In pixels; none takes what is left. */
+  /** The width in pixels; a column without one takes the rest. */
   widthPx?: number;
   isNumber?: boolean;
   hint?: string;
-  /** `isReached`: the tab key comes to this row, so that what is in the cell is for the keyboard, too. */
+  /** `isReached`: the tab key reaches this row, so that the buttons in its cells must be reachable, too. */
   cell: (row: Row, isReached: boolean) => ComponentChildren;
 }
 
 interface LongTableProps<Row, Id extends string> {
   label: string;
-  /** The first one is the row's header, and the button that chooses it. */
+  /** The first column is the header of the row, and the button that chooses it. */
   columns: readonly Column<Row, Id>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
@@ -29,9 +29,9 @@ interface LongTableProps<Row, Id extends string> {
   point: (row: Row | null) => void;
   order?: { by: Id; isDown: boolean };
   sortBy?: (id: Id) => void;
-  /** What stands in the first cell in place of its button, where that row is being edited. */
+  /** The content of the first cell in place of its button, for a row that is being edited. */
   editor?: (row: Row) => ComponentChildren;
-  /** Keys on a row's button, beside those that walk. */
+  /** Handles keys on the button of a row, besides those that walk. */
   keyOn?: (event: KeyboardEvent, row: Row) => void;
 }
 
@@ -61,7 +61,7 @@ export function LongTable<Row, Id extends string>(props: LongTableProps<Row, Id>
     at.current = row;
     props.point(row);
   };
-  // Not by entering a row: rows that scroll by under a resting pointer are not pointed at.
+  // Not when the pointer enters a row: rows that scroll by under a resting pointer are not pointed at.
   const pointed = (event: PointerEvent): void => point(rows[rowAt(event.target)] ?? null);
   const view = windowOf(rows.length, ROW_PX, top.value, height.value);
   const entry = Math.min(rows.length - 1, Math.ceil(top.value / ROW_PX));
@@ -93,7 +93,7 @@ export function LongTable<Row, Id extends string>(props: LongTableProps<Row, Id>
   );
 }
 
-/** Follow the scrolling, at most once a frame, and the size. */
+/** Measure the scroll position and the height, once a frame at most. */
 function useMeasured(box: { current: HTMLDivElement | null }, top: Signal<number>, height: Signal<number>): void {
   useEffect(() => {
     const element = box.current;
@@ -115,7 +115,7 @@ function useMeasured(box: { current: HTMLDivElement | null }, top: Signal<number
   }, [box, top, height]);
 }
 
-/** The number of the row that holds an element; NaN where none does. */
+/** The index of the row that holds an element; NaN where none does. */
 function rowAt(element: EventTarget | null): number {
   const row = element instanceof Element ? element.closest<HTMLElement>("[data-row]") : null;
   return Number(row?.dataset["row"] ?? NaN);
@@ -168,7 +168,7 @@ function Head<Row, Id extends string>({ columns, order, sortBy }: LongTableProps
 interface LineProps<Row, Id extends string> extends LongTableProps<Row, Id> {
   row: Row;
   index: number;
-  /** The tab key enters the table here. */
+  /** Whether the tab key enters the table at this row. */
   isEntry: boolean;
 }
 

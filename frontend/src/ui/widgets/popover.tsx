@@ -5,7 +5,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 interface PopoverProps {
-  /** What the button shows. */
+  /** The content of the button. */
   content: ComponentChildren;
   label: string;
   class?: string;

@@ -1,8 +1,8 @@
-// A small button inside a row of a table: what it does is not what the row does.
+// A small button inside a row of a table, with an action of its own.
 
 import type { JSX } from "preact";
 
-/** An action of a button in a row, which the row itself does not hear of. */
+/** Handles an event of a button in a row by `act`, and keeps the event from the row. */
 export function stopped(act: () => void): (event: Event) => void {
   return (event) => {
     event.stopPropagation();

@@ -1,4 +1,4 @@
-// "Save as": the formats in which something on the page can be kept. One format is a button, several are a small menu.
+// The menu "Save as" with the formats in which something on the page can be saved. One format is a button, several are a small menu.
 
 import type { JSX } from "preact";
 import { Popover } from "./popover";

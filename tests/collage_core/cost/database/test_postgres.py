@@ -21,7 +21,7 @@ from collage_core.cost.database.maintenance import Merged, Selection, groups, me
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
-from tests.collage_core.conftest import PostgresServer
+from tests.collage_core.cost.database.conftest import PostgresServer
 from tests.helpers.cost_records import (
     COSTS_OF_SCHEMA_1,
     FAILED,

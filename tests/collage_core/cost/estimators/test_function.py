@@ -96,8 +96,8 @@ def test_equal_computations_are_asked_for_once_on_each_target() -> None:
         return 1.0
 
     chain = graph(["a: Relu <- x", "b: Relu <- a", "c: Identity <- b"])
-    places = [("tvm", 0), ("tvm", 1), ("hook", 1), (HOST_TARGET, 2)]
-    wanted = [make_candidate(chain, target, IndexSet((node,)), "test") for target, node in places]
+    parts = [("tvm", 0), ("tvm", 1), ("hook", 1), (HOST_TARGET, 2)]
+    wanted = [make_candidate(chain, target, IndexSet((node,)), "test") for target, node in parts]
     estimator = FunctionEstimator(counts)
     costs = [cost for _, cost, _ in estimator.estimate(chain, wanted)]
     list(estimator.estimate(chain, wanted))

@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 from collage_test_toolchains import broken_in_a_worker
-from misbehaviours import PLACES, REASONS, places
+from misbehaviours import PLACES, REASONS, plug_in_names
 from onnx import TensorProto, helper, numpy_helper, save_model
 
 from collage_core.base.home import home
@@ -50,7 +50,7 @@ OTHERS = ("Babbles", "Leaks", "Slow", "Crawls", "Absent", "HasNoVersion", "Numpy
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     others = (f"collage_test_toolchains:{name}" for name in OTHERS)
-    monkeypatch.setenv(registry.EXTRA, ",".join([*others, "failing_toolchains:Poisoned", places(*PLACES)]))
+    monkeypatch.setenv(registry.EXTRA, ",".join([*others, "failing_toolchains:Poisoned", plug_in_names(*PLACES)]))
 
 
 @pytest.fixture(scope="module")
@@ -137,13 +137,13 @@ def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is
     bench: Bench, references: Sequence[float], trials: int
 ) -> None:
     estimator, left = bench.estimator(), list(references)
-    run_all = estimator._place.run_all
+    run_all = estimator._backend.run_all
 
     def replaced(tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
         for task, record in run_all(tasks):
             yield task, replace(record, reference_s=left.pop(0), core_latency_s=None, slowed_by=0.0)
 
-    estimator._place.run_all = replaced  # type: ignore[method-assign]
+    estimator._backend.run_all = replaced  # type: ignore[method-assign]
     told = [tuple(c.inside) for c, _, _ in estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))]
     key = estimator.computation_key(bench.candidates("numpy", (RELU1,))[0])
     estimator.close()

@@ -135,7 +135,7 @@ def test_it_is_one_estimator_to_the_outside(mixed: MixedEstimator, measured: Mea
 
 
 @pytest.fixture
-def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def chain(tmp_path: Path, brief: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(registry.EXTRA, "collage_test_toolchains:Numpy")
     monkeypatch.setenv("COLLAGE_COSTS", str(tmp_path / "costs.sqlite3"))
     return write(tmp_path, model_of(CHAIN, CONSTANTS))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from misbehaviours import places
+from misbehaviours import plug_in_names
 
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import MeasuredTransition, TransitionKey, machine_id
@@ -24,7 +24,7 @@ WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
 
 @pytest.fixture(autouse=True)
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(registry.EXTRA, f"{WELL},{places('segfaults_at_run', 'refuses_relu', 'hangs_at_build')}")
+    monkeypatch.setenv(registry.EXTRA, f"{WELL},{plug_in_names('segfaults_at_run', 'refuses_relu', 'hangs_at_build')}")
 
 
 @pytest.mark.parametrize(("fixed", "slope"), [(0.0, 0.0), (2e-6, 0.0), (1e-6, 1e-12)])

@@ -40,8 +40,8 @@ import pickle, sys
 from collage_core.rewrite.runtime.artifact_calls import run_artifact
 folder, inputs = pickle.loads(sys.stdin.buffer.read())
 outputs = run_artifact(folder, inputs)
-heavy = {"onnx", "openvino", "onnxruntime", "pydantic", "flask", "collage_core.rewrite.assemble", "collage_core.rewrite.plan"}
-heavy = sorted(heavy & set(sys.modules))
+watched = {"onnx", "openvino", "onnxruntime", "collage_core.rewrite.assemble", "collage_core.rewrite.plan", "pydantic", "flask"}
+heavy = sorted(watched & set(sys.modules))
 sys.stdout.buffer.write(pickle.dumps((outputs, heavy)))
 """
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
@@ -16,6 +16,7 @@ from collage_core.search.constraints.conflict import Feasibility, find_conflict
 from collage_core.search.constraints.constraints import Constraint, parse_constraints
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
 from collage_core.search.solve import is_feasible, solve
+from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, problems
 
 from .test_constraints import forms
@@ -41,7 +42,7 @@ def has_plan(problem: SearchProblem, constraints: Sequence[Constraint]) -> bool:
 
 
 @given(problem=PROBLEMS, data=st.data())
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_a_conflict_is_minimal_and_is_one(problem: SearchProblem, data: st.DataObject) -> None:
     constraints = parse_constraints(data.draw(st.lists(forms(problem), max_size=5)), problem)
     conflict = find_conflict(problem, constraints)
@@ -55,7 +56,7 @@ def test_a_conflict_is_minimal_and_is_one(problem: SearchProblem, data: st.DataO
 
 
 @given(problem=PROBLEMS, data=st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_plan_exists_where_one_is_found_and_else_the_error_says_why(problem: SearchProblem, data: st.DataObject) -> None:
     constraints = parse_constraints(data.draw(st.lists(forms(problem), max_size=4)), problem)
     if has_plan(problem, constraints):
@@ -77,7 +78,7 @@ def is_coverable(problem: SearchProblem, usable: Sequence[int]) -> bool:
 
 
 @given(problem=PROBLEMS, data=st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_whether_any_candidates_cover_the_model(problem: SearchProblem, data: st.DataObject) -> None:
     usable = sorted(data.draw(st.sets(st.integers(0, len(problem.candidates) - 1))))
     assert is_coverable(problem, usable) == any(True for _ in every_plan(problem, usable))

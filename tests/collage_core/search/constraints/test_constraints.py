@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError, InfeasibleError
@@ -16,6 +16,7 @@ from collage_core.search.constraints.constraints import Constraint, allowed_indi
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem
 from collage_core.search.solve import solve
+from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, problems
 
 SETS = {
@@ -125,7 +126,7 @@ def with_host(problem: SearchProblem) -> SearchProblem:
 
 
 @given(problem=st.one_of(problems(), problems().map(with_host)), data=st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_fast_way_says_what_the_definition_says(problem: SearchProblem, data: st.DataObject) -> None:
     constraints = drawn(data, problem, 6)
     refused = violations(problem, constraints)
@@ -153,7 +154,7 @@ def holds(problem: SearchProblem, plan: tuple[int, ...], item: dict[str, Any]) -
 
 
 @given(problem=problems(), data=st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_best_plan_that_holds_every_constraint_is_found(problem: SearchProblem, data: st.DataObject) -> None:
     nodes = st.lists(st.integers(0, problem.nodes - 1), min_size=1, max_size=3, unique=True)
     target = st.sampled_from("abc").filter(lambda name: any(c.target == name for c in problem.candidates))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import HOST
@@ -18,6 +18,7 @@ from collage_core.search.decomposition.subproblem_search import SubproblemSearch
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchRun
 from collage_core.search.searchers.exact import astar, dijkstra
+from tests.helpers.examples import examples
 
 TARGETS = ("a", "b", "c")
 
@@ -51,7 +52,7 @@ def long_problems(draw: st.DrawFn) -> SearchProblem:
     return SearchProblem(nodes, tuple(tensors), tuple(candidates), transitions, (), TARGETS)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(long_problems(), st.integers(1, 3))
 def test_parts_give_the_plan_of_the_whole(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", least)
@@ -111,7 +112,7 @@ def test_where_separators_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple
     assert find_separators(problem, range(len(sets))).positions == positions
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(long_problems(), st.integers(1, 3))
 def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
     monkeypatch.setattr(separators, "LEAST_NODES", least)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from collage_core.search.alternatives.k_best import k_best, plans_in_order
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.plan_properties import plan_total
 from collage_core.search.problem import SearchProblem
 from collage_core.search.searchers.cover import Cover, State, moves_from
+from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, order_of, problems
 
 
@@ -19,7 +20,7 @@ def paths(cover: Cover, state: State, weight: int, chosen: tuple[int, ...]) -> l
     return [path for move, step, after in moves_from(cover, state) for path in paths(cover, after, weight + step, (*chosen, move.index))]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(problems(5))
 def test_steps_add_up_to_the_plan_and_none_is_negative(problem: SearchProblem) -> None:
     cover = Cover(problem, range(len(problem.candidates)))
@@ -35,7 +36,7 @@ def test_steps_add_up_to_the_plan_and_none_is_negative(problem: SearchProblem) -
         assert cover.weights.total(cover.bound + found[chosen]) == plan_total(problem, chosen)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(problems(5, unknown=True))
 def test_plans_come_in_order_and_all_of_them(problem: SearchProblem) -> None:
     usable = allowed_indices(problem, ())

@@ -17,6 +17,7 @@ from collage_core.search.searcher import SearchReporter, SearchResult, SearchRun
 from collage_core.search.searchers import milp as module
 from collage_core.search.searchers.exact import astar, dijkstra
 from collage_core.search.searchers.milp import milp
+from tests.helpers.examples import examples
 from tests.helpers.tiny_problems import (
     CROSSED,
     allowed_plans,
@@ -33,7 +34,7 @@ def everything(problem: SearchProblem) -> list[int]:
     return allowed_indices(problem, ())
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(constrained_problems())
 def test_all_exact_searchers_agree_with_enumeration(case: tuple[SearchProblem, list[Constraint]]) -> None:
     problem, constraints = case
@@ -97,25 +98,21 @@ def test_what_covers_too_little_or_too_much_is_no_plan(usable: list[int]) -> Non
 class _Heard(SearchReporter):
     def __init__(self) -> None:
         self.plans: list[tuple[tuple[int, ...], int]] = []
-        self.bounds: list[int] = []
         self.ends: list[SearchResult] = []
 
     def better_plan(self, chosen: Any, total: int) -> None:
         self.plans.append((tuple(chosen), total))
 
-    def bound(self, lower_bound: int) -> None:
-        self.bounds.append(lower_bound)
-
     def end(self, result: SearchResult) -> None:
         self.ends.append(result)
 
 
-def test_the_reporter_hears_the_plan_the_bound_and_the_end() -> None:
+def test_the_reporter_hears_the_plan_and_the_end_with_its_bound() -> None:
     heard = _Heard()
     found = milp(CROSSED, everything(CROSSED), SearchRun(heard))
     assert heard.plans == [(found.chosen, 21)]
-    assert heard.bounds == [21]
     assert heard.ends == [found]
+    assert found.lower_bound == 21
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -1,4 +1,4 @@
-// A described toolchain, written and tried: an editor that says what is wrong at which line, and what the toolchain would bring.
+// The page "Describe one": an editor for a described toolchain, which shows the line of a mistake, and what the toolchain would gain.
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -70,7 +70,7 @@ function Buttons(): JSX.Element {
   const canSave = descriptionCheck.value?.name !== null && !descriptionCheck.value?.mistake && !isSaved.value;
   return (
     <div class="table-bar">
-      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "What would it bring? (ctrl Enter)"} onClick={() => void tryDescription()}>
+      <button type="button" class="primary" disabled={whyNotTry.value !== "" || isTrying.value} title={whyNotTry.value || "Find the best plan with it (ctrl Enter)"} onClick={() => void tryDescription()}>
         {isTrying.value ? "Trying…" : "Try"}
       </button>
       <button type="button" disabled={!canSave} title="Keep it under its name, as a target of further runs" onClick={() => void saveDescription()}>
@@ -93,7 +93,7 @@ function Buttons(): JSX.Element {
   );
 }
 
-/** How the text reads. */
+/** The server's reading of the text, or its mistake. */
 function Reading(): JSX.Element {
   const found = descriptionCheck.value;
   return (
@@ -102,7 +102,7 @@ function Reading(): JSX.Element {
         <Mistake mistake={found.mistake} />
       ) : (
         <p class="muted">
-          {found ? (whyNotTry.value || `${found.name ?? ""} reads well. Try it: the best plan with it beside what is known, from the estimates of its [cost].`) : describedError.value ? "" : "Reading…"}
+          {found ? (whyNotTry.value || `${found.name ?? ""} has no mistakes. Try it: the best plan with it is found on the known costs and the estimates by its [cost].`) : describedError.value ? "" : "Reading…"}
         </p>
       )}
     </div>
@@ -128,13 +128,13 @@ function Mistake({ mistake }: { mistake: DescriptionMistake }): JSX.Element {
 
 const LISTED = 40;
 
-/** What it brings, and whether to go on with that. */
+/** The gain of the tried toolchain, with the buttons to keep or discard it. */
 function Answer({ found }: { found: TryOut }): JSX.Element | null {
   const { name, before, after } = found;
   if (!before.plan || !after.plan) return null;
   const gain = gainOf(name, before.plan, after.plan);
   return (
-    <section aria-label={`What ${name} would bring`}>
+    <section aria-label={`Gain with ${name}`}>
       <p role="status">
         <Badge target={name} /> <b>{gain.total}</b> <span class="tag">estimate</span>
         <br />

@@ -1,4 +1,4 @@
-// The options of the next run, each with what is wrong beside it; what the shown run was given; back to the defaults.
+// The page "Options": the options of the next run with their problems, and those of the shown run.
 
 import type { JSX } from "preact";
 import { parseAccuracy } from "../../../data/plan/terms";
@@ -108,10 +108,10 @@ function General(): JSX.Element {
           problem={accuracyIsWrong ? "a number between 0 and 1, such as 1e-3" : undefined}
         />
       </Labelled>
-      <Labelled words="percentile" hint="of the measured samples: what counts as the cost">
+      <Labelled words="percentile" hint="the percentile of the measured samples that counts as the cost">
         <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
       </Labelled>
-      <Labelled words="time limit, s" hint="after that the search gives its best">
+      <Labelled words="time limit, s" hint="after that time the search ends with the best plan it has">
         <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => changeForm({ timeLimit })} />
       </Labelled>
       <Labelled words="search">
@@ -147,7 +147,7 @@ interface FieldProps {
   problem?: string | undefined;
 }
 
-/** A short text field; what is wrong with it stands under it. */
+/** A short text field, with its problem below. */
 function Field({ label, field, value, placeholder, set, problem = problems.value.get(field) }: FieldProps): JSX.Element {
   const id = `problem-${field}`;
   return (
@@ -176,7 +176,7 @@ function Field({ label, field, value, placeholder, set, problem = problems.value
 interface SelectProps {
   label: string;
   value: string;
-  /** What the empty value is called. */
+  /** The name of the empty value. */
   first: string;
   options: readonly string[];
   set: (value: string) => void;
@@ -195,7 +195,7 @@ function Select({ label, value, first, options, set }: SelectProps): JSX.Element
   );
 }
 
-/** What the shown run was given, and a way to run with it again. */
+/** The options of the shown run, with a button that copies them into the form. */
 function ShownRun(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;
@@ -205,7 +205,7 @@ function ShownRun(): JSX.Element | null {
       {words.length === 0 ? "The shown run had the defaults." : `The shown run: ${words.join(" · ")}. `}
       {words.length > 0 && (
         <button type="button" class="link" onClick={() => takeOver(current.options)}>
-          Take over
+          Copy into the form
         </button>
       )}
     </span>

@@ -1,4 +1,4 @@
-// What one rule rejected, with the reasons, as far as the run kept them; a row shows its nodes on the graph.
+// The kept rejections of one rule with their reasons; a row shows its nodes on the graph.
 
 import type { JSX } from "preact";
 import { count } from "../../../base/format";

@@ -1,4 +1,4 @@
-// A rule tree, walked and folded by keys as any tree; a count shows the candidates that came through a rule, or what it rejected.
+// A rule tree, walked and folded by keys as any tree. The counts of a rule open the candidates that came through it, and its rejections.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -12,7 +12,7 @@ import { showCandidates } from "../../../state/tables/rules";
 interface Shown {
   tree: RuleTree;
   target: string;
-  /** There is a run whose candidates were counted. */
+  /** Whether there is a run with counts. */
   hasCounts: boolean;
   isSample: boolean;
 }

@@ -1,4 +1,4 @@
-// Toolchains and rules: what is installed or why not, and each one's rule tree with what every rule gave and rejected in the run.
+// The tab "Toolchains & rules": the toolchains, with the reason where one is not usable, and their rule trees with the counts of the run.
 
 import type { JSX } from "preact";
 import { plural } from "../../../base/format";
@@ -26,9 +26,9 @@ export function RulesTab(): JSX.Element {
         <Choice
           label="Toolchains and rules"
           choices={[
-            { id: "rules", content: "Rules", title: "What is installed, and what its rules gave and rejected" },
+            { id: "rules", content: "Rules", title: "The toolchains, and the candidates that their rules found and rejected" },
             { id: "options", content: "Options", title: "Options of the next run" },
-            { id: "described", content: "Describe one", title: "What would a toolchain bring that is only on paper?" },
+            { id: "described", content: "Describe one", title: "How much faster would a plan be with a toolchain that is only described?" },
           ]}
           chosen={rulesPage.value}
           choose={(id) => (rulesPage.value = id)}
@@ -76,7 +76,7 @@ function Entry({ name, toolchain }: { name: string; toolchain: ToolchainInfo | u
   );
 }
 
-/** Device and precision. */
+/** The device, precision and style of a toolchain. */
 function About({ name, toolchain }: { name: string; toolchain: ToolchainInfo | undefined }): JSX.Element | null {
   if (name === HOST) return <span class="muted">passes references on; costs nothing</span>;
   if (!toolchain) return <span class="muted">in this run, but not here</span>;
@@ -100,7 +100,7 @@ function Rules(): JSX.Element {
   );
 }
 
-/** Whose tree it is, and what was found with it. */
+/** The targets of the tree, and what its rules found. */
 function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }): JSX.Element {
   const target = shownTarget.value;
   if (!tree) return <p class="muted">{target === HOST ? "Its rules are shown with a run." : `${target} has no rules here.`}</p>;
@@ -113,14 +113,14 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
       {others.length > 0 ? `One spec with ${others.join(" and ")}: their trees are equal, so its rules ran once for all.` : "A spec of its own."}{" "}
       <span class="muted">
         {[
-          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: costed only where merging comes to them.` : "",
+          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: their costs are taken only where merging reaches them.` : "",
           merged > 0 ? `${plural(merged, "more")} came from merging neighbours.` : "",
           spec.is_sample ? "This run kept only a sample of its rejections." : "",
         ].join(" ")}
       </span>{" "}
       {invalid.length > 0 && (
         <button type="button" class="link bad" title="Show them in the table of costs" onClick={() => showInvalid(target)}>
-          {`${plural(invalid.reduce((all, [, times]) => all + times, 0), "candidate")} came to nothing: ${invalid.map(([stage, times]) => `${stage} ${times}`).join(", ")}`}
+          {`${plural(invalid.reduce((all, [, times]) => all + times, 0), "candidate")} failed: ${invalid.map(([stage, times]) => `${stage} ${times}`).join(", ")}`}
         </button>
       )}
     </p>

@@ -1,4 +1,4 @@
-// A small chart: the best total falls, the bound rises; where it is an estimate, its line is dotted.
+// A small chart of the best total, which falls, and the bound, which rises; an estimated bound is dotted.
 
 import type { JSX } from "preact";
 import { duration, elapsed } from "../../../base/format";
@@ -28,7 +28,7 @@ export function Convergence({ curve, nowS }: { curve: readonly ConvergencePoint[
   const label = `${best === null ? "No plan yet" : `Best total ${duration(best)}`} after ${elapsed(end)}; the bound is at ${duration(bottom)}`;
   return (
     <svg class="convergence" width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
-      <title>line: best total so far; dashed: no plan is below; dotted: an estimate of that</title>
+      <title>line: best total so far; dashed: lower bound; dotted: estimated bound</title>
       <text x={LEFT - 6} y={y(top) + 4} text-anchor="end">
         {duration(top)}
       </text>
@@ -50,7 +50,7 @@ export function Convergence({ curve, nowS }: { curve: readonly ConvergencePoint[
   );
 }
 
-/** A path that holds each value until the next point, and the last one to the end; it has gaps where there is no value. */
+/** A path that holds each value until the next point, and the last one to the end, with gaps where there is no value. */
 function pathOf(curve: readonly ConvergencePoint[], of: Value, endS: number, x: (seconds: number) => number, y: (value: number) => number): string {
   return curve
     .map((point, i) => {

@@ -1,4 +1,4 @@
-// A run as it happens: the phases with their times, what it does this moment and how long that takes still, the counts of each target.
+// The progress of a run: the phases with their times, its present activity and the time remaining, and the counts of each target.
 
 import type { JSX } from "preact";
 import { count, duration, elapsed } from "../../../base/format";
@@ -31,10 +31,10 @@ function Phase({ phase, status, seconds }: PhaseState): JSX.Element {
   );
 }
 
-/** A trial that takes longer has its time told. */
+/** From this time on the time of a trial is shown. */
 const LONG_S = 3;
 
-/** What goes on this moment, and why it takes as long as it does. */
+/** The present activity of the run, with its time and the time remaining. */
 export function Now({ run }: { run: RunSnapshot }): JSX.Element {
   const left = remainingS(run, nowS.value);
   const [pace, isMeasuring] = [trialTimeText(run), phaseOf(run) === "costs"];
@@ -64,7 +64,7 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
     <dl class="best">
       <dt>{hasEnded(run) ? "total" : "best total so far"}</dt>
       <dd>{run.best_s === null ? <span class="muted">none yet</span> : duration(run.best_s)}</dd>
-      <dt title={isMeasuring ? "an estimate: costs that are not measured count with the least that they are likely to be" : "no plan can be faster than this"}>
+      <dt title={isMeasuring ? "an estimate: a cost that is not measured counts with the lowest value that it is likely to have" : "no plan can be faster than this"}>
         {isMeasuring ? "estimated bound" : "lower bound"}
       </dt>
       <dd>{bound === null ? <span class="muted">not known</span> : duration(bound)}</dd>
@@ -75,11 +75,11 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
 const COLUMNS = [
   ["found", "candidates that the rules found"],
   ["distinct", "equal computations are measured once"],
-  ["built", "trials that got as far as a built candidate"],
+  ["built", "trials whose candidate was built"],
   ["measured", "trials that gave a cost"],
   ["failed", "computations that the target cannot take, with the reason in the table of costs"],
   ["from cache", "their cost was known before"],
-  ["spared", "not measured: even at the least that they may cost, no better plan has them"],
+  ["spared", "not measured: no better plan has them, even at the lowest cost that they may have"],
   ["rejected", "sub-graphs that became no candidate"],
 ] as const;
 

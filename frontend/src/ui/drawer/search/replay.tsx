@@ -1,4 +1,4 @@
-// The replay of a search: have it traced, play it, step and scrub through it, read what happens at each step.
+// The replay of a search: trace it, play it, step and scrub through it, and read each step in words.
 
 import type { JSX } from "preact";
 import { bytes, count, duration } from "../../../base/format";
@@ -22,7 +22,7 @@ export function Replay(): JSX.Element {
   );
 }
 
-/** Nothing to replay yet. */
+/** The offer to trace the search, or the progress of that. */
 function Offer(): JSX.Element | null {
   const state = traceState.value;
   if (state?.state === "tracing") {
@@ -41,7 +41,7 @@ function Offer(): JSX.Element | null {
       <button type="button" onClick={() => void traceSearch()}>
         Trace this search
       </button>
-      <span class="muted">and see every step of it: what was taken, what was tried, what came of it. Nothing is measured.</span>
+      <span class="muted">and see every step: the states taken, the candidates tried, and the outcomes. Nothing is measured.</span>
     </p>
   );
 }
@@ -54,7 +54,7 @@ function Player({ facts: known }: { facts: TraceFacts }): JSX.Element {
         <Slider facts={known} />
         <span class="replay-position">{`step ${count(replayStep.value + 1)} of ${count(known.steps)}`}</span>
         <Speed />
-        <label title="Keep in view where the search stands">
+        <label title="Keep the shown step of the search in view">
           <input type="checkbox" checked={follows.value} onChange={(event) => (follows.value = event.currentTarget.checked)} /> follow
         </label>
         <Searches facts={known} />
@@ -120,7 +120,7 @@ function Speed(): JSX.Element {
   );
 }
 
-/** To the beginning of each search, where the run had several: merging searches again. */
+/** A choice of the searches of the run, where it has several, since merging searches again. */
 function Searches({ facts: known }: { facts: TraceFacts }): JSX.Element | null {
   if (known.searches.length < 2) return null;
   const current = searchAt(known, replayStep.value);
@@ -148,7 +148,7 @@ function Facts({ facts: known }: { facts: TraceFacts }): JSX.Element {
   );
 }
 
-/** The step in words; read out while one steps, not while it plays. */
+/** The step in words. Screen readers read it at each step, but not while the replay plays. */
 function StepText({ facts: known }: { facts: TraceFacts }): JSX.Element {
   const shown = replayFrame.value;
   const nameOf = (node: number): string => model.value?.graph.nodes[node]?.name ?? String(node);

@@ -1,4 +1,4 @@
-// The steps around the one that one looks at, in a few words each; a click goes there.
+// The steps around the shown one, in a few words each; a click goes to a step.
 
 import type { JSX } from "preact";
 import { briefStepText } from "../../../data/replay/text";

@@ -1,4 +1,4 @@
-// The search as it goes on: phases, what it does now, counts per target, the best total falling against the bound; afterwards its replay.
+// The tab "Search": the progress of a run, and afterwards the replay of its search.
 
 import type { JSX } from "preact";
 import { count } from "../../../base/format";
@@ -13,7 +13,7 @@ import { Convergence } from "./convergence";
 import { Counts, Now, PhaseLine, Totals } from "./progress";
 import { Replay } from "./replay";
 
-/** One line: where the run stands. */
+/** The status of the run in one line. */
 export function RunStatus(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;
@@ -50,7 +50,7 @@ export function SearchTab(): JSX.Element {
   );
 }
 
-/** A run that did not get to its end: why, what is kept, and the one thing to do. */
+/** Why a run did not finish, what of it is kept, and a button to run again. */
 function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   const again = (
     <button type="button" onClick={() => void runNow()}>

@@ -15,7 +15,7 @@ from ..messages.models import DotCluster, DotRequest
 from ..services import services
 from ..worker.dot import write_dot
 
-blueprint = Blueprint("pictures", __name__)
+blueprint = Blueprint("dot", __name__)
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 LABEL_CHARACTERS = 200
