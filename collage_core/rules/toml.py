@@ -19,9 +19,9 @@ _PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
 Path = tuple[str | int, ...]
 
 
-def rule_to_toml(rule: PartitionRule, key: str = "rule") -> str:
-    """Return `rule` as a TOML table called `key`; `rule_from_json` reads an equal rule from it."""
-    return "\n\n".join(_tables(rule.to_json(), key, is_item=False)) + "\n"
+def rule_to_toml(rule: PartitionRule) -> str:
+    """Return `rule` as the TOML table ``[rule]``; `rule_from_json` reads an equal rule from it."""
+    return "\n\n".join(_tables(rule.to_json(), "rule", is_item=False)) + "\n"
 
 
 def _tables(data: Mapping[str, Any], name: str, *, is_item: bool) -> Iterator[str]:

@@ -31,15 +31,12 @@ TRACE_S = 60.0
 """Seconds after which a trace ends; the searches are recorded up to then."""
 
 
-def trace(
-    record: RunRecord, file: Path, on_progress: OnProgress = lambda steps: None, *, limit_s: float = TRACE_S, bound_bytes: int = BOUND_BYTES
-) -> None:
+def trace(record: RunRecord, file: Path, on_progress: OnProgress = lambda steps: None, *, limit_s: float = TRACE_S) -> None:
     """Repeat the searches of `record`, and write every step into `file`.
 
     Args:
         on_progress: Called now and then with the number of steps so far.
         limit_s: Seconds after which the trace ends; the file says that its last search did not end.
-        bound_bytes: Size of the file from which on only decisions are written.
 
     Raises:
         CollageError: this version does not know the record's constraints or searcher.
@@ -47,7 +44,7 @@ def trace(
     """
     began = time.monotonic()
     with TraceWriter(file) as writer:
-        reporter = TraceReporter(writer, on_progress, bound_bytes)
+        reporter = TraceReporter(writer, on_progress, BOUND_BYTES)
         with suppress(_OutOfTime):
             _Searches(record, reporter, limit_s).run()
         writer.finish({**reporter.summary(), "nodes": len(record.graph), "seconds": time.monotonic() - began})

@@ -1,5 +1,5 @@
-"""Runs our own module-level functions in warm child processes that may crash, hang or be killed without harm.
+"""Runs module-level functions in warm child processes, which may crash, hang or be killed without harm to the caller.
 
-What enters is a function and picklable arguments; what leaves is its result, its own mistake (`CollageError`), or a
-`WorkerError` that says how the child failed. A child never shares the parent's sockets, terminal or standard output.
+A function and picklable arguments enter; its result, its `CollageError`, or a `WorkerError` that says how the child failed, leave. A
+child shares neither sockets nor the terminal nor standard output with its parent.
 """

@@ -1,7 +1,7 @@
-"""`Channel`: whole pickled messages over one private socket, each wait of which can be given up.
+"""`Channel`: pickled messages over a private socket; every wait can be ended.
 
-Frames are eight bytes of length and the pickle. Nothing blocks for good: while it waits, either side calls `tick` about
-every 50 ms, which may raise. That also holds for half a message and for a peer that does not read.
+A frame is a length of eight bytes and the pickle. No wait blocks forever: while it waits, each side calls `tick` about every 50 ms,
+which may raise. This includes waits for the rest of a message, and for a peer that does not read.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _LONGEST_BYTES = 1 << 40
 
 
 class ChannelClosed(Exception):
-    """The other end is gone."""
+    """Raised when the other end of the channel is gone."""
 
 
 class Garbled(Exception):
-    """What came is no message: something else than `Channel.send` wrote to the socket, or what it sent is unknown here."""
+    """Raised when the received bytes are no message: something else wrote to the socket, or a class in it is unknown here."""
 
 
 def _no_tick() -> None:
@@ -55,16 +55,16 @@ class Channel:
         self.send_bytes(pickle.dumps(message, protocol=5), tick)
 
     def send_bytes(self, data: bytes, tick: Callable[[], None] = _no_tick) -> None:
-        """Send what is pickled already."""
+        """Send `data`, which is a pickle already."""
         self._send_all(_LENGTH.pack(len(data)), tick)
         self._send_all(data, tick)
 
     def receive(self, tick: Callable[[], None] = _no_tick) -> Any:
-        """The next message.
+        """Wait for the next message, and return it.
 
         Raises:
             ChannelClosed: the other end is gone.
-            Garbled: it is no message. Nothing that follows can be understood either.
+            Garbled: the bytes are no message. Nothing that follows can be read either.
         """
         (length,) = _LENGTH.unpack(self._receive_exactly(_LENGTH.size, tick))
         if length > _LONGEST_BYTES:

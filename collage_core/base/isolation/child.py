@@ -1,6 +1,6 @@
-"""The child's side of a worker: takes calls from its private socket one after another until the parent is gone.
+"""The child's side of a worker: serves calls from its private socket, one after another, until the parent is gone.
 
-Standard output and error are a file of the parent's; what a toolchain prints there never meets the messages.
+Standard output and error are a file of the parent, so that prints of a toolchain do not mix with messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOOK_AGAIN_MS = 1000
 
 
 def main(descriptor: int) -> None:
-    """Serve calls on the inherited socket `descriptor`; never returns."""
+    """Serve calls on the inherited socket `descriptor`; never return."""
     os.set_inheritable(descriptor, False)
     end = socket.socket(fileno=descriptor)
     _die_with_parent(descriptor)
@@ -46,18 +46,18 @@ def _serve(channel: Channel) -> None:
 
 
 def _answer(number: int, module: str, name: str, data: bytes) -> bytes:
-    """The pickled outcome of the call of that number, whatever it raises."""
+    """Run the call, and return its pickled result or exception."""
     try:
         arguments: tuple[Any, ...] = pickle.loads(data)
         return pickle.dumps(("result", number, by_name(module, name)(*arguments)), protocol=5)
     except ChannelClosed:
         raise
-    except BaseException as error:  # noqa: BLE001 - the border: it is told to the parent, which raises it there
+    except BaseException as error:  # noqa: BLE001 - any exception is sent to the parent, which raises it there
         return pickle.dumps(("error", number, PackedError.pack(error)), protocol=5)
 
 
 def _die_with_parent(descriptor: int) -> None:
-    """End when the parent ends, in native code too: by the kernel on Linux, and by a thread that sees the socket close."""
+    """End this process when the parent ends, even inside native code: by the kernel on Linux, and by a thread that watches the socket."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_end_on_hang_up, args=(descriptor,), daemon=True).start()
@@ -65,7 +65,7 @@ def _die_with_parent(descriptor: int) -> None:
 
 def _end_on_hang_up(descriptor: int) -> None:
     poll = select.poll()
-    poll.register(descriptor, 0)  # a hang-up is told unasked
-    while not poll.poll(_LOOK_AGAIN_MS):  # looks again, for a socket that was closed on this side is told only then
+    poll.register(descriptor, 0)  # a hang-up is always reported
+    while not poll.poll(_LOOK_AGAIN_MS):  # polls again, since a close on this side is only reported at a new poll
         pass
     os._exit(1)

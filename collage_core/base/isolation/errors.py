@@ -1,4 +1,4 @@
-"""How a call in a worker can fail, and how exceptions travel from the child to the parent. Plain data, no processes."""
+"""The failures of a call in a worker, and the form in which exceptions are sent from the child to the parent."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Any
 from ...errors import Cancelled, CollageError
 
 _LONGEST_TEXT = 20_000
+_LONGEST_LINE = 200
 
 
 class WorkerError(Exception):
-    """A call in a worker gave no answer.
+    """Raised when a call in a worker has no result.
 
     Attributes:
         what: What happened, as a phrase that follows a subject: ``crashed with SIGSEGV``.
-        last_words: The last line that the child printed during the call, if any.
-        output: The end of everything that it printed during the call.
+        last_words: Last line that the child printed during the call; empty where it printed none.
+        output: End of the text that it printed during the call.
     """
 
     def __init__(self, what: str, output: str = ""):
@@ -31,7 +32,7 @@ class WorkerError(Exception):
 
 
 class WorkerFailed(WorkerError):
-    """The function raised something that is nobody's `CollageError`.
+    """Raised when the function raised an exception that is no `CollageError`.
 
     Attributes:
         kind: Name of the exception's class.
@@ -45,10 +46,10 @@ class WorkerFailed(WorkerError):
 
 
 class WorkerDied(WorkerError):
-    """The child ended before it answered.
+    """Raised when the child ended before it answered.
 
     Attributes:
-        exit_status: As `subprocess.Popen.returncode` gives it: negative for a signal; None where it never ran, or we ended it.
+        exit_status: As `subprocess.Popen.returncode`: negative for a signal; None where it never ran, or the worker ended it.
     """
 
     def __init__(self, what: str, exit_status: int | None = None, output: str = ""):
@@ -57,30 +58,30 @@ class WorkerDied(WorkerError):
 
     @property
     def was_killed(self) -> bool:
-        """Somebody else ended it: a person, or a system that ran out of memory. No crash of its own ends it so."""
+        """Whether it was killed from outside, by a person or by a system that ran out of memory; a crash has another status."""
         return self.exit_status in (-signal.SIGKILL, -signal.SIGTERM)
 
 
 class WorkerTimeout(WorkerError):
-    """The child did not answer in time, and was killed. `seconds` is the time that it had."""
+    """Raised when the child did not answer within `seconds`, and was killed."""
 
     def __init__(self, seconds: float, output: str = ""):
         super().__init__(f"gave no answer within {seconds:g} s", output)
         self.seconds = seconds
 
 
-def last_line(text: str, longest: int = 200) -> str:
-    """The last line of `text` that says something, printable and at most `longest` characters long."""
+def last_line(text: str) -> str:
+    """Return the last line of `text` that is not empty, with printable characters only, cut off at `_LONGEST_LINE` characters."""
     for line in reversed(text.splitlines()):
-        said = "".join(char if char.isprintable() else " " for char in line).strip()
-        if said:
-            return said if len(said) <= longest else said[: longest - 1] + "…"
+        shown = "".join(char if char.isprintable() else " " for char in line).strip()
+        if shown:
+            return shown if len(shown) <= _LONGEST_LINE else shown[: _LONGEST_LINE - 1] + "…"
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedError:
-    """An exception on its way to the parent: rebuilt there if it is one of ours, else told as `WorkerFailed`."""
+    """An exception as it is sent to the parent, which rebuilds it where it is one of ours, and else raises `WorkerFailed`."""
 
     module: str
     name: str
@@ -94,14 +95,14 @@ class PackedError:
     def pack(cls, error: BaseException) -> PackedError:
         text = "".join(traceback.format_exception(error))[-_LONGEST_TEXT:]
         kind = type(error)
-        said = _message(error)[-_LONGEST_TEXT:]
-        packed = cls(kind.__module__, kind.__qualname__, said, text, isinstance(error, CollageError | Cancelled))
+        message = _message(error)[-_LONGEST_TEXT:]
+        packed = cls(kind.__module__, kind.__qualname__, message, text, isinstance(error, CollageError | Cancelled))
         if not packed.is_ours:
             return packed
         return replace(packed, args=tuple(filter(_picklable, error.args)), attributes=_picklable_items(vars(error)))
 
     def unpack(self) -> Exception:
-        """The exception to raise in the parent; classes of ours keep their class and attributes."""
+        """Return the exception to raise in the parent; one of ours keeps its class and attributes."""
         failed = WorkerFailed(self.name.rpartition(".")[2], last_line(self.message), self.traceback)
         if not self.is_ours:
             return failed
@@ -116,7 +117,7 @@ class PackedError:
 
 
 def by_name(module: str, name: str) -> Any:
-    """What `module` holds under the qualified name `name`. Raises ImportError or AttributeError where it does not."""
+    """Return the object of the qualified name `name` in `module`. Raises ImportError or AttributeError where there is none."""
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)

@@ -1,7 +1,7 @@
-"""`ChildProcess`: one life of a worker: how it is started, what it prints, how it ended. Calls are `worker.py`'s.
+"""`ChildProcess`: a process of a worker: its start, its output and its end. `worker` calls functions in it.
 
-A child gets its own session (the terminal's Ctrl-C is the parent's business, and its own children die with it), one
-socket, an empty standard input, a nameless file for what it prints, and a folder for temporary files that goes with it.
+A child has its own session (Ctrl-C in the terminal does not reach it, and its own children end with it), one socket, an empty
+standard input, a nameless file for its output, and a folder for temporary files that is removed with it.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ OUTPUT_TAIL_BYTES = 8 << 10
 OUTPUT_LIMIT_BYTES = 4 << 20
 _LAST_BREATH_S = 1.0
 
-# The kernel's "die with the parent" means the thread that started the child: this one lives as long as the process does.
+# The kernel ends a child with the thread that started it, so this thread lives as long as the process.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="collage-spawn")
 
 
 class ChildProcess:
-    """A running child, its channel and its output; `end` kills and reaps it, as does the end of this object."""
+    """A running child, its channel and its output. `end` kills and reaps it; so does the end of this object."""
 
     def __init__(self, environment: Mapping[str, str]):
         """Start a child with `environment` on top of the parent's.
 
         Raises:
-            WorkerDied: the system cannot start it.
-            CollageError: there is no place for its temporary files.
+            WorkerDied: the system cannot start the child.
+            CollageError: the folder for its temporary files cannot be created.
         """
         folder = scratch_folder()
         ours, theirs = socket.socketpair()
@@ -70,7 +70,7 @@ class ChildProcess:
         return self._process.pid
 
     def own_bytes(self) -> int:
-        """Memory that is the child's alone: mapped files don't count, as far as the system tells them apart."""
+        """Return the bytes of memory of the child alone, without mapped files as far as the system reports them."""
         try:
             memory = self._status.memory_info()
         except (psutil.Error, AttributeError):
@@ -78,29 +78,29 @@ class ChildProcess:
         return memory.rss - getattr(memory, "shared", 0)
 
     def forget_output(self) -> None:
-        """From here on it is the next call that speaks."""
+        """Discard the output so far, before the next call."""
         os.ftruncate(self._output.fileno(), 0)
 
     def output(self) -> str:
-        """The end of what it printed since `forget_output`."""
+        """Return the end of the output since `forget_output`."""
         descriptor = self._output.fileno()
         size = os.fstat(descriptor).st_size
         start = max(0, size - OUTPUT_TAIL_BYTES)
         return os.pread(descriptor, size - start, start).decode("utf-8", "replace")
 
     def bound_output(self) -> None:
-        """Keep a child that never stops printing from filling the disk: what is over the bound is dropped."""
+        """Discard the output where it is over the bound, so that a child that never stops printing does not fill the disk."""
         if os.fstat(self._output.fileno()).st_size > OUTPUT_LIMIT_BYTES:
             self.forget_output()
 
     def end(self) -> int:
-        """Kill whatever is left of it, reap it, and give its exit status (negative for a signal)."""
+        """Kill and reap the child, and return its exit status (negative for a signal)."""
         if self._finalizer.alive:
             self._finalizer()
         return self._process.returncode
 
     def await_end(self) -> None:
-        """After its socket closed: let it finish dying of whatever it dies of, so that its exit status tells that."""
+        """Wait until the child, whose socket is closed, has ended by itself, so that its exit status gives the cause."""
         deadline = time.monotonic() + _LAST_BREATH_S
         with suppress(psutil.NoSuchProcess, AttributeError):
             while self._status.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
@@ -108,7 +108,7 @@ class ChildProcess:
 
 
 def ending(status: int) -> str:
-    """An exit status in words: ``crashed with SIGSEGV``, ``ended with exit status 3``."""
+    """Return an exit status in words: ``crashed with SIGSEGV``, ``ended with exit status 3``."""
     if status >= 0:
         return f"ended with exit status {status}"
     try:
@@ -133,15 +133,15 @@ def _start(descriptor: int, output: int, environment: dict[str, str]) -> subproc
 
 
 def _append_only_file() -> IO[bytes]:
-    """A file without a name, to which every write goes at the end, also after it was cut."""
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the child
+    """Return a file without a name; every write goes to its end, also after it was truncated."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as the child runs
     flags = fcntl.fcntl(file, fcntl.F_GETFL)
     fcntl.fcntl(file, fcntl.F_SETFL, flags | os.O_APPEND)
     return file
 
 
 def _end(process: subprocess.Popen[bytes], channel: Channel, output: IO[bytes], folder: Path) -> None:
-    """Kill the child's whole session and reap it. Not reaped before: until then nobody else can have its number."""
+    """Kill the child's whole session, then reap it: until it is reaped, no other process has its id."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""`report`: what a function running in a worker calls to tell the parent how far it is."""
+"""`report`: a function in a worker calls it to send its progress to the parent."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _sink: Callable[[Any], None] | None = None
 
 
 def report(message: Any) -> None:
-    """Hand `message` (picklable) to the `on_progress` of the running call; outside a worker nobody listens."""
+    """Send `message` (picklable) to the `on_progress` of the running call; outside a worker do nothing."""
     with _lock:
         if _sink is not None:
             _sink(message)
 
 
 def report_to(sink: Callable[[Any], None] | None) -> None:
-    """Where `report` goes from now on; set by the child before and after each call."""
+    """Set the function that `report` calls from now on; the child sets it before and after each call."""
     global _sink
     with _lock:
         _sink = sink

@@ -1,4 +1,4 @@
-"""Folders for files that nobody needs once this process is gone, in the one folder in which everything is kept."""
+"""Creates folders for temporary files under `COLLAGE_HOME`, and removes those of processes that are gone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..home import home
 
 _lock = threading.Lock()
 _made: set[Path] = set()
-"""What this process made. In a container each run may have the number that the one before it had."""
+"""Folders of this process. In a container a later process may have the id of an earlier one."""
 
 
 def scratch_folder() -> Path:
-    """A new folder that bears this process's number; what processes left behind that are gone is removed first.
+    """Create a folder that is named after this process, after removing those of processes that are gone.
 
     Raises:
-        CollageError: it cannot be made.
+        CollageError: the folder cannot be created.
     """
     scratch = home() / "scratch"
     try:

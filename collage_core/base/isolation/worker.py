@@ -1,6 +1,6 @@
-"""`Worker`: a warm child process for calls that may crash, hang or be cancelled; `Pool`: one of them for each name.
+"""`Worker`: a warm child process for calls that may crash, hang or be cancelled; `Pool`: a worker for each name.
 
-It starts with the first call and again after each death. One call at a time; threads that share a worker take turns.
+The child starts with the first call, and again after it has ended. It runs one call at a time; threads that share a worker take turns.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _MEMORY_CHECK_S = 0.2
 
 
 class Worker:
-    """One warm child process.
+    """A warm child process.
 
     Args:
-        memory_bytes: A child that takes more memory of its own is killed (`WorkerDied`); None for no bound.
-        environment: Variables that the child gets on top of the parent's.
+        memory_bytes: Bound on the child's own memory, over which it is killed (`WorkerDied`); None for no bound.
+        environment: Environment variables of the child besides those of the parent.
     """
 
     def __init__(self, *, memory_bytes: int | None = None, environment: Mapping[str, str] | None = None):
@@ -35,11 +35,11 @@ class Worker:
         self._child: ChildProcess | None = None
         self._lock = threading.Lock()
         self.calls = 0
-        """Calls that the present child has been given: 0 says that the next one meets a fresh process."""
+        """Number of calls of the current child; 0 where the next call starts one."""
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, None while there is none."""
+        """Process id of the child; None while there is none."""
         return self._child.pid if self._child else None
 
     def call(
@@ -50,21 +50,21 @@ class Worker:
         on_progress: Callable[[Any], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> Any:
-        """Run `function(*args)` in the child and give its result.
+        """Run `function(*args)` in the child and return its result.
 
         Args:
-            function: A function at the level of an importable module; it is sent by name.
-            args: Picklable.
-            timeout_s: Seconds for the call itself; a start of the child has its own time.
-            on_progress: Gets each object that the function hands to `report`.
-            should_stop: Asked about every 50 ms while nothing comes.
+            function: A module-level function of an importable module; it is sent by name.
+            args: Picklable arguments.
+            timeout_s: Seconds for the call itself; the start of a child has its own limit.
+            on_progress: Called with each object that the function gives to `report`.
+            should_stop: Called about every 50 ms while the call waits.
 
         Raises:
-            CollageError: as the function raised it, attributes kept (`ToolchainError` among them).
+            CollageError: the function raised it (or a subclass); it keeps its class and attributes.
             WorkerFailed: the function raised anything else.
-            WorkerDied: the child crashed, ended, took too much memory, or answered with what is no message.
-            WorkerTimeout: no answer in time; the child is killed.
-            Cancelled: `should_stop` said so; the child is killed.
+            WorkerDied: the child crashed, ended, took too much memory, or sent no message.
+            WorkerTimeout: the child did not answer in time, and was killed.
+            Cancelled: `should_stop` returned true; the child was killed.
         """
         request = (*_dotted_name(function), pickle.dumps(args, protocol=5))
         with self._lock:
@@ -88,7 +88,7 @@ class Worker:
                 raise
 
     def close(self) -> None:
-        """End the child, if there is one. The next call starts another."""
+        """End the child, if there is one. The next call starts a new one."""
         with self._lock:
             self._end()
 
@@ -118,17 +118,16 @@ class Worker:
 
 
 class Pool:
-    """One warm worker for each name: toolchains whose thread pools would collide don't share a process."""
+    """A warm worker for each name, so that toolchains whose thread pools would conflict do not share a process."""
 
-    def __init__(self, *, memory_bytes: int | None = None, environment: Mapping[str, str] | None = None):
+    def __init__(self, *, memory_bytes: int | None = None):
         self._memory_bytes = memory_bytes
-        self._environment = environment
         self._workers: dict[str, Worker] = {}
 
     def worker(self, name: str) -> Worker:
-        """The worker called `name`, made when it is first asked for."""
+        """Return the worker called `name`, which is created at the first call."""
         if name not in self._workers:
-            self._workers[name] = Worker(memory_bytes=self._memory_bytes, environment=self._environment)
+            self._workers[name] = Worker(memory_bytes=self._memory_bytes)
         return self._workers[name]
 
     def close(self) -> None:
@@ -144,7 +143,7 @@ class Pool:
 
 
 class _Answered(Exception):
-    """The function itself raised `error`: the child is well."""
+    """Raised when the function itself raised `error`: the child can go on."""
 
     def __init__(self, error: Exception):
         super().__init__(str(error))
@@ -152,7 +151,7 @@ class _Answered(Exception):
 
 
 class _Watch:
-    """What is looked after while a call waits: the user's wish to stop, the clock, the child's memory and output."""
+    """Checks, while a call waits, whether to stop, the time limit, and the child's memory and output."""
 
     def __init__(self, child: ChildProcess, timeout_s: float, should_stop: Callable[[], bool] | None, memory_bytes: int | None):
         self._child = child
@@ -180,7 +179,7 @@ class _Watch:
 
 
 def _exchange(child: ChildProcess, request: tuple[int, str, str, bytes], watch: _Watch, on_progress: Callable[[Any], None] | None) -> Any:
-    """What is answered to this request, by its number: an answer to none that was asked would stand for the next one too."""
+    """Send a request, and return its answer. Answers carry the number of their request, so that none is taken for another."""
     child.channel.send(request, watch)
     while True:
         match child.channel.receive(watch):
@@ -197,10 +196,10 @@ def _exchange(child: ChildProcess, request: tuple[int, str, str, bytes], watch: 
 
 
 def _dotted_name(function: Callable[..., Any]) -> tuple[str, str]:
-    """Module and name under which the child finds `function`.
+    """Return the module and name under which the child finds `function`.
 
     Raises:
-        ValueError: it is no module-level function of an importable module.
+        ValueError: `function` is no module-level function of an importable module.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     if module is None or module == "__main__" or not name or "<" in name:

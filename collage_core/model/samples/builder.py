@@ -35,9 +35,9 @@ class Net:
         self._graph.input.append(helper.make_tensor_value_info(name, elem_type, shape))
         return name
 
-    def output(self, name: str, shape: Sequence[int | str], elem_type: int = TensorProto.FLOAT) -> None:
+    def output(self, name: str, shape: Sequence[int | str]) -> None:
         """Make the tensor `name` an output."""
-        self._graph.output.append(helper.make_tensor_value_info(name, elem_type, shape))
+        self._graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
     def constant(self, name: str, values: Any, dtype: Any = np.float32) -> str:
         """Add an initializer with these values and return its name."""
@@ -67,9 +67,9 @@ class Net:
         bound = math.sqrt(3 * gain / inputs)
         return self.uniform(name, shape, -bound, bound)
 
-    def balanced_weight(self, name: str, shape: Sequence[int], gain: float = 3.0) -> str:
-        """Add a weight whose values for each output add up to zero; with a gain of 3 a layer after a ReLU keeps the size of its input."""
-        return self.constant(name, self.draw_balanced(shape, math.sqrt(3 * gain / math.prod(shape[1:]))))
+    def balanced_weight(self, name: str, shape: Sequence[int]) -> str:
+        """Add a weight whose values for each output add up to zero, with a gain at which a layer after a ReLU keeps the input's size."""
+        return self.constant(name, self.draw_balanced(shape, math.sqrt(9 / math.prod(shape[1:]))))
 
     def node(self, op: str, inputs: Sequence[str], name: str, *, made: str | None = None, **attributes: Any) -> str:
         """Add a node with one output and return its name: `made`, or the node's name and ``:0``."""

@@ -54,17 +54,17 @@ def _mnist_head(net: Net, x: str, features: int) -> None:
     net.output("logits", ["batch", 10])
 
 
-def _conv(net: Net, x: str, name: str, channels: tuple[int, int], size: int, *, stride: int = 1, pad: int = 0, relu: bool = True) -> str:
-    """Add a convolution with a bias, and a ReLU unless `relu` is false; return the output."""
+def _conv(net: Net, x: str, name: str, channels: tuple[int, int], size: int, *, stride: int = 1, pad: int = 0) -> str:
+    """Add a convolution with a bias and a ReLU, and return the output."""
     before, after = channels
     kernel = net.balanced_weight(f"{name}.weight", (after, before, size, size))
     bias = net.uniform(f"{name}.bias", (after,), -0.1, 0.1)
     x = net.node("Conv", [x, kernel, bias], f"{name}/Conv", kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
-    return net.node("Relu", [x], f"{name}/Relu") if relu else x
+    return net.node("Relu", [x], f"{name}/Relu")
 
 
-def _max_pool(net: Net, x: str, name: str, *, size: int = 3, stride: int = 2, pad: int = 0) -> str:
-    return net.node("MaxPool", [x], name, kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
+def _max_pool(net: Net, x: str, name: str, *, stride: int = 2, pad: int = 0) -> str:
+    return net.node("MaxPool", [x], name, kernel_shape=[3, 3], strides=[stride, stride], pads=[pad] * 4)
 
 
 def _classify(net: Net, x: str, features: int) -> None:

@@ -22,6 +22,9 @@ from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
 from .packed import PackedPartition
 
+WARM_UP = 3
+"""Number of inferences before those that `Artifact.time` times."""
+
 LONGEST_TIMING_S = 1.0
 """Seconds after which `Artifact.time` ends, once it has its least number of samples."""
 
@@ -80,15 +83,14 @@ class Artifact:
         self._call()
         return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, self._made, strict=True)}
 
-    def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None, warm_up: int = 3) -> list[float]:
+    def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
 
         Args:
             repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
-            warm_up: Number of inferences before those that are timed.
         """
         self._give(arrays)
-        for _ in range(warm_up):
+        for _ in range(WARM_UP):
             self._call()
         samples: list[float] = []
         while len(samples) < (repeat or 100):

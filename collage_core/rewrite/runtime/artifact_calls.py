@@ -26,9 +26,9 @@ def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np
     return _opened(Path(folder)).run(arrays)
 
 
-def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
-    """Return seconds of each of `repeat` inferences (`Artifact.time`)."""
-    return _opened(Path(folder)).time(arrays, repeat)
+def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
+    """Return the seconds of some inferences (`Artifact.time`)."""
+    return _opened(Path(folder)).time(arrays)
 
 
 def bind_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:

@@ -40,7 +40,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A database with two costs of a machine, one of another, and a hand-over."""
+    """A database with two costs of a machine, one of another, and a transition."""
     path = tmp_path / "theirs.sqlite3"
     with CostDatabase(path) as database:
         merge(database, [(KEY, RECORD), (replace(KEY, threads=2), FAILED), (ELSEWHERE, RECORD)], [(PAIR, MEASURED)])
@@ -184,7 +184,7 @@ def test_show_changes_nothing(costs: Costs, path: Path, home: Path) -> None:
 
 PRUNED: dict[str, tuple[list[str], tuple[int, int]]] = {
     "toolchain": (["--toolchain", "tvm"], (1, 0)),
-    "another end of a hand-over": (["--toolchain", "onnxruntime"], (3, 0)),
+    "another end of a transition": (["--toolchain", "onnxruntime"], (3, 0)),
     "its version": (["--toolchain", "onnxruntime", "--version", "1.31"], (3, 0)),
     "another version": (["--toolchain", "onnxruntime", "--version", "0.27"], (3, 1)),
     "version": (["--version", "0.27"], (0, 0)),
@@ -266,7 +266,7 @@ BAD_LINES = {
     "missing": (line_of(toolchain="absent"), "toolchain is missing"),
     "unknown": (line_of(colour="red"), "'colour' is no field of a cost"),
     "other kind": (line_of(kind="price"), "kind is 'price', it must be 'cost', 'transition' or 'end'"),
-    "hand-over": (PAIR_LINE, f"fixed_s is -1, {SECONDS}"),
+    "transition": (PAIR_LINE, f"fixed_s is -1, {SECONDS}"),
     "no JSON": ("{", "it is no JSON: '{\\n'"),
     "deep": ("[" * 100_000, "it is no JSON: '[[["),
     "list": ("[1]", "it is [1], it must be an object"),
@@ -364,10 +364,10 @@ measured = st.builds(
     seconds,
 )
 pairs = st.builds(TransitionKey, names, names, words, words, st.integers(1, 64), names, words)
-hand_over = st.builds(MeasuredTransition, seconds, seconds, words, times)
+transition = st.builds(MeasuredTransition, seconds, seconds, words, times)
 
 
-@given(st.lists(st.tuples(keys, measured), max_size=4), st.lists(st.tuples(pairs, hand_over), max_size=4))
+@given(st.lists(st.tuples(keys, measured), max_size=4), st.lists(st.tuples(pairs, transition), max_size=4))
 def test_lines_give_back_what_they_were_made_of(
     costs: list[tuple[CostKey, Record]], transitions: list[tuple[TransitionKey, MeasuredTransition]]
 ) -> None:
