@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 from collage_core.base.home import home
 from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
@@ -34,6 +34,8 @@ FILES = "files"
 _INCOMING = ".incoming-"
 
 Shapes = Mapping[str, Sequence[int]]
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 class ModelStore:
@@ -115,7 +117,7 @@ class ModelStore:
         meta = _meta(folder)
         if meta.get("graph_form") != GRAPH_FORM:
             path = None if _is_stale(meta) else Path(meta["files"][0]["path"])
-            digest = self._call(path or folder / GRAPH, load_model.renew_graph, str(folder), path and str(path))
+            digest = self._call(path or folder / GRAPH, load_model.renew_graph, str(folder), str(path) if path else None)
             meta = {**meta, "graph_form": GRAPH_FORM, "graph_digest": digest}
             write_json(folder / META, meta)
         return folder / GRAPH, meta["graph_digest"]
@@ -151,15 +153,15 @@ class ModelStore:
         shutil.rmtree(_folder(model))
 
     def _open(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> tuple[ModelInfo, bool]:
-        meta = self._load(path, sample, shapes, folder)
+        meta = self._call(path, load_model.load, str(path), sample, shapes, str(folder))
         meta = {**meta, "shapes": {key: list(shape) for key, shape in shapes.items()}, "sample": sample}
         final = _models_folder() / meta["id"]
         if path.is_relative_to(folder):
             meta["files"] = [{**file, "path": str(final / Path(file["path"]).relative_to(folder))} for file in meta["files"]]
         with self._lock:
-            return self._settle(meta, folder, final)
+            return self._move_in(meta, folder, final)
 
-    def _settle(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
+    def _move_in(self, meta: dict[str, Any], folder: Path, final: Path) -> tuple[ModelInfo, bool]:
         """Move the new model to its place, unless the same one is there and still good."""
         known = _known(final)
         if known is not None and not _is_stale(known):
@@ -173,14 +175,12 @@ class ModelStore:
         folder.rename(final)
         return _info(meta), known is None
 
-    def _load(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> dict[str, Any]:
-        return self._call(path, load_model.load, str(path), sample, dict(shapes), str(folder))
-
-    def _call(self, path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
+    def _call(self, path: Path, read: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call `read` on the model at `path`, in a process of its own."""
         with Worker(memory_bytes=self._config.load_memory_bytes) as worker:
             try:
-                return worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)
+                result: T = worker.call(read, *arguments, timeout_s=self._config.load_timeout_s)
+                return result
             except WorkerTimeout as error:
                 raise CollageError(f"reading {path.name!r} took longer than {error.seconds:g} s", "", "model_too_slow") from error
             except WorkerDied as error:

@@ -86,7 +86,7 @@ class RunFactory:
         path, shapes = self.model_file(request.model, request.model)
         self._queue.check_room()
         name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
-        described = descriptions.among(request.targets)
+        described = descriptions.saved_among(request.targets)
         run = self._new_run(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
         options: dict[str, Any] = {
             "targets": request.targets,
@@ -108,7 +108,7 @@ class RunFactory:
         if given:
             message = f"{' and '.join(given)} cannot be set for a search on known costs"
             raise Problem(400, "invalid", message, "leave it out, or start a run without a base")
-        tried = descriptions.tried(request, [counts.name for counts in base.counts], self._pool)
+        tried = descriptions.texts_to_try(request, [counts.name for counts in base.counts], self._pool)
         off = switched_off(base, [name for name in request.targets if name not in tried])
         terms = Terms(request.constraints, request.accuracy, [name for name in off if name not in tried])
         described = [*dict.fromkeys([*base.described, *tried])]

@@ -34,7 +34,7 @@ def _poll(run: LiveRun, is_over: Callable[[], bool], forget: Callable[[], None])
     with closing(Reader(run.folder)) as reader:
         while not is_over():
             try:
-                final = run_store.settled(run.snapshot.id)
+                final = run_store.final_snapshot(run.snapshot.id)
             except Problem:
                 break
             held += (item for item in reader.items() if item.seq > seq)

@@ -82,11 +82,11 @@ def load(run: str) -> RunSnapshot:
     Raises:
         Problem: there is no such run (404), or its files are damaged (409).
     """
-    snapshot = settled(run)
-    return snapshot or _caught_up(_read(run), run_folder(run))
+    snapshot = final_snapshot(run)
+    return snapshot or _after_journal(_read(run), run_folder(run))
 
 
-def settled(run: str) -> RunSnapshot | None:
+def final_snapshot(run: str) -> RunSnapshot | None:
     """Return the snapshot of `run` where it has ended, by itself or with its server; None while a server carries it out.
 
     Raises:
@@ -97,9 +97,9 @@ def settled(run: str) -> RunSnapshot | None:
         return snapshot
     if owner_lives(folder):
         return None
-    known = _caught_up(_read(run), folder)  # read again: its owner may have written the end before it ended itself
+    known = _after_journal(_read(run), folder)  # read again: its owner may have written the end before it ended itself
     if known.state in ACTIVE:
-        known = replace(known, **AT_REST, state=_rest(known, folder), seq=known.seq + LOST_EVENTS, error=STOPPED)
+        known = replace(known, **AT_REST, state=_state_without_server(known, folder), seq=known.seq + LOST_EVENTS, error=STOPPED)
         save(folder, known)
     return known
 
@@ -111,7 +111,7 @@ def _read(run: str) -> RunSnapshot:
         raise refused("damaged", f"the files of run {run!r} are damaged: {error}", "delete it and run it again") from error
 
 
-def _caught_up(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
+def _after_journal(snapshot: RunSnapshot, folder: Path) -> RunSnapshot:
     """Return the snapshot after the events that the journal holds beyond it."""
     with closing(Reader(folder)) as reader:
         for item in reader.items():
@@ -125,7 +125,7 @@ def summaries() -> Iterator[RunSummary]:
     """Read the summary of every run on disk."""
     for folder in sorted(runs_folder().iterdir(), reverse=True):
         with suppress(OSError, ValueError, TypeError, KeyError, Problem):  # one that is being removed, or is damaged, is not listed
-            yield with_marks(folder, _settled(read_json(folder / SUMMARY)))
+            yield with_marks(folder, _read_summary(read_json(folder / SUMMARY)))
 
 
 def with_marks(folder: Path, known: RunSummary) -> RunSummary:
@@ -174,14 +174,14 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
     return totals
 
 
-def _settled(data: dict[str, Any]) -> RunSummary:
+def _read_summary(data: dict[str, Any]) -> RunSummary:
     """Read a summary from its JSON; made anew where the run was under way, or an earlier version wrote it."""
     if data["state"] in ACTIVE or "options" not in data:
-        return summary(settled(data["id"]) or _read(data["id"]))
+        return summary(final_snapshot(data["id"]) or _read(data["id"]))
     return from_json(RunSummary, data)
 
 
-def _rest(snapshot: RunSnapshot, folder: Path) -> RunState:
+def _state_without_server(snapshot: RunSnapshot, folder: Path) -> RunState:
     """Return the state of a run whose server is gone: one that was only building its artifact still has its plan."""
     if snapshot.id.startswith(RECORDED):
         return "recorded"

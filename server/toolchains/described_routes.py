@@ -32,7 +32,7 @@ def save() -> Response:
     text = json_body(DescriptionText).text
     found = _checked(text)
     if found.mistake is not None:
-        raise descriptions.mistaken(found.mistake)
+        raise descriptions.problem_of(found.mistake)
     assert found.name is not None
     descriptions.save(found.name, text)
     return answer(Description(found.name, text), 201)

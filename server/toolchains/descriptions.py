@@ -65,29 +65,29 @@ def delete(name: str) -> None:
     path.unlink()
 
 
-def among(targets: Iterable[str]) -> dict[str, str]:
+def saved_among(targets: Iterable[str]) -> dict[str, str]:
     """Read those of `targets` that are saved descriptions, name → text."""
     saved = all_saved()
     return {name: saved[name] for name in targets if name in saved}
 
 
-def tried(request: RunRequest, known: Iterable[str], pool: ProcessPool) -> dict[str, str]:
+def texts_to_try(request: RunRequest, known: Iterable[str], pool: ProcessPool) -> dict[str, str]:
     """Read what is tried beside a run that knows the targets `known`, name → text: the text that was sent, and what is saved.
 
     Raises:
         Problem: the text that was sent does not read (400), or is too long (413).
     """
-    texts = among(set(request.targets) - set(known))
+    texts = saved_among(set(request.targets) - set(known))
     if request.toolchain is not None:
         check_size(request.toolchain)
         found = pool.call(check_description, request.toolchain)
         if found["mistake"]:
-            raise mistaken(DescriptionMistake(**found["mistake"]))
+            raise problem_of(DescriptionMistake(**found["mistake"]))
         texts[found["name"]] = request.toolchain
     return texts
 
 
-def mistaken(mistake: DescriptionMistake) -> Problem:
+def problem_of(mistake: DescriptionMistake) -> Problem:
     """Make the error of a description that does not read (400)."""
     return Problem(400, "bad_rule", f"line {mistake.line}: {mistake.message}", mistake.hint)
 
