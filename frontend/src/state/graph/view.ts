@@ -15,11 +15,11 @@ export const screenSize = signal<Screen>({ width: 0, height: 0, top: 0, corner: 
 
 const MOVE_MS = 180;
 /** Whether the user prefers reduced motion. */
-export function isStill(): boolean {
-  return stillness?.matches ?? false;
+export function prefersReducedMotion(): boolean {
+  return reducedMotion?.matches ?? false;
 }
 
-const stillness = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = typeof matchMedia === "undefined" ? undefined : matchMedia("(prefers-reduced-motion: reduce)");
 let moving: ((nowMs: number) => boolean) | undefined;
 
 /** Set the camera at once; a movement that goes on ends. */
@@ -32,7 +32,7 @@ export function setCamera(next: Camera): void {
 /** Move the camera smoothly, or at once where the user prefers reduced motion. */
 export function glide(to: Camera): void {
   halt();
-  if (isStill()) {
+  if (prefersReducedMotion()) {
     camera.value = to;
     return;
   }

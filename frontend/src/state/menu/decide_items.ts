@@ -10,7 +10,7 @@ import type { Edge } from "../../graph/boxes/build";
 import { groupFor, toggleText } from "../model/folding";
 import { model, namesOf, type OpenedModel } from "../model/model";
 import { cutsOf, decide } from "../plan/decisions";
-import { deciders } from "../run/run";
+import { targetsToDecide } from "../run/run";
 import { selectNodes, toggleGroup } from "../selection/navigation";
 import { selectedPartition } from "../selection/selected";
 import { type MenuItem, type OpenMenu, pattern } from "./menu";
@@ -34,7 +34,7 @@ function decisionItem(label: string, made: () => readonly Constraint[], more: Pa
 
 /** An item for each target. */
 function targetItems(words: (target: string) => string, made: (target: string) => readonly Constraint[]): MenuItem[] {
-  return deciders.peek().map((target) => decisionItem(words(target), () => made(target), { target }));
+  return targetsToDecide.peek().map((target) => decisionItem(words(target), () => made(target), { target }));
 }
 
 function nodesMenu(nodes: readonly number[], opened: OpenedModel): Pick<OpenMenu, "label" | "items"> {

@@ -16,7 +16,7 @@ export const SPEEDS = [2, 10, 100, 1000, 10_000] as const;
 const LONGEST_PLAY_S = 60;
 const LOOK_AGAIN_MS = 250;
 /** The seconds between two frames where the user prefers reduced motion. */
-const STILL_S = 1;
+const REDUCED_MOTION_S = 1;
 
 /** The state of the trace of the shown run; null before it is known. */
 export const traceState = signal<TraceState | null>(null);
@@ -194,11 +194,11 @@ function play(): void {
   if (!known) return;
   pause();
   if (replayStep.peek() >= known.steps - 1) setStep(0, known);
-  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const prefersReducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let anchor: { ms: number; step: number; speed: number } | undefined;
   const job = (nowMs: number): boolean => {
     if (!anchor || anchor.speed !== speed.peek() || isLoadingStep.peek()) anchor = { ms: nowMs, step: replayStep.peek(), speed: speed.peek() };
-    const next = stepAfter(anchor.step, (nowMs - anchor.ms) / 1000, anchor.speed, isStill);
+    const next = stepAfter(anchor.step, (nowMs - anchor.ms) / 1000, anchor.speed, prefersReducedMotion);
     if (next !== replayStep.peek() && !isLoadingStep.peek()) setStep(next, known);
     if (replayStep.peek() < known.steps - 1) return true;
     pause();
@@ -210,7 +210,7 @@ function play(): void {
 }
 
 /** The step after some seconds of playing; with reduced motion it changes once a second. */
-export function stepAfter(from: number, seconds: number, perSecond: number, isStill: boolean): number {
-  const passed = isStill ? Math.floor(seconds / STILL_S) * STILL_S : seconds;
+export function stepAfter(from: number, seconds: number, perSecond: number, prefersReducedMotion: boolean): number {
+  const passed = prefersReducedMotion ? Math.floor(seconds / REDUCED_MOTION_S) * REDUCED_MOTION_S : seconds;
   return from + Math.floor(passed * perSecond);
 }

@@ -27,7 +27,7 @@ export const accuracyText = signal("");
 export const isStarting = signal(false);
 
 /** The targets that a decision may name: those of which the run has costs, else those of the next run. */
-export const deciders = computed((): readonly string[] => {
+export const targetsToDecide = computed((): readonly string[] => {
   const known = keptRun.value?.counts.map((one) => one.name) ?? [];
   return known.length > 0 ? known : chosenTargets.value;
 });

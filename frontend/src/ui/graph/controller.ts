@@ -21,7 +21,7 @@ import { focusWanted } from "../../state/graph/focus";
 import { groupsDrawn } from "../../state/graph/group_painting";
 import { hulls, nodePaints, pads, paintOf, theme } from "../../state/graph/painting";
 import { pointAt } from "../../state/graph/tip";
-import { camera, isStill, openView, pan, screenSize, zoom } from "../../state/graph/view";
+import { camera, prefersReducedMotion, openView, pan, screenSize, zoom } from "../../state/graph/view";
 import { openMenuAt, type Pointed } from "../../state/menu/decide_menu";
 import { groupOfNodes, handles } from "../../state/model/folding";
 import { model } from "../../state/model/model";
@@ -132,7 +132,7 @@ class GraphController {
 
   /** Fade from the present picture to the next. */
   private startFade(): void {
-    if (isStill()) return;
+    if (prefersReducedMotion()) return;
     this.renderer.keep();
     this.fadesFrom = camera.peek();
     this.fade = 1;

@@ -9,7 +9,7 @@ import { everyNode } from "../../data/plan/constraints";
 import { pattern } from "../../state/menu/menu";
 import { model } from "../../state/model/model";
 import { decide } from "../../state/plan/decisions";
-import { deciders } from "../../state/run/run";
+import { targetsToDecide } from "../../state/run/run";
 import { point, selectNodes } from "../../state/selection/navigation";
 import { Choice } from "../widgets/choice";
 
@@ -20,7 +20,7 @@ export function PatternDialog({ from }: { from: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const text = useSignal(from);
   const kind = useSignal<Kind>("pin");
-  const target = useSignal(deciders.peek()[0] ?? "");
+  const target = useSignal(targetsToDecide.peek()[0] ?? "");
   const found = useComputed(() => {
     const fits = globExpression(text.value);
     return (model.value?.graph.nodes ?? []).filter((node) => fits.test(node.name));
@@ -86,7 +86,7 @@ function Matches({ names }: { names: readonly string[] }): JSX.Element {
 function TargetChoice({ target }: { target: Signal<string> }): JSX.Element {
   return (
     <select aria-label="Target" value={target.value} onChange={(event) => (target.value = event.currentTarget.value)}>
-      {deciders.value.map((name) => (
+      {targetsToDecide.value.map((name) => (
         <option key={name} value={name}>
           {name}
         </option>
