@@ -118,7 +118,7 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         expect(one.page.locator(".doing")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_no_fault_while_a_run_goes_on(live: Live, model: str, run: str, open_page: OpenPage, scheme: str) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}&overlay=search", scheme=scheme, bypass_csp=True)
     watched.page.evaluate(AXE.read_text())
@@ -185,6 +185,7 @@ WATCH = """() => { window.__longest = 0;
         .observe({ type: 'longtask' }); }"""
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_states_leave_the_memory_as_it_was(
     live: Live, model: str, open_page: OpenPage, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -215,7 +215,7 @@ def test_a_trace_is_deleted(explorer: Explorer, open_page: OpenPage) -> None:
     expect(watched.page.get_by_text("This search has not been traced.")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_axe_finds_no_fault_in_the_replay(explorer: Explorer, open_page: OpenPage, scheme: str) -> None:
     watched = opened(open_page, explorer, "mini_mnist", scheme=scheme, bypass_csp=True)
     watched.page.evaluate(AXE.read_text())

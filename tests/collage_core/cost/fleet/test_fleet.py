@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from collage_core.toolchains import registry
 from collage_core.toolchains.base import ToolchainError
 from tests.helpers.fleets import LIMITS, Fleet, Work, until
 
-pytest.importorskip("tvm")
+pytestmark = pytest.mark.skipif(find_spec("tvm") is None, reason="TVM is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +170,7 @@ def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work:
         assert runner.availability("numpy").version == "1"
 
 
+@pytest.mark.long
 def test_a_hanging_target_is_not_tried_for_ever(fleet: Fleet, work: Work):
     fleet.start_worker("hang", "one")
     fleet.await_free("hang", 1)
@@ -179,6 +181,7 @@ def test_a_hanging_target_is_not_tried_for_ever(fleet: Fleet, work: Work):
         assert reasons[2] == f"not tried: waits hung 2 times in this run; the last time it {reasons[1]}"
 
 
+@pytest.mark.long
 def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker_pool, "MOST_TRIES", 2)
     worker = fleet.start_worker("poison", "one")
@@ -194,6 +197,7 @@ def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: Work, mo
     assert worker.said().count("its process was killed by SIGKILL") == 2
 
 
+@pytest.mark.long
 def test_a_worker_that_starts_late_joins_in(fleet: Fleet, work: Work):
     fleet.start_worker("late", "first")
     fleet.await_free("late", 1)
@@ -221,6 +225,7 @@ def test_without_a_tracker_there_is_one_line_that_says_how_to_start_it(tmp_path:
     assert "python -m tvm.exec.rpc_tracker" in caught.value.hint
 
 
+@pytest.mark.long
 def test_the_tracker_goes_and_comes(tmp_path: Path, work: Work):
     own = Fleet(tmp_path)
     try:
@@ -243,6 +248,7 @@ def test_the_tracker_goes_and_comes(tmp_path: Path, work: Work):
         own.close()
 
 
+@pytest.mark.long
 def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: Work):
     toolchains = "collage_test_toolchains:Numpy"
     for name in ("one", "two"):
@@ -260,6 +266,7 @@ def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: Work):
         assert (runner.machine, runner.run(work.task()).worker) == (other, "odd")
 
 
+@pytest.mark.long
 def test_versions_of_a_toolchain_agree(fleet: Fleet, work: Work):
     for name in ("one", "two"):
         fleet.start_worker("versions", name)
@@ -272,6 +279,7 @@ def test_versions_of_a_toolchain_agree(fleet: Fleet, work: Work):
     assert "the worker odd is left out: its numpy is 2, the others' is 1" in run.notes
 
 
+@pytest.mark.long
 def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: Work):
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "invalid", "no_json"], "liar")
     fleet.await_free("invalid", 1)
@@ -281,6 +289,7 @@ def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: Work
     assert run.notes.count("the worker liar is let go") == 1
 
 
+@pytest.mark.long
 def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(remote_worker, "_ANSWER_S", 4.0)
     workers = {name: fleet.start_worker("silent", name) for name in ("one", "two")}
@@ -299,6 +308,7 @@ def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: Work, monkeyp
     assert "the worker two is let go: it vanished: gave no answer within 4 s" in run.notes
 
 
+@pytest.mark.long
 def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: Work):
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "mixed", "a_failure_with_samples"], "liar")
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "mixed"], "stranger")
@@ -397,6 +407,7 @@ def test_a_connection_that_is_none_harms_nobody(house: Fleet, work: Work):
         assert runner.run(work.task()).stage == ""
 
 
+@pytest.mark.long
 def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(FOLDER, str(work.folder))
     worker = fleet.start_worker("orphan", "one")
@@ -417,6 +428,7 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Wo
     assert worker.said().count("the session is over; free again") == 1
 
 
+@pytest.mark.long
 def test_a_whole_run_on_the_fleet(house: Fleet, tmp_path: Path):
     """The plan is measured there, and assembled, verified and timed here; each cost says who measured it."""
     database = str(tmp_path / "costs.sqlite3")
