@@ -63,8 +63,8 @@ def mock_costs(ops: list[str], targets: tuple[str, ...]) -> dict[str, Any]:
             near, far = (0.9, 1.1) if op in _HEAVY else (0.5, 1.5)
             made[target]["ops"][op] = base * (near if favoured else far) * draw.uniform(0.97, 1.03)
     pairs = [(maker, reader) for maker in targets for reader in targets if maker != reader]
-    hand_over = {f"{maker}->{reader}": {"fixed_s": draw.uniform(0.5e-6, 1.5e-6), "per_byte_s": 1e-12} for maker, reader in pairs}
-    return {"targets": made, "transitions": hand_over}
+    transitions = {f"{maker}->{reader}": {"fixed_s": draw.uniform(0.5e-6, 1.5e-6), "per_byte_s": 1e-12} for maker, reader in pairs}
+    return {"targets": made, "transitions": transitions}
 
 
 def described(name: str, ops: list[str]) -> str:

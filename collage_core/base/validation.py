@@ -31,7 +31,7 @@ class MustBe:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
-        if schema["type"] in _CONTAINERS:
+        if handler.resolve_ref_schema(schema)["type"] in _CONTAINERS:
             return core_schema.no_info_wrap_validator_function(self._check, schema)
         return core_schema.custom_error_schema(schema, _OWN_WORDS, custom_error_message=self.wanted)
 

@@ -34,7 +34,7 @@ class TransitionModel:
     pairs: Mapping[tuple[str, str], Transition] = field(default_factory=dict)
 
     def cost_s(self, maker: str, reader: str, size: int, dtype: str) -> float:
-        """Return the seconds to hand over `size` bytes; `dtype` makes no difference on one CPU (docs/measuring.md)."""
+        """Return the seconds of a transition of `size` bytes; `dtype` makes no difference on one CPU (docs/measuring.md)."""
         pair = self.pairs.get((maker, reader), FREE)
         return pair.fixed_s + pair.per_byte_s * size
 

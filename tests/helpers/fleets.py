@@ -119,7 +119,7 @@ class Fleet:
             process.clear()
 
 
-class Work:
+class SampleTasks:
     """Trials of a small Relu, each on inputs of its own."""
 
     def __init__(self, folder: Path):

@@ -98,9 +98,9 @@ class Live:
 
 
 def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
-    """Make a client that calls `on_batch` in the order of the wire: its own handlers run in a thread for each message."""
+    """Make a client that calls `on_batch` in the order in which they arrive: its own handlers run in a thread for each message."""
 
-    class Wire(engineio.Client):
+    class InOrder(engineio.Client):
         def _trigger_event(self, event: str, *args: Any, **options: Any) -> Any:
             if event == "message" and args[0].startswith("2"):
                 name, body = json.loads(args[0].lstrip("0123456789"))
@@ -110,7 +110,7 @@ def _client(on_batch: Callable[[dict[str, Any]], None]) -> socketio.Client:
 
     class Client(socketio.Client):
         def _engineio_client_class(self) -> type[engineio.Client]:
-            return Wire
+            return InOrder
 
     return Client(reconnection=False)
 

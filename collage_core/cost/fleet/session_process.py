@@ -55,7 +55,7 @@ class SessionProcess:
         """Readable once the process has ended."""
         return self._control.fileno()
 
-    def hand_over(self, connection: socket.socket) -> None:
+    def pass_on(self, connection: socket.socket) -> None:
         """Send it a copy of `connection`, which it then serves."""
         with suppress(OSError):  # the process is gone, which `fileno` shows
             socket.send_fds(self._control, [b"c"], [connection.fileno()])

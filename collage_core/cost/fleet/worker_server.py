@@ -106,8 +106,8 @@ class WorkerServer:
     def _renew_session(self) -> None:
         """Start a new session's process after the last one ended: the run is over, or the process failed."""
         assert self._session is not None
-        how = self._session.end()
-        self._say(f"the session is over{f' ({how})' if how else ''}; free again")
+        ending = self._session.end()
+        self._say(f"the session is over{f' ({ending})' if ending else ''}; free again")
         self._start_session()
 
     def _keep_registered(self) -> None:
@@ -154,7 +154,7 @@ class WorkerServer:
                     return
                 connection.settimeout(None)
                 assert self._session is not None
-                self._session.hand_over(connection)
+                self._session.pass_on(connection)
         except OSError:  # the other side is gone, or was silent for too long
             return
         self._is_serving = True

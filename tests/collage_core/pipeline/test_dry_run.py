@@ -79,7 +79,7 @@ def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
 
 
 def test_where_nothing_is_known(chain: Path) -> None:
-    """Two targets of 7 distinct computations: a quarter of 14 is 3.5, so 4; and four kernels, two each, for two hand-overs."""
+    """Two targets of 7 distinct computations: a quarter of 14 is 3.5, so 4; and four kernels, two each, for two transitions."""
     document = told(chain)
     assert document["targets"] == [row("numpy", 0, 7), row("slow", 0, 7)]
     assert document["transitions"] == {"pairs": 2, "to_measure": 2}
@@ -132,7 +132,7 @@ def test_where_all_is_known_nothing_is_left(tmp_path: Path, chain: Path, databas
 
 
 def test_a_described_one_is_known_from_the_start(tmp_path: Path, chain: Path) -> None:
-    """Relu+Add twice and both together; no hand-over is measured, and they are in no quarter: of numpy's 7 it is 2."""
+    """Relu+Add twice and both together; no transition is measured, and they are in no quarter: of numpy's 7 it is 2."""
     path = tmp_path / "hook.toml"
     path.write_text(HOOK)
     document = told(chain, "numpy,hook", toolchain_files=(path,))

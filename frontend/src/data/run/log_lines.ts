@@ -80,9 +80,9 @@ function verified({ max_rel_error, accuracy, measured_s }: Verified): [Level, st
 
 function costed({ target, label, cost, from_cache, took_s, done, total }: CandidateCosted): [Level, string] {
   const progress = ` (${count(done)} of ${count(total)})`;
-  const how = from_cache ? ", known before" : took_s === null ? "" : `, trial of ${elapsed(took_s)}`;
-  if (cost.seconds !== null) return ["info", `${target} ${label}: ${duration(cost.seconds)} ${cost.source}${how}${progress}`];
-  return ["warning", `${target} ${label}: ${[cost.stage, cost.reason].filter(Boolean).join(", ")}${how}${progress}`];
+  const source = from_cache ? ", known before" : took_s === null ? "" : `, trial of ${elapsed(took_s)}`;
+  if (cost.seconds !== null) return ["info", `${target} ${label}: ${duration(cost.seconds)} ${cost.source}${source}${progress}`];
+  return ["warning", `${target} ${label}: ${[cost.stage, cost.reason].filter(Boolean).join(", ")}${source}${progress}`];
 }
 
 function changed({ state, error }: RunStateChanged): [Level, string] {

@@ -63,7 +63,7 @@ export class ElementLayer {
       if (this.handles.has(group.id)) continue;
       const name = `${isFolded ? "Unfold" : "Fold"} ${title}`;
       const attributes = { "data-group": group.id, "aria-expanded": !isFolded, "aria-label": name, tabindex: -1 };
-      this.handles.set(group.id, this.place(rect, attributes));
+      this.handles.set(group.id, this.position(rect, attributes));
     }
   }
 
@@ -75,12 +75,12 @@ export class ElementLayer {
 
   private make(placed: PlacedBox): SVGRectElement {
     const { id, kind, name } = placed.box;
-    const element = this.place(placed, { "data-id": id, "data-name": name, ...(kind === "group" && { "aria-expanded": false }) });
+    const element = this.position(placed, { "data-id": id, "data-name": name, ...(kind === "group" && { "aria-expanded": false }) });
     this.elements.set(id, element);
     return element;
   }
 
-  private place({ x, y, width, height }: Rect, more: Record<string, unknown>): SVGRectElement {
+  private position({ x, y, width, height }: Rect, more: Record<string, unknown>): SVGRectElement {
     const element = document.createElementNS(SVG, "rect");
     for (const [name, value] of Object.entries({ role: "button", x, y, width, height, rx: CORNER, ...more })) element.setAttribute(name, String(value));
     this.group.append(element);

@@ -29,16 +29,16 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (current.state === "failed") return <span class="bad">failed</span>;
   const figures = headline(current);
   if (!figures) return current.state === "cancelled" ? <span class="muted">cancelled</span> : null;
-  const how = figures.isMeasured ? "both measured end to end" : "both as the sum of their costs";
+  const basis = figures.isMeasured ? "both measured end to end" : "both as the sum of their costs";
   return (
     <>
       {figures.alone ? (
-        <span title={`${figures.alone.name} alone against this plan; ${how}`}>
+        <span title={`${figures.alone.name} alone against this plan; ${basis}`}>
           <span class="muted word">best alone </span>
           <b>{changeInDuration(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
         </span>
       ) : (
-        <b title={how}>{duration(figures.totalS)}</b>
+        <b title={basis}>{duration(figures.totalS)}</b>
       )}
       <Verified run={current} />
       {current.state === "cancelled" && <span class="muted">cancelled</span>}

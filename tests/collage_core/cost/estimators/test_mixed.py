@@ -122,7 +122,7 @@ def test_keys_of_both_are_kept_apart(mixed: MixedEstimator) -> None:
     assert mixed.computation_key(on("tvm", 0)) == ("measured", one.computation)
 
 
-def test_hand_overs_are_measured_between_those_that_are_here(mixed: MixedEstimator, measured: Measured) -> None:
+def test_transitions_are_measured_between_those_that_are_here(mixed: MixedEstimator, measured: Measured) -> None:
     assert mixed.transitions(["tvm", "hook", "openvino"]).pairs == {("tvm", "openvino"): Transition(1.0, 2.0)}
     assert measured.handed_over == ["tvm", "openvino"]
     assert [mixed.transition(*pair, 8, "float32") for pair in (("tvm", "openvino"), ("tvm", "hook"), ("hook", "tvm"))] == [5.0, 0.0, 0.0]

@@ -147,7 +147,7 @@ def test_neighbours_as_one_only_where_the_rules_let_them(tmp_path: Path, model: 
         assert estimate(bound, model, "hook", 0, 1).seconds == 1.0, "what the rules find stays"
 
 
-def test_hand_overs_are_free_and_that_is_said_once(tmp_path: Path, asked: list[int]) -> None:
+def test_transitions_are_free_and_that_is_said_once(tmp_path: Path, asked: list[int]) -> None:
     events: list[Event] = []
     targets: dict[str, Toolchain] = {"hook": described(tmp_path, "[cost]\nlaunch_s = 1"), "tvm": get("tvm")}
     estimator = RooflineEstimator(targets, 2, events.append)

@@ -35,7 +35,7 @@ from collage_core.options import Options
 from collage_core.pipeline.run import partition
 from collage_core.toolchains import registry
 from collage_core.toolchains.base import ToolchainError
-from tests.helpers.fleets import LIMITS, Fleet, Work, until
+from tests.helpers.fleets import LIMITS, Fleet, SampleTasks, until
 
 pytestmark = pytest.mark.skipif(find_spec("tvm") is None, reason="TVM is not installed")
 
@@ -67,8 +67,8 @@ def house(shared: Fleet) -> Fleet:
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Work:
-    return Work(tmp_path)
+def work(tmp_path: Path) -> SampleTasks:
+    return SampleTasks(tmp_path)
 
 
 class Run:
@@ -117,7 +117,7 @@ def begun(folder: Path) -> int:
     return len(list(folder.glob("begun-*")))
 
 
-def test_three_workers_of_which_one_is_killed_in_the_middle(fleet: Fleet, work: Work):
+def test_three_workers_of_which_one_is_killed_in_the_middle(fleet: Fleet, work: SampleTasks):
     workers = [fleet.start_worker("three", name) for name in ("one", "two", "three")]
     fleet.await_free("three", 3)
     run = Run(fleet, "three", targets=["waits"])
@@ -140,7 +140,7 @@ def test_three_workers_of_which_one_is_killed_in_the_middle(fleet: Fleet, work: 
         assert "the workers one, three, two share a computer" in run.notes
 
 
-def test_a_worker_ends_with_130_and_leaves_nothing_behind(fleet: Fleet, work: Work):
+def test_a_worker_ends_with_130_and_leaves_nothing_behind(fleet: Fleet, work: SampleTasks):
     worker = fleet.start_worker("ending", "one")
     fleet.await_free("ending", 1)
     with Run(fleet, "ending", targets=["waits"], rejoin_s=0.5) as runner:
@@ -160,7 +160,7 @@ def test_a_worker_ends_with_130_and_leaves_nothing_behind(fleet: Fleet, work: Wo
     assert "Traceback" not in worker.said()
 
 
-def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work: Work):
+def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work: SampleTasks):
     with Run(house, "house", targets=["numpy", "segfaults_at_build"]) as runner:
         crashed, well = runner.run(work.task("segfaults_at_build")), runner.run(work.task())
         assert (crashed.stage, crashed.crashed, crashed.worker) == ("build", True, "one")
@@ -171,7 +171,7 @@ def test_a_toolchain_that_crashes_ends_its_trial_and_no_more(house: Fleet, work:
 
 
 @pytest.mark.long
-def test_a_hanging_target_is_not_tried_for_ever(fleet: Fleet, work: Work):
+def test_a_hanging_target_is_not_tried_for_ever(fleet: Fleet, work: SampleTasks):
     fleet.start_worker("hang", "one")
     fleet.await_free("hang", 1)
     limits = replace(LIMITS, build_s=0.3, most_hangs=2)
@@ -182,7 +182,7 @@ def test_a_hanging_target_is_not_tried_for_ever(fleet: Fleet, work: Work):
 
 
 @pytest.mark.long
-def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
+def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker_pool, "MOST_TRIES", 2)
     worker = fleet.start_worker("poison", "one")
     fleet.await_free("poison", 1)
@@ -198,7 +198,7 @@ def test_a_trial_that_ends_every_worker_is_given_up(fleet: Fleet, work: Work, mo
 
 
 @pytest.mark.long
-def test_a_worker_that_starts_late_joins_in(fleet: Fleet, work: Work):
+def test_a_worker_that_starts_late_joins_in(fleet: Fleet, work: SampleTasks):
     fleet.start_worker("late", "first")
     fleet.await_free("late", 1)
     with Run(fleet, "late", targets=["waits"]) as runner:
@@ -226,7 +226,7 @@ def test_without_a_tracker_there_is_one_line_that_says_how_to_start_it(tmp_path:
 
 
 @pytest.mark.long
-def test_the_tracker_goes_and_comes(tmp_path: Path, work: Work):
+def test_the_tracker_goes_and_comes(tmp_path: Path, work: SampleTasks):
     own = Fleet(tmp_path)
     try:
         tracker = own.start_tracker()
@@ -249,7 +249,7 @@ def test_the_tracker_goes_and_comes(tmp_path: Path, work: Work):
 
 
 @pytest.mark.long
-def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: Work):
+def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: SampleTasks):
     toolchains = "collage_test_toolchains:Numpy"
     for name in ("one", "two"):
         fleet.start_worker("kinds", name, toolchains)
@@ -267,7 +267,7 @@ def test_machines_of_different_kinds_are_kept_apart(fleet: Fleet, work: Work):
 
 
 @pytest.mark.long
-def test_versions_of_a_toolchain_agree(fleet: Fleet, work: Work):
+def test_versions_of_a_toolchain_agree(fleet: Fleet, work: SampleTasks):
     for name in ("one", "two"):
         fleet.start_worker("versions", name)
     fleet.start_worker("versions", "odd", COLLAGE_TEST_VERSION="2")
@@ -280,7 +280,7 @@ def test_versions_of_a_toolchain_agree(fleet: Fleet, work: Work):
 
 
 @pytest.mark.long
-def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: Work):
+def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: SampleTasks):
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "invalid", "no_json"], "liar")
     fleet.await_free("invalid", 1)
     run = Run(fleet, "invalid", targets=[], rejoin_s=0.2)
@@ -290,7 +290,7 @@ def test_a_worker_that_gives_invalid_answers_is_dropped(fleet: Fleet, work: Work
 
 
 @pytest.mark.long
-def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
+def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(remote_worker, "_ANSWER_S", 4.0)
     workers = {name: fleet.start_worker("silent", name) for name in ("one", "two")}
     fleet.await_free("silent", 2)
@@ -309,7 +309,7 @@ def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: Work, monkeyp
 
 
 @pytest.mark.long
-def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: Work):
+def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: SampleTasks):
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "mixed", "a_failure_with_samples"], "liar")
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "mixed"], "stranger")
     fleet.start_worker("mixed", "honest")
@@ -322,7 +322,7 @@ def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: Wor
     assert "is not used: it is no worker that can be used: AttributeError" in run.notes
 
 
-def test_being_stopped_ends_the_trials_and_frees_the_workers(fleet: Fleet, work: Work):
+def test_being_stopped_ends_the_trials_and_frees_the_workers(fleet: Fleet, work: SampleTasks):
     worker = fleet.start_worker("stop", "one")
     fleet.await_free("stop", 1)
     with Run(fleet, "stop", targets=["waits"], should_stop=lambda: begun(work.folder) > 0) as runner, pytest.raises(Cancelled):
@@ -331,7 +331,7 @@ def test_being_stopped_ends_the_trials_and_frees_the_workers(fleet: Fleet, work:
     assert not any("isolation" in " ".join(process.cmdline()) for process in worker.family())
 
 
-def test_tasks_are_chosen_by_what_came_out(house: Fleet, work: Work):
+def test_tasks_are_chosen_by_what_came_out(house: Fleet, work: SampleTasks):
     """The next task is asked for only when a worker is free for it, and after the last result was taken."""
     order: list[str] = []
 
@@ -377,7 +377,7 @@ def test_a_result_that_is_no_plain_data_does_not_travel(house: Fleet, function: 
         runner.caller().call(function, timeout_s=30)
 
 
-def test_what_a_tuple_of_files_costs_once(house: Fleet, work: Work):
+def test_what_a_tuple_of_files_costs_once(house: Fleet, work: SampleTasks):
     """Activations travel once to a worker: the second trial on the same files sends only the trial itself."""
     task = work.task()
     with Run(house, "house") as runner:
@@ -391,7 +391,7 @@ def test_what_a_tuple_of_files_costs_once(house: Fleet, work: Work):
         assert len(sent) == 4
 
 
-def test_a_connection_that_is_none_harms_nobody(house: Fleet, work: Work):
+def test_a_connection_that_is_none_harms_nobody(house: Fleet, work: SampleTasks):
     (address,) = house.registered("house").addresses
     greetings = [b"GET / HTTP/1.1\r\n\r\n", struct.pack("<ii", RPC_MAGIC, -1), struct.pack("<ii", RPC_MAGIC, 14) + b"client:house:0"]
     answers = []
@@ -408,14 +408,14 @@ def test_a_connection_that_is_none_harms_nobody(house: Fleet, work: Work):
 
 
 @pytest.mark.long
-def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Work, monkeypatch: pytest.MonkeyPatch):
+def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(FOLDER, str(work.folder))
     worker = fleet.start_worker("orphan", "one")
     fleet.await_free("orphan", 1)
     code = (
         "import sys; from pathlib import Path; from tests.helpers.fleets import *; from collage_core.cost.fleet.runner import FleetRunner\n"
         f"runner = FleetRunner({fleet.address!r}, 'orphan', 1e-3, LIMITS, 1, targets=['waits'])\n"
-        f"runner.run(Work(Path({str(work.folder)!r})).task('waits'))\n"
+        f"runner.run(SampleTasks(Path({str(work.folder)!r})).task('waits'))\n"
     )
     master = fleet.start([sys.executable, "-c", code], "master")
     until(lambda: begun(work.folder) == 1 or master.popen.poll() is not None, "the trial")
