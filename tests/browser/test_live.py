@@ -108,7 +108,7 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
         assert row(one.page) == ["9", "7", "1", "1", "1", "0", "5", "2"]
         expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+done\s*3.5 s"))
         conv, _, pool = aria_texts(one)
-        assert "; covered" in conv
+        assert "placed on stages in the newest state of the search" in conv
         assert "the first node that is not covered" in pool
     go(run, "go3")
     for one in (watched, late):

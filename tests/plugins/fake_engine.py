@@ -265,7 +265,7 @@ def _stages(run: Run, emit: Emit) -> FakeRecord:
     )
     emit(PhaseEnded("costs", 3.5))
     emit(PhaseStarted("search"))
-    emit(SearchProgress(1200, 5000, 70, 2, 6, 7e-4, 9e-4))
+    emit(SearchProgress(1200, 5000, 70, 2, 6, 7e-4, 9e-4, ((first, (0, 1)),)))
     until("go3")
     emit(PhaseEnded("search", 1.0))
     return _fast(run, emit)
@@ -312,7 +312,8 @@ def _wrong(run: Run, emit: Emit) -> FakeRecord:
 
 def _flood(run: Run, emit: Emit) -> FakeRecord:
     for number in range(1, FLOOD + 1):
-        emit(SearchProgress(number, number, 1, 1, 2, 0.001, None))
+        placed = ((run.target, (0, number % 2)),)
+        emit(SearchProgress(number, number, 1, 1 + number % 2, 2, 0.001, None, placed))
         if number % (FLOOD // FLOOD_PLANS) == 0:
             emit(PlanImproved(1.0 / number, ((run.target, (0, 1)),), number))
     return _fast(run, emit)

@@ -70,6 +70,7 @@ function liveText(node: number, { tried, partitions, covered, frontier }: Pictur
   if (node === frontier) return "the first node that is not covered";
   const holder = partitions.find((one) => one.nodes.includes(node));
   if (!holder) return node < covered ? "covered" : "not covered";
+  if (covered > 0 || frontier !== null) return `placed on ${holder.target} in the newest state of the search`;
   return `${holder.target} in the plan that is considered${holder.source === "estimate" ? ", not measured yet" : ""}`;
 }
 
