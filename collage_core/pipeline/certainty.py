@@ -1,8 +1,7 @@
-"""How sure a plan is: its stability, and what is decided by priority because measurements cannot decide it.
+"""How sure a plan is: its stability, and what priority decides because measurements cannot (docs/measuring.md, "How sure a plan is").
 
-Design, "Stability"; requirement 153. What enters is a plan with its candidates' costs; what leaves are shares, or another plan.
-A measured cost says by how much it may be off (`Cost.interval_s`). Nothing is known of how sure an estimate is, or a cost that was
-recorded without an interval: they stand as they are.
+A plan with its candidates' costs enters; shares, or another plan, leave. A measured cost says by how much it may be off
+(`Cost.interval_s`). An estimate does not, nor does a cost that was recorded without an interval: these are taken as they are.
 """
 
 from __future__ import annotations

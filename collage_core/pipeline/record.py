@@ -1,6 +1,6 @@
 """`RunRecord`: everything that one run found out, as plain data that is saved beside its plan and read back.
 
-Design, "Plan file": the problem, the costs, what was rejected. The page and `explain` read it, a search that runs again
+It holds the problem, the costs and what was rejected. The page and `explain` read it, a search that runs again
 with other constraints starts from it, and a recorded run is one of these files.
 """
 

@@ -1,9 +1,7 @@
 """The phases, in order, emitting events: what the command line, the server and a notebook all call.
 
-What builds is imported when something is built: a search that runs again does without.
-
-Design, "The house"; RFC 62 (0.81), phases 1 to 4. What enters is a model and `Options`; what leaves is a `RunRecord`, and
-with ``out`` a folder with plan, run and artifact. Toolchains never run in this process.
+A model and `Options` enter; a `RunRecord` leaves, and with ``out`` a folder with plan, run and artifact (RFC 62, Collage, phases 1
+to 4). Toolchains never run in this process. Modules that build are imported only when something is built.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ MOST_EXCLUSIONS = 8
 
 
 def partition(source: str | Path, options: Options, emit: Emit = ignore, function: CostFunction | None = None) -> RunRecord:
-    """The whole pipeline (design, `partition`).
+    """Run the whole pipeline.
 
     Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
     with ``options.out``. What a described toolchain has a part in is not built.

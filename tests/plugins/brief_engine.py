@@ -1,12 +1,22 @@
-"""`BriefEngine`: the engine, whose runs measure briefly (`brief_runs`) wherever this module is imported; for tests that need real runs."""
+"""`BriefEngine`: the engine, whose runs measure briefly (`brief_runs`): `ServerConfig.engine` names it in tests that need real runs."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from brief_runs import set_existing, shorten
 from collage_server.worker.engine import CollageEngine
 
-shorten(set_existing)
+from collage_core.pipeline.record import RunRecord
 
 
 class BriefEngine(CollageEngine):
-    """To be named in `ServerConfig.engine`: a worker process that gets it imports this module."""
+    """Shortens the measuring of the worker process that it is called in, and of no other process."""
+
+    def partition(self, *arguments: Any) -> RunRecord:
+        shorten(set_existing)
+        return super().partition(*arguments)
+
+    def measure_again(self, *arguments: Any) -> RunRecord:
+        shorten(set_existing)
+        return super().measure_again(*arguments)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from brief_engine import BriefEngine
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunOptions
@@ -31,7 +32,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[FlaskClient]:
-    made, _ = create_app(ServerConfig(pipeline="brief_pipeline"))
+    made, _ = create_app(ServerConfig(engine=BriefEngine()))
     yield made.test_client()
     made.extensions["collage"].close()
 

@@ -1,4 +1,4 @@
-"""Mock costs: the figures of the design, and every way in which a file can be wrong."""
+"""Mock costs: figures by hand, and every way in which a file can be wrong."""
 
 from __future__ import annotations
 
