@@ -12,14 +12,14 @@ export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | 
  * Attributes:
  *     seconds: The percentile of the samples that was asked for; None where the cost is unknown or invalid.
  *     spread_s: Half the distance between the first and the third quartile of the samples; None where there is none.
- *     samples: How many timed runs it rests on (0 where it was not measured).
+ *     samples: Number of timed runs behind it (0 where it was not measured).
  *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `host` (nothing to
  *         run), `invalid` or `unknown`.
- *     stage: Where an invalid one failed: import, build, run, numerics, device or predicate.
+ *     stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
  *     reason: Why it is invalid or unknown, in the toolchain's own words.
- *     stopped_early: The trial was ended because it was sure to lose: the figure rests on the few runs there were.
+ *     stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
  *     error: Largest relative error against the reference while it was measured, if it was compared.
- *     interval_s: By how much `seconds` may be off either way, half of a 95 % interval; None where nothing is known of that.
+ *     interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
  */
 export interface Cost {
   seconds: number | null;
