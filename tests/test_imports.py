@@ -231,7 +231,8 @@ def test_nothing_imports_a_heavy_toolchain_before_it_has_to(module: str):
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
 
 
-def test_the_server_does_not_import_what_its_worker_processes_do():
+@pytest.mark.parametrize("module", ["collage_server.app", "tests.plugins.fake_engine"])
+def test_the_server_does_not_import_what_its_worker_processes_do(module: str):
     heavy = {"collage_core.pipeline.run", "collage_core.what_if.what_if", "onnxruntime", "scipy", "sqlalchemy"}
-    ran = python(f"import sys, collage_server.app; print(sorted(set(sys.modules) & {heavy}))")
+    ran = python(f"import sys, {module}; print(sorted(set(sys.modules) & {heavy}))")
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")

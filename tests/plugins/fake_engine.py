@@ -1,6 +1,7 @@
 """`FakeEngine`: an engine that does nothing but what the first target's name says: `ServerConfig.engine` in the tests.
 
-Like every engine it is sent to the worker processes that the server starts, and works there.
+Like every engine it is sent to the worker processes that the server starts, and works there. It imports nothing of the pipeline
+before it has to, so that these processes start at once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from collage_server.worker.engine import Engine, Json, Outcome
 
@@ -37,7 +38,9 @@ from collage_core.events import (
 )
 from collage_core.trace.trace_file import TraceWriter
 from collage_core.what_if.terms import Terms
-from collage_core.what_if.what_if import Effect, Effects
+
+if TYPE_CHECKING:
+    from collage_core.what_if.what_if import Effect, Effects
 
 FLOOD = 100_000
 FLOOD_PLANS = 100
@@ -178,6 +181,8 @@ class FakeEngine(Engine[FakeRecord]):
 
     def effects(self, record: FakeRecord, terms: Terms, groups: Sequence[Sequence[int]]) -> Effects:
         """Counts instead of costs; those of a constraint on ``late`` and all after it are late."""
+        from collage_core.what_if.what_if import Effect, Effects
+
         count = len(terms.constraints) + len(terms.switched_off)
 
         def effect(taken_back: int) -> Effect:
