@@ -15,10 +15,11 @@ import requests
 from collage_server.app import create_app
 from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
+from collage_server.runs.journal import Reader
 from fake_engine import FakeEngine
 from playwright.sync_api import Locator, Page, expect
 
-from tests.helpers.live import Live, serve
+from tests.helpers.live import Live, serve, until
 from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
@@ -228,6 +229,9 @@ def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Pa
     pages = [open_page(f"{address}?model={model}&run={run}") for _ in range(2)]
     for one in pages:
         expect(one.page.locator(".doing")).to_contain_text("1 of 4 known")
+    until(
+        lambda: "CandidateCosted" in [item.event["type"] for item in Reader(run_store.run_folder(run)).items()], "the cost in the journal"
+    )
     process.send_signal(signal.SIGKILL)
     process.communicate()
     for one in pages:
