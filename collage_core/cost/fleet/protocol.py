@@ -10,9 +10,9 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import AfterValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 
 from ...base.isolation.errors import WorkerDied, WorkerError
 from ...base.validation import first_mistake
@@ -68,7 +68,17 @@ def _with_printable_texts(item: Item) -> Item:
 
 _Text = Annotated[str, Field(max_length=_LONGEST_TEXT), AfterValidator(_printable)]
 _Name = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME), AfterValidator(_printable)]
-_Availability = Annotated[Availability, AfterValidator(_with_printable_texts)]
+
+
+def _exact(data: Any) -> Any:
+    """Refuse what pydantic would convert: every field must be there, and of its own JSON type."""
+    kinds = get_type_hints(Availability)
+    if not isinstance(data, dict) or data.keys() != kinds.keys() or any(type(data[name]) is not kind for name, kind in kinds.items()):
+        raise ValueError("an object with the fields of an availability, each of its own type")
+    return data
+
+
+_Availability = Annotated[Availability, BeforeValidator(_exact), AfterValidator(_with_printable_texts)]
 
 
 @with_config(ConfigDict(extra="forbid", str_max_length=_LONGEST_TEXT))

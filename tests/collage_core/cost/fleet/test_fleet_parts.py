@@ -120,6 +120,16 @@ def test_whatever_comes_is_a_description_or_invalid(data: Any):
         assert all(type(item.usable) is bool for item in found.toolchains.values())
 
 
+@pytest.mark.parametrize("change", [{"usable": 1}, {"usable": "yes"}, {"version": 1}, {"version": None}, {"speed": "high"}, {"hint": ...}])
+def test_a_toolchain_of_a_worker_has_all_its_fields_each_of_its_own_type(change: dict[str, Any]):
+    """Nothing is converted, so that a worker that sends something else is noticed."""
+    sent = json.loads(dump(asdict(described(tvm="1"))))
+    sent["toolchains"]["tvm"] |= change
+    sent["toolchains"]["tvm"] = {name: value for name, value in sent["toolchains"]["tvm"].items() if value is not ...}
+    with pytest.raises(InvalidAnswer, match="toolchains"):
+        description_from_json(sent)
+
+
 def test_words_of_a_worker_cannot_move_the_cursor():
     assert received({"record": {**asdict(FAILED), "reason": "\x1b[2Jgone"}}).reason == " [2Jgone"
 
