@@ -48,7 +48,7 @@ def _described_row(name: str, text: str, taken: set[str]) -> dict[str, Any]:
         return {**row, "reason": error.message, "hint": error.hint}
     row |= {"style": toolchain.style, "rules": shown_rules(toolchain), "tree": rule_tree(toolchain)}
     if not toolchain.cost:
-        reason = "its description has no [cost]: nobody can say what it takes"
+        reason = "its description has no [cost], so its time cannot be estimated"
         return {**row, "reason": reason, "hint": "add launch_s, flops_per_s or bytes_per_s"}
     return {**row, "usable": True, "reason": ""}
 

@@ -62,6 +62,11 @@ def go(run: str, stage: str) -> None:
     (run_store.run_folder(run) / stage).touch()
 
 
+def until_costed(run: str) -> None:
+    """Wait until a cost of the run is in its journal."""
+    until(lambda: "CandidateCosted" in [item.event["type"] for item in Reader(run_store.run_folder(run)).items()], "a cost in the journal")
+
+
 def phases(page: Page) -> Locator:
     return page.get_by_role("list", name="Phases")
 
@@ -229,9 +234,7 @@ def test_a_server_that_is_killed_and_comes_back(live: Live, model: str, home: Pa
     pages = [open_page(f"{address}?model={model}&run={run}") for _ in range(2)]
     for one in pages:
         expect(one.page.locator(".doing")).to_contain_text("1 of 4 known")
-    until(
-        lambda: "CandidateCosted" in [item.event["type"] for item in Reader(run_store.run_folder(run)).items()], "the cost in the journal"
-    )
+    until_costed(run)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     for one in pages:
@@ -258,7 +261,9 @@ def test_enter_runs_and_a_run_that_fails_says_so(live: Live, model: str, open_pa
 
 
 def test_a_connection_that_breaks_off_while_it_is_made(live: Live, model: str, run: str, open_page: OpenPage) -> None:
+    """Without a connection the page shows the run as it was when it was opened."""
     go(run, "go1")
+    until_costed(run)
     page = open_page(live.address).page
     page.route_web_socket(re.compile("socket.io"), lambda socket: socket.close())
     page.goto(f"{live.address}?model={model}&run={run}")

@@ -67,7 +67,7 @@ def described_rates(toolchain: DescribedToolchain) -> Rates:
     if not cost:
         file = toolchain.source.rpartition(", line ")[0]
         raise CollageError(
-            f"the target {toolchain.name!r} is only described, and its file {file!r} has no [cost]: nobody can say what it takes",
+            f"the target {toolchain.name!r} is only described, and its file {file!r} has no [cost], so its time cannot be estimated",
             "add [cost] with launch_s, flops_per_s or bytes_per_s to the file, or use mock costs",
             "target_unavailable",
         )

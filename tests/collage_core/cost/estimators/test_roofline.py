@@ -169,7 +169,7 @@ def test_a_described_one_without_cost_is_a_mistake(tmp_path: Path, model: OnnxMo
     with pytest.raises(CollageError) as caught:
         make_estimator("roofline", model=model, inputs={}, threads=1, accuracy=1e-3, toolchains=targets, emit=lambda event: None)
     assert caught.value.message == (
-        f"the target 'hook' is only described, and its file {str(path)!r} has no [cost]: nobody can say what it takes"
+        f"the target 'hook' is only described, and its file {str(path)!r} has no [cost], so its time cannot be estimated"
     )
     assert caught.value.hint == "add [cost] with launch_s, flops_per_s or bytes_per_s to the file, or use mock costs"
 
