@@ -39,7 +39,7 @@ from collage_core.pipeline.certainty import together_s
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 
 RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
@@ -181,7 +181,7 @@ def live(models: Sequence[str]) -> Iterator[str]:
 
 def parts_of(record: RunRecord) -> list[CandidatePartition]:
     return [
-        make_candidate(record.graph, part.target, IndexSet(part.nodes), "plan")
+        CandidatePartition(record.graph, part.target, IndexSet(part.nodes), "plan")
         for part in record.plan.partitions
         if part.target != HOST_TARGET
     ]
@@ -206,7 +206,7 @@ def low_and_high_latency(models: Sequence[str]) -> Iterator[str]:
         model = load_model(resolve(name))
         whole = IndexSet(range(len(model.graph)))
         for target in THREADED:
-            records = [trial_of(model, make_candidate(model.graph, target, whole, "whole")) for _ in range(TRIALS)]
+            records = [trial_of(model, CandidatePartition(model.graph, target, whole, "whole")) for _ in range(TRIALS)]
             rows.append(
                 [
                     name,

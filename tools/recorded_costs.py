@@ -16,7 +16,7 @@ from collage_core.pipeline.measure import MeasuringLoop
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
 from collage_core.pipeline.search_and_merge import Planned
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.searcher import SearchResult
 from collage_core.search.solve import solve
@@ -44,7 +44,7 @@ class RecordedCosts:
     def __init__(self, record: RunRecord, most_nodes: int = 10**6, noise: float = 0.0, seed: int = 0):
         self.record = record
         items = [item for item in record.candidates if not item.candidate["rule"].endswith(".merged") and len(item.inside) <= most_nodes]
-        self.candidates = [make_candidate(record.graph, item.target, item.inside, "recorded") for item in items]
+        self.candidates = [CandidatePartition(record.graph, item.target, item.inside, "recorded") for item in items]
         self.costs = {candidate: item.cost for candidate, item in zip(self.candidates, items, strict=True)}
         self._recorded = {(item.target, item.inside): item.cost for item in record.candidates}
         self.asked: list[CandidatePartition] = []

@@ -67,3 +67,7 @@ class Cost:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Cost:
         return cls(**data)
+
+
+HOST_COST = Cost(0.0, "host")
+"""Of the host's own nodes: they only shuffle references."""

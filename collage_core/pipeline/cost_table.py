@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from ..cost.cost import Cost
+from ..cost.cost import HOST_COST, Cost
 from ..cost.estimators.prediction import Predictor
 from ..graph.dataflow_graph import DataflowGraph
 from ..rules.candidate import CandidatePartition
@@ -59,7 +59,7 @@ class CostTable:
         self._rough: set[Hashable] = set()
         self._excluded: dict[CandidatePartition, Cost] = {}
         self._predictor = Predictor(graph)
-        self._learn({candidate: Cost(0.0, "host") for candidate in candidates if candidate.target == HOST_TARGET})
+        self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
 
     def key(self, candidate: CandidatePartition) -> Hashable:
         """The key of the candidate's computation on its target."""
@@ -112,7 +112,7 @@ class CostTable:
     def add_merged(self, candidates: Sequence[CandidatePartition]) -> None:
         """Take candidates that merging made."""
         self.merged += candidates
-        self._learn({candidate: Cost(0.0, "host") for candidate in candidates if candidate.target == HOST_TARGET})
+        self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
 
     def restart_merging(self) -> None:
         """Forget which candidates merging made; their costs stay known."""

@@ -25,7 +25,7 @@ from ..cost.cost import Cost
 from ..errors import Cancelled
 from ..events import Emit, Note, StepStarted, ignore
 from ..graph.index_set import IndexSet
-from ..rules.candidate import CandidatePartition, make_candidate
+from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
 from .cost_table import CostTable, is_settled
@@ -179,7 +179,7 @@ class MeasuringLoop:
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Neighbours as one, given as (target, nodes as bits), with their costs."""
         graph = self.table.graph
-        made = [make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
+        made = [CandidatePartition(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
         self.table.add_merged(made)
         open_ = [candidate for candidate in made if not self.table.is_known(candidate)]
         try:

@@ -14,7 +14,6 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from ..cost.cost import Cost
 from ..errors import InfeasibleError
 from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
 from ..graph.dataflow_graph import DataflowGraph
@@ -269,8 +268,3 @@ def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[
         candidate.id: None if value is None else value / FEMTOSECONDS
         for candidate, value in zip(planned.problem.candidates, values, strict=True)
     }
-
-
-def host_cost() -> Cost:
-    """What the host's own nodes cost: they only reshuffle references."""
-    return Cost(0.0, "host")

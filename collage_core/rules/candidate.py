@@ -105,11 +105,6 @@ def candidate_id(target: str, names: tuple[str, ...]) -> str:
     return hashlib.sha256("\n".join((target, *names)).encode()).hexdigest()[:16]
 
 
-def make_candidate(graph: DataflowGraph, target: str, inside: IndexSet, rule: str) -> CandidatePartition:
-    """Return the candidate of `target` over `inside`, without composites."""
-    return CandidatePartition(graph, target, inside, rule)
-
-
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """A sub-graph that did not become a candidate, or a candidate that came to nothing.

@@ -22,7 +22,7 @@ from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_ro
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
 from ..rules.base import RuleOptions
-from ..rules.candidate import CandidatePartition, RejectionLog, make_candidate
+from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
 from ..search.problem import FEMTOSECONDS, SearchProblem
 from ..toolchains.described import DescribedToolchain, parse_description
@@ -117,7 +117,7 @@ class _DescribedWhatIf:
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         graph = self.record.graph
         mine = [(target, bits) for target, bits in wanted if target in self.own]
-        return self._estimated([make_candidate(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in mine])
+        return self._estimated([CandidatePartition(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in mine])
 
     def _estimated(self, candidates: Sequence[CandidatePartition]) -> list[CostedCandidate]:
         return [CostedCandidate(candidate, cost) for candidate, cost, _ in self.estimator.estimate(self.record.graph, candidates)]

@@ -22,7 +22,7 @@ from ..model.onnx_model import OnnxModel
 from ..pipeline.discover import Phases, check_usable, load_as_planned
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
 from ..pipeline.search_and_merge import SearchSettings, alone, greedy_plan, known_total_s
-from ..rules.candidate import CandidatePartition, make_candidate
+from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.problem import SearchProblem
 from ..toolchains.registry import get, names
@@ -135,7 +135,7 @@ def _of_target(record: RunRecord, item: CostedCandidate) -> Iterable[CostedCandi
 
 
 def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
-    return make_candidate(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
+    return CandidatePartition(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
 
 
 def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains.reasons import one_line
-from ..cost import Cost
+from ..cost import HOST_COST, Cost
 from ..database.record_validation import LARGEST_S
 from ..estimator import Known
 from ..transition import TransitionModel
@@ -64,7 +64,7 @@ class FunctionEstimator:
         """
         for candidate in candidates:
             if candidate.target == HOST_TARGET:
-                yield candidate, Cost(0.0, "host"), False
+                yield candidate, HOST_COST, False
                 continue
             computation_key = (candidate.target, candidate.computation)
             if computation_key not in self._known:

@@ -27,7 +27,7 @@ from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
 from ...toolchains.base import Availability
 from ..bounds import upper_bound_s
-from ..cost import Cost
+from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
 from ..estimator import Known
@@ -167,7 +167,7 @@ class MeasureEstimator:
             Cancelled: `should_stop` said so; what was measured is kept.
             CollageError: a target is no toolchain, or the disk is full.
         """
-        yield from ((c, Cost(0.0, "host"), False) for c in candidates if c.target == HOST_TARGET)
+        yield from ((c, HOST_COST, False) for c in candidates if c.target == HOST_TARGET)
         computations = self._computations(candidates)
         records = {} if self._is_afresh else self._database.get(computation.key for computation in computations)
         self._learn_noise(records)

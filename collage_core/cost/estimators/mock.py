@@ -19,7 +19,7 @@ from ...graph.computation import values_at
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ..cost import Cost
+from ..cost import HOST_COST, Cost
 from ..transition import TransitionModel, bad_costs, finite_s, refuse_unknown, transitions_from_json
 
 _TARGET_KEYS = ("op_s", "decay", "ops", "invalid")
@@ -94,7 +94,7 @@ class MockEstimator:
         Raises:
             CollageError: a candidate is of a target that the file does not have.
         """
-        free = Cost(0.0, "host")
+        free = HOST_COST
         known: dict[tuple[str, int], Cost] = {}
         ops = [node.op for node in graph.nodes]
         figures: dict[str, tuple[MockTarget, str, tuple[float | str, ...]]] = {}

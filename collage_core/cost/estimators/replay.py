@@ -23,7 +23,7 @@ from ...graph.computation import Computations
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
-from ..cost import Cost
+from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.location import is_url
 from ..database.records import CostKey, Record
@@ -65,7 +65,7 @@ class ReplayEstimator:
         costs = self._source.costs(graph, placed)
         for candidate in candidates:
             if candidate.target == HOST_TARGET:
-                yield candidate, Cost(0.0, "host"), False
+                yield candidate, HOST_COST, False
                 continue
             cost = costs.get(candidate.id)
             yield candidate, cost or Cost.unknown(f"{self._source.title} has no cost of it"), True

@@ -18,7 +18,7 @@ from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains.base import Toolchain
 from ...toolchains.described import DescribedToolchain
-from ..cost import Cost
+from ..cost import HOST_COST, Cost
 from ..estimator import Known
 from ..transition import TransitionModel
 from .machine_speed import machine_speed
@@ -116,7 +116,7 @@ class RooflineEstimator:
         known: dict[tuple[str, int], Cost] = {}
         for candidate in candidates:
             if candidate.target == HOST_TARGET:
-                yield candidate, Cost(0.0, "host"), False
+                yield candidate, HOST_COST, False
                 continue
             refused = self._refusal(candidate)
             if refused is not None:

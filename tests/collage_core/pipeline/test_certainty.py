@@ -13,7 +13,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.certainty import break_ties_by_priority, noise_s, stability, together_s, total_interval_s
 from collage_core.pipeline.record import CostedCandidate
 from collage_core.pipeline.search_and_merge import Planned, SearchSettings, make_problem, search_first
-from collage_core.rules.candidate import make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.searcher import SearchResult
 from tests.helpers.graphs import graph
 
@@ -31,7 +31,7 @@ def measured(seconds: float, off_s: float) -> Cost:
 
 
 def planned(costs: Mapping[tuple[str, int], Cost], targets: tuple[str, ...] = ("first", "second")) -> Planned:
-    costed = [CostedCandidate(make_candidate(CHAIN, target, IndexSet((node,)), "test"), cost) for (target, node), cost in costs.items()]
+    costed = [CostedCandidate(CandidatePartition(CHAIN, target, IndexSet((node,)), "test"), cost) for (target, node), cost in costs.items()]
     toolchains: Any = {target: Plain() for target in targets}
     problem = make_problem(CHAIN, costed, {}, toolchains)
     result = search_first(problem, (), SearchSettings(), lambda event: None)

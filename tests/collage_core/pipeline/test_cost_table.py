@@ -9,7 +9,7 @@ import pytest
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.cost_table import NOT_MEASURED, TOO_LATE, CostTable, is_bound, is_settled
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
 
@@ -18,7 +18,7 @@ MEASURED = Cost(1e-3, "measured", interval_s=1e-4)
 
 
 def on(target: str, *nodes: int) -> CandidatePartition:
-    return make_candidate(CHAIN, target, IndexSet(nodes), "test")
+    return CandidatePartition(CHAIN, target, IndexSet(nodes), "test")
 
 
 FIRST, SECOND, THIRD, WHOLE, HOST = on("tvm", 0), on("tvm", 1), on("tvm", 2), on("tvm", 0, 1, 2, 3), on(HOST_TARGET, 3)

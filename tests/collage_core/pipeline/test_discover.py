@@ -18,7 +18,7 @@ from collage_core.pipeline.record import CostedCandidate, RecordedCandidate, sea
 from collage_core.pipeline.run import partition
 from collage_core.rules.base import PartitionRule, RuleContext, RuleMatch
 from collage_core.rules.base_rules import OpCallByKind, OpPredicate
-from collage_core.rules.candidate import RejectionLog, make_candidate
+from collage_core.rules.candidate import CandidatePartition, RejectionLog
 from collage_core.rules.combinators import OnlyValid
 from collage_core.rules.combine import ANYTHING, Combine
 from collage_core.rules.spec import PartitionSpec, find_candidates
@@ -65,7 +65,7 @@ def test_a_candidate_says_how_many_are_the_same_work() -> None:
     assert {made[index, index + 1].times for index in range(5)} == {5}
     assert made[0, 1].computation == made[3, 4].computation != made[0,].computation
     assert made[2, 3].to_json() == {
-        "id": make_candidate(CHAIN, "a", IndexSet((2, 3)), "").id,
+        "id": CandidatePartition(CHAIN, "a", IndexSet((2, 3)), "").id,
         "target": "a",
         "nodes": [2, 3],
         "label": "Relu+Relu",
@@ -143,7 +143,7 @@ def test_each_computation_is_told_once_with_all_its_candidates(mock: str, tmp_pa
 
 
 def test_the_search_sees_candidates_without_their_ids_being_made() -> None:
-    held = make_candidate(CHAIN, "a", IndexSet((1, 2)), "test")
+    held = CandidatePartition(CHAIN, "a", IndexSet((1, 2)), "test")
     read = RecordedCandidate(held.to_json())
     costed = [CostedCandidate(held, Cost(2.0, "mock")), CostedCandidate(read, Cost(2.0, "mock"))]
     invalid = CostedCandidate(held, Cost.invalid("import", "no"))

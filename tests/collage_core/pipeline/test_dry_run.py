@@ -21,7 +21,7 @@ from collage_core.events import CandidatesFound, Event
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.dry_run import NOT_COUNTED, TRANSITION_S, TRIAL_S, dry_run
-from collage_core.rules.candidate import make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from tests.helpers.models import loaded, model_of, write
 
@@ -72,7 +72,7 @@ def key_of(tmp_path: Path, target: str, *nodes: int) -> CostKey:
     model = loaded(tmp_path, CHAIN, CONSTANTS, fold=False)
     estimator = make_estimator("measure", model=model, inputs={}, threads=1, accuracy=1e-3, toolchains={}, emit=lambda event: None)
     assert isinstance(estimator, LazyEstimator)
-    key = estimator.computation_key(make_candidate(model.graph, target, IndexSet(nodes), "test"))
+    key = estimator.computation_key(CandidatePartition(model.graph, target, IndexSet(nodes), "test"))
     estimator.close()
     assert isinstance(key, CostKey)
     return key

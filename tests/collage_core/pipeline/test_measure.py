@@ -17,7 +17,7 @@ from collage_core.pipeline.measure import MeasuringLoop
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord
 from collage_core.pipeline.search_and_merge import Planned
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
 from tests.helpers.paths import RECORDED
@@ -129,7 +129,7 @@ CHAIN = graph([f"n{k}: {'Conv' if k % 2 else 'Relu'} <- {'x' if k == 0 else f'n{
 
 
 def test_nothing_is_measured_where_there_is_no_plan() -> None:
-    candidates = [make_candidate(CHAIN, "a", IndexSet((node,)), "test") for node in range(8)]
+    candidates = [CandidatePartition(CHAIN, "a", IndexSet((node,)), "test") for node in range(8)]
     asked: list[CandidatePartition] = []
 
     def measure(wanted: Sequence[CandidatePartition], best_s: float | None) -> dict[CandidatePartition, Cost]:

@@ -12,7 +12,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.cost_table import CostTable
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord, indices_of
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
 from tests.helpers.paths import RECORDED
@@ -69,8 +69,8 @@ def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: 
 
 def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:
     chain = graph(["a: Relu <- x", "b: Relu <- a"])
-    ones = [make_candidate(chain, target, IndexSet(nodes), "test") for target in ("p", "q") for nodes in ((0,), (0, 1), (1,))]
-    table = CostTable(chain, [*ones, make_candidate(chain, HOST_TARGET, IndexSet((0, 1)), "test")], lambda one: one.id)
+    ones = [CandidatePartition(chain, target, IndexSet(nodes), "test") for target in ("p", "q") for nodes in ((0,), (0, 1), (1,))]
+    table = CostTable(chain, [*ones, CandidatePartition(chain, HOST_TARGET, IndexSet((0, 1)), "test")], lambda one: one.id)
     assert MeasuringPolicy().first(table) == [ones[1], ones[4]]
     table.learn({ones[4]: Cost(1.0, "measured")})
     assert MeasuringPolicy().first(table) == [ones[1]]
@@ -79,7 +79,7 @@ def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:
 
 def test_a_plan_calls_for_its_largest_unknown_candidates_one_of_each_computation() -> None:
     chain = graph(["a: Relu <- x", "b: Relu <- a", "c: MatMul <- b", "d: Relu <- c"])
-    parts = [make_candidate(chain, "p", IndexSet(nodes), "test") for nodes in ((0,), (1,), (2, 3))]
+    parts = [CandidatePartition(chain, "p", IndexSet(nodes), "test") for nodes in ((0,), (1,), (2, 3))]
     table = CostTable(chain, parts, lambda one: one.sub_graph.label)
     plan = table.costed()
     assert MeasuringPolicy(batch=2).next(table, plan, 0.5) == [parts[2], parts[0]]

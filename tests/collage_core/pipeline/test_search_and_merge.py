@@ -28,7 +28,7 @@ from collage_core.pipeline.search_and_merge import (
     regret_seconds,
     search_first,
 )
-from collage_core.rules.candidate import make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.objectives import parse_objective
 from collage_core.search.problem import FEMTOSECONDS, SearchProblem
 from collage_core.search.searcher import SearchResult
@@ -52,7 +52,7 @@ def problem_of(costs: dict[tuple[str, int], float | None], conflicts: dict[str, 
     costed = []
     for (target, node), seconds in costs.items():
         cost = Cost.unknown("nobody measured it") if seconds is None else Cost(seconds, "mock")
-        costed.append(CostedCandidate(make_candidate(CHAIN, target, IndexSet((node,)), "test"), cost))
+        costed.append(CostedCandidate(CandidatePartition(CHAIN, target, IndexSet((node,)), "test"), cost))
     toolchains: Any = {target: Rival((conflicts or {}).get(target, ())) for target in targets}
     problem = make_problem(CHAIN, costed, {}, toolchains)
     nothing = SearchResult("none", (), 0, False, 0, 0, 0, 0.0)
@@ -90,7 +90,9 @@ def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_sa
 
 
 def test_a_target_alone_must_cover_each_node_once() -> None:
-    overlapping = [CostedCandidate(make_candidate(CHAIN, "a", IndexSet(nodes), "test"), Cost(1.0, "mock")) for nodes in ((0, 1), (1, 2))]
+    overlapping = [
+        CostedCandidate(CandidatePartition(CHAIN, "a", IndexSet(nodes), "test"), Cost(1.0, "mock")) for nodes in ((0, 1), (1, 2))
+    ]
     problem = make_problem(CHAIN, overlapping, {}, {})
     assert alone(problem, "a", SearchSettings()) is None
     assert greedy_plan(problem) is None

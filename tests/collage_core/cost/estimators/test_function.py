@@ -22,7 +22,7 @@ from collage_core.errors import Cancelled, CollageError, InfeasibleError
 from collage_core.events import Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.record import RunRecord
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import MINI_MNIST, graph
 from tests.helpers.models import loaded, model_of, write
@@ -31,7 +31,7 @@ CHAIN = "g (float[1,4] x) => (float[1,4] y) { [relu] a = Relu(x) [neg] b = Neg(a
 
 
 def ask(function: CostFunction, target: str, *nodes: int) -> Cost:
-    candidate = make_candidate(MINI_MNIST, target, IndexSet(nodes), "test")
+    candidate = CandidatePartition(MINI_MNIST, target, IndexSet(nodes), "test")
     ((found, cost, from_cache),) = FunctionEstimator(function).estimate(MINI_MNIST, [candidate])
     assert found is candidate
     assert not from_cache
@@ -70,7 +70,7 @@ def test_what_it_raises_for_cannot_be_taken_and_its_words_are_kept() -> None:
 
     events: list[Event] = []
     estimator = FunctionEstimator(refuses, events.append)
-    wanted = [make_candidate(MINI_MNIST, "tvm", IndexSet((node,)), "test") for node in (4, 0)]
+    wanted = [CandidatePartition(MINI_MNIST, "tvm", IndexSet((node,)), "test") for node in (4, 0)]
     costs = [cost for _, cost, _ in estimator.estimate(MINI_MNIST, wanted)]
     reason = "the function 'refuses' raised NotImplementedError: no pools, sorry"
     assert costs == [Cost.invalid("predicate", reason)] * 2
@@ -97,7 +97,7 @@ def test_equal_computations_are_asked_for_once_on_each_target() -> None:
 
     chain = graph(["a: Relu <- x", "b: Relu <- a", "c: Identity <- b"])
     parts = [("tvm", 0), ("tvm", 1), ("hook", 1), (HOST_TARGET, 2)]
-    wanted = [make_candidate(chain, target, IndexSet((node,)), "test") for target, node in parts]
+    wanted = [CandidatePartition(chain, target, IndexSet((node,)), "test") for target, node in parts]
     estimator = FunctionEstimator(counts)
     costs = [cost for _, cost, _ in estimator.estimate(chain, wanted)]
     list(estimator.estimate(chain, wanted))
@@ -113,7 +113,7 @@ def test_the_user_may_stop_it_between_two_calls() -> None:
         return 1.0
 
     estimator = FunctionEstimator(counts, should_stop=lambda: len(asked) == 1)
-    wanted = [make_candidate(MINI_MNIST, "tvm", IndexSet((node,)), "test") for node in (0, 1)]
+    wanted = [CandidatePartition(MINI_MNIST, "tvm", IndexSet((node,)), "test") for node in (0, 1)]
     with pytest.raises(Cancelled):
         list(estimator.estimate(MINI_MNIST, wanted))
     assert asked == ["tvm"]

@@ -30,7 +30,7 @@ from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains import registry
 from collage_core.toolchains.reasons import LONGEST
@@ -91,7 +91,7 @@ class Bench:
         return MeasureEstimator(self.model, inputs, 1, database, accuracy, limits=limits, **told)
 
     def candidates(self, target: str, *sets: Sequence[int]) -> list[CandidatePartition]:
-        return [make_candidate(self.model.graph, target, IndexSet(nodes), "test") for nodes in sets]
+        return [CandidatePartition(self.model.graph, target, IndexSet(nodes), "test") for nodes in sets]
 
     def costs(
         self, candidates: Sequence[CandidatePartition], limits: TrialLimits = PATIENT, **options: Any
@@ -399,7 +399,7 @@ def test_make_estimator_tells_what_is_being_built(model: OnnxModel) -> None:
     estimator = make_estimator(
         "measure", model=model, inputs=model.seeded_inputs(), threads=1, accuracy=1e-3, toolchains={}, emit=events.append
     )
-    candidate = make_candidate(model.graph, "numpy", IndexSet((RELU1,)), "test")
+    candidate = CandidatePartition(model.graph, "numpy", IndexSet((RELU1,)), "test")
     ((_, cost, cached),) = estimator.estimate(model.graph, [candidate])
     estimator.close()
     assert (cost.source, cached) == ("measured", False)

@@ -21,7 +21,7 @@ from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.run import Run, partition
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from collage_core.toolchains.described import read_description
 from tests.helpers.graphs import graph
@@ -88,7 +88,7 @@ def mixed(tmp_path: Path, measured: Measured) -> MixedEstimator:
 
 
 def on(target: str, *nodes: int) -> CandidatePartition:
-    return make_candidate(LINE, target, IndexSet(nodes), "test")
+    return CandidatePartition(LINE, target, IndexSet(nodes), "test")
 
 
 def answers(known: Iterator[Known]) -> dict[tuple[str, tuple[int, ...]], tuple[float | None, str, bool]]:

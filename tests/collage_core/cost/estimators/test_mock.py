@@ -14,7 +14,7 @@ from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.mock import MockEstimator
 from collage_core.errors import CollageError
 from collage_core.graph.index_set import IndexSet
-from collage_core.rules.candidate import make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import MINI_MNIST, graph
 
@@ -35,7 +35,7 @@ def mock(tmp_path: Path) -> Any:
 
 
 def cost(estimator: MockEstimator, target: str, *nodes: int) -> Cost:
-    candidate = make_candidate(MINI_MNIST, target, IndexSet(nodes), "test")
+    candidate = CandidatePartition(MINI_MNIST, target, IndexSet(nodes), "test")
     ((found, cost, cached),) = estimator.estimate(MINI_MNIST, [candidate])
     assert found is candidate
     assert not cached
@@ -60,7 +60,7 @@ def test_op_that_cannot_be_taken_makes_the_candidate_invalid(mock: Any) -> None:
 def test_equal_computations_have_one_cost(mock: Any) -> None:
     on = graph(["a: Relu <- x", "b: Relu <- a", "c: Relu <- b"])
     sets = [("hook", (0, 1)), ("hook", (1, 2)), ("tvm", (1, 2)), ("hook", (0,))]
-    candidates = [make_candidate(on, target, IndexSet(nodes), "test") for target, nodes in sets]
+    candidates = [CandidatePartition(on, target, IndexSet(nodes), "test") for target, nodes in sets]
     found = [cost for _, cost, _ in mock(DESIGN).estimate(on, candidates)]
     assert [cost.seconds for cost in found] == [2.0, 2.0, pytest.approx(3 + 3 * 0.9), 1.0]
     assert found[0] is found[1]
@@ -158,7 +158,7 @@ def test_sum_that_is_no_number_is_a_mistake_too(mock: Any) -> None:
     with pytest.raises(CollageError, match=r"the sum over 2 ops is 1\.0*1e\+30, it must be a finite number, not negative, at most 1e\+15"):
         cost(mock(target(op_s=1e15, decay=1e15)), "tvm", 1, 2)
     on = graph([f"n{k}: Relu <- {f'n{k - 1}' if k else 'x'}" for k in range(25)])
-    candidate = make_candidate(on, "tvm", IndexSet(range(25)), "test")
+    candidate = CandidatePartition(on, "tvm", IndexSet(range(25)), "test")
     with pytest.raises(CollageError, match=r"targets\.tvm: decay is 10{15}\.0, it must be small enough that 25 ops"):
         list(mock(target(op_s=1, decay=1e15)).estimate(on, [candidate]))
 

@@ -22,7 +22,7 @@ from collage_core.errors import CollageError
 from collage_core.events import Event, Note
 from collage_core.graph.computation import computation_key
 from collage_core.graph.index_set import IndexSet
-from collage_core.rules.candidate import CandidatePartition, make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import MINI_MNIST
 
@@ -31,7 +31,7 @@ OLD, NEW = "2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00"
 
 
 def candidate(target: str, nodes: tuple[int, ...]) -> CandidatePartition:
-    return make_candidate(MINI_MNIST, target, IndexSet(nodes), "test")
+    return CandidatePartition(MINI_MNIST, target, IndexSet(nodes), "test")
 
 
 def costs(estimator: ReplayEstimator, *candidates: CandidatePartition) -> list[Cost]:

@@ -21,7 +21,7 @@ from collage_core.model.onnx_model import OnnxModel
 from collage_core.options import Options
 from collage_core.pipeline.record import read_record
 from collage_core.pipeline.run import partition
-from collage_core.rules.candidate import make_candidate
+from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.described import DescribedToolchain, read_description
@@ -69,7 +69,7 @@ def described(folder: Path, cost: str, **more: str) -> DescribedToolchain:
 
 
 def estimate(estimator: RooflineEstimator, model: OnnxModel, target: str, *nodes: int, rule: str = "test") -> Any:
-    candidate = make_candidate(model.graph, target, IndexSet(nodes), rule)
+    candidate = CandidatePartition(model.graph, target, IndexSet(nodes), rule)
     ((found, cost, from_cache),) = estimator.estimate(model.graph, [candidate])
     assert found is candidate
     assert not from_cache
@@ -125,7 +125,7 @@ def test_a_described_one_alone_needs_no_machine(tmp_path: Path, model: OnnxModel
 def test_the_host_is_free_and_equal_computations_share_an_estimate(tmp_path: Path) -> None:
     chain = graph(["a: Relu <- x", "b: Relu <- a", "c: Identity <- b"])
     estimator = RooflineEstimator({"hook": described(tmp_path, "[cost]\nflops_per_s = 2")}, 1)
-    wanted = [make_candidate(chain, target, IndexSet((node,)), "test") for target, node in (("hook", 0), ("hook", 1), (HOST_TARGET, 2))]
+    wanted = [CandidatePartition(chain, target, IndexSet((node,)), "test") for target, node in (("hook", 0), ("hook", 1), (HOST_TARGET, 2))]
     costs = [cost for _, cost, _ in estimator.estimate(chain, wanted)]
     assert costs[0].seconds == 2.0, "four elements at two a second"
     assert costs[0] is costs[1]
@@ -261,7 +261,7 @@ def test_what_a_run_measured_is_estimated_beside_it_as_roofline_would(monkeypatc
     record = read_record(RECORDED / "lstm.json.gz")
     found = estimates(record)
     measured = [item for item in record.candidates if item.cost.seconds is not None and item.target != HOST_TARGET]
-    candidates = [make_candidate(record.graph, item.target, item.inside, "rule") for item in measured]
+    candidates = [CandidatePartition(record.graph, item.target, item.inside, "rule") for item in measured]
     estimator = RooflineEstimator({}, record.plan.options["threads"])
     costs = [cost for _, cost, _ in estimator.estimate(record.graph, candidates)]
     assert found["seconds"] == {item.id: cost.seconds for item, cost in zip(measured, costs, strict=True)}
