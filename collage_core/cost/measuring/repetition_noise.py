@@ -90,8 +90,11 @@ def _variance(values: Sequence[float], correlation: float) -> float:
 
 
 def _inflation(count: int, correlation: float) -> float:
-    """Return how many times as large the variance of the mean of `count` values is because each is correlated with the next."""
-    return 1 + 2 * correlation / (1 - correlation) * (1 - 1 / count)
+    """Return how many times as large the variance of the mean of `count` values is because each is correlated with the next.
+
+    A value is correlated with one that is `lag` values later by the `lag`-th power, so this stays below `count`.
+    """
+    return 1 + 2 * sum((1 - lag / count) * correlation**lag for lag in range(1, count))
 
 
 def _pooled_correlation(computations: Sequence[Sequence[float]]) -> float:

@@ -122,6 +122,14 @@ def test_repetitions_that_follow_each_other_widen_the_interval() -> None:
     assert opposed.half_interval_s([1.0]) < followed.half_interval_s([1.0]), "alike ones hide how far others may be"
 
 
+@pytest.mark.parametrize("few", [[1.0, 1.3], [1.0, 1.2, 1.3]])
+def test_on_a_machine_that_drifts_a_few_repetitions_have_an_interval(few: Sequence[float]) -> None:
+    rising = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06]
+    noise = RepetitionNoise.of([*[rising] * 10, few])
+    assert noise.correlation == repetition_noise._HIGHEST_CORRELATION
+    assert 0.1 < noise.half_interval_s(few) < 0.5
+
+
 def test_the_correlation_of_independent_repetitions_is_about_none() -> None:
     rng = np.random.default_rng(7)
     assert RepetitionNoise.of(rng.normal(1.0, 0.05, (200, 9)).tolist()).correlation == pytest.approx(0.0, abs=0.06)
