@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { atOnce, eachOf, overFrames, type LongWork } from "./long_work";
+import { eachOf, overFrames, type LongWork } from "./long_work";
 
 function* sum(upTo: number): LongWork<number> {
   let all = 0;
@@ -11,10 +11,6 @@ function* sum(upTo: number): LongWork<number> {
 }
 
 afterEach(() => vi.restoreAllMocks());
-
-test("work that may not pause is done in one go", () => {
-  expect(atOnce(sum(1000))).toBe(500_500);
-});
 
 test("work over frames pauses when its share of a frame is used up, and only then", async () => {
   let now = 0;

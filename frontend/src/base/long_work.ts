@@ -48,14 +48,6 @@ export async function overFrames<T>(work: LongWork<T>, pause: () => Promise<void
   }
 }
 
-/** Do the work without a pause. */
-export function atOnce<T>(work: LongWork<T>): T {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
-}
-
 const RUN = 64;
 
 /** Call `each` with every thing and its index, and yield after every few of them. */

@@ -3,7 +3,7 @@
 // they are drawn as a short end at their reader. Pure.
 
 import { attribute, shape } from "../../base/format";
-import { atOnce, eachOf, type LongWork } from "../../base/long_work";
+import { eachOf, type LongWork } from "../../base/long_work";
 import { formalInput, type FormalInputs } from "../../data/model/formal_inputs";
 import type { ConstantJson, GraphJson, NodeJson } from "../../data/protocol";
 import { categoryOf, type Category } from "./categories";
@@ -45,11 +45,6 @@ export interface BuiltGraph {
 }
 
 /** The boxes and edges of a graph; `formal` names the inputs of its operators. */
-export function build(graph: GraphJson, formal: FormalInputs): BuiltGraph {
-  return atOnce(building(graph, formal));
-}
-
-/** As `build`, over several frames. */
 export function* building(graph: GraphJson, formal: FormalInputs): LongWork<BuiltGraph> {
   const boxes: Box[] = [];
   const producer = new Map<string, number>();

@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
-import { FORMAL, inception, residual, transformer } from "../../../test/graphs";
-import { sceneOf } from "../../../test/layouts";
+import { inception, residual, transformer } from "../../../test/graphs";
+import { atOnce, builtOf, sceneOf } from "../../../test/layouts";
 import { partition } from "../../../test/runs";
 import { touches } from "../../base/geometry";
 import type { GraphJson, ModelGroups, NodeGroupJson } from "../../data/protocol";
-import { framesOf, handlesOf } from "../scene/handles";
+import { framing, handlesOf } from "../scene/handles";
 import { boxesOf, hullsOf } from "../scene/hulls";
-import { build } from "./build";
-import { foldGraph, type ShownGraph } from "./fold";
+import { folding, type ShownGraph } from "./fold";
 import { foldOf, groupCount, groupsAround, groupTree, GROUPINGS, LARGE, openingGrouping, type GroupTree } from "./groups";
 
 const group = (first: number, count: number, name: string, times = 1): NodeGroupJson => ({ first, count, name, times, is_alike: false });
@@ -17,7 +16,7 @@ const groupsOf = (changes: Partial<ModelGroups>): ModelGroups => ({ id: "m1", re
 const json = transformer(12);
 const LAYERS = groupsOf({ repeats: [group(2, 264, "layer", 12)] });
 const layers = groupTree("repeats", LAYERS, []);
-const folded = (tree: GroupTree, open: string[] = [], of: GraphJson = json): ShownGraph => foldGraph(build(of, FORMAL), of.nodes, tree, new Set(open));
+const folded = (tree: GroupTree, open: string[] = [], of: GraphJson = json): ShownGraph => atOnce(folding(builtOf(of), of.nodes, tree, new Set(open)));
 const titles = ({ order, boxes }: ShownGraph): string[] => order.map((id) => boxes[id]?.title ?? "");
 
 test("twelve layers are one box, which unfolds into twelve, which unfold into their nodes", () => {
@@ -65,7 +64,7 @@ test("groups that would make a circle are not folded", () => {
   const odd = groupTree("partitions", groupsOf({}), [partition("tvm", [0, 2]), partition("openvino", [1, 3])]);
   const graph = folded(odd, [], residual(2));
   expect(graph.groupAt.size).toBe(0);
-  expect(graph.order.length).toBe(build(residual(2), FORMAL).order.length);
+  expect(graph.order.length).toBe(builtOf(residual(2)).order.length);
 });
 
 test("scopes stand within scopes, called by what their names have more", () => {
@@ -109,7 +108,7 @@ test("a partition is drawn around boxes of its own nodes alone, and not where a 
 
 test("frames hold what is inside, an outer one the inner ones too; each group in view has one handle, none over another", () => {
   const scene = sceneOf(json, layers, new Set(["2.264", "2.22"]));
-  const frames = framesOf(scene);
+  const frames = atOnce(framing(scene));
   expect(frames.map((frame) => frame.group.id)).toEqual(["2.264", "2.22"]);
   const [outer, inner] = frames;
   for (const box of scene.drawn.filter((one) => one.box.id >= 2 && one.box.id < 24)) expect(inner && touches(inner.bounds, box)).toBe(true);

@@ -1,6 +1,6 @@
 // Folds groups of a graph into one box each: which box is drawn for which, and the edges and the order of the drawn boxes. Pure.
 
-import { atOnce, eachOf, type LongWork } from "../../base/long_work";
+import { eachOf, type LongWork } from "../../base/long_work";
 import type { NodeJson } from "../../data/protocol";
 import { markStubs, type Box, type BuiltGraph, type Edge } from "./build";
 import { groupBox, type Group, type GroupTree } from "./groups";
@@ -18,11 +18,6 @@ export interface ShownGraph extends BuiltGraph {
 }
 
 /** Fold every group of the tree but those in `open`. Nothing is folded where the folded groups would form a cycle. */
-export function foldGraph(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): ShownGraph {
-  return atOnce(folding(built, nodes, tree, open));
-}
-
-/** As `foldGraph`, over several frames. */
 export function* folding(built: BuiltGraph, nodes: readonly NodeJson[], tree: GroupTree, open: ReadonlySet<string>): LongWork<ShownGraph> {
   const boxOf = new Map(tree.all.map((group, i): [Group, number] => [group, built.boxes.length + i]));
   const boxes: Box[] = [...built.boxes];

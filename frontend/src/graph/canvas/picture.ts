@@ -27,7 +27,7 @@ interface Size {
 }
 
 /** The size of the picture of a scene, in graph pixels. */
-export function pictureSize({ scene }: PictureFrame, caption: Caption, context: Context2d): Size {
+function pictureSize({ scene }: PictureFrame, caption: Caption, context: Context2d): Size {
   return { width: Math.max(Math.ceil(scene.bounds.width + 2 * MARGIN), 2 * MARGIN + captionWidth(context, caption)), height: Math.ceil(scene.bounds.height + 2 * MARGIN + CAPTION) };
 }
 
@@ -55,7 +55,7 @@ export async function pngPicture(frame: PictureFrame, caption: Caption): Promise
 }
 
 /** The number of picture pixels for one graph pixel. */
-export function sharpness({ width, height }: Size): number {
+function sharpness({ width, height }: Size): number {
   return Math.min(SHARPNESS, MOST_PX / Math.max(width, height), Math.sqrt(MOST_AREA_PX / (width * height)));
 }
 

@@ -1,6 +1,6 @@
 // Measures the texts of boxes and edge labels, once before the layout. In go boxes, out come sizes in graph pixels.
 
-import { atOnce, eachOf, type LongWork } from "../../base/long_work";
+import { eachOf, type LongWork } from "../../base/long_work";
 import type { BuiltGraph, Box } from "../boxes/build";
 
 export const FONT_FAMILY = '"Segoe UI", system-ui, -apple-system, "Noto Sans", "DejaVu Sans", sans-serif';
@@ -30,11 +30,6 @@ export interface Sizes {
 }
 
 /** Measure the drawn boxes and all labels of a graph. */
-export function measure(graph: BuiltGraph, text: TextMeasurer): Sizes {
-  return atOnce(measuring(graph, text));
-}
-
-/** As `measure`, over several frames. */
 export function* measuring(graph: BuiltGraph, text: TextMeasurer): LongWork<Sizes> {
   const boxes = new Float64Array(graph.order.length * 2);
   yield* eachOf(graph.order, (id, i) => {

@@ -1,7 +1,7 @@
 // The handles that unfold and fold groups: the triangle in the box of a folded group, and the tab at the frame of an unfolded one.
 
 import { boundsOf, padded, type Rect } from "../../base/geometry";
-import { atOnce, eachOf, type LongWork } from "../../base/long_work";
+import { eachOf, type LongWork } from "../../base/long_work";
 import { groupTitle, type Group } from "../boxes/groups";
 import { HANDLE_WIDTH, SIDE_PAD, TITLE_HEIGHT } from "../layout/measure";
 import { HULL_PAD } from "./hulls";
@@ -24,11 +24,6 @@ const FRAME_STEP = 5;
 const TAB_GAP = 4;
 
 /** The frames of the unfolded groups, outer ones first: around the drawn boxes of their nodes, and around the frames inside. */
-export function framesOf(scene: Scene): GroupFrame[] {
-  return atOnce(framing(scene));
-}
-
-/** As `framesOf`, over several frames of the screen. */
 export function* framing(scene: Scene): LongWork<GroupFrame[]> {
   const made = new Map<Group, Rect>();
   for (const group of [...scene.graph.unfolded].reverse()) {

@@ -1,14 +1,13 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { FORMAL, transformer } from "../../../test/graphs";
-import { plainMeasurer, sceneOf } from "../../../test/layouts";
+import { transformer } from "../../../test/graphs";
+import { builtOf, plainMeasurer, sceneOf } from "../../../test/layouts";
 import { partition } from "../../../test/runs";
-import { build } from "../boxes/build";
 import { NO_GROUPS } from "../boxes/groups";
 import { layout, type LayoutRequest } from "../layout/core";
 import type { MadeScene } from "./make";
 
 const json = transformer(12);
-const built = build(json, FORMAL);
+const built = builtOf(json);
 const PLAN = [partition("tvm", [0, 1])];
 
 let pauses = 0;

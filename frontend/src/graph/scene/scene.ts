@@ -2,7 +2,7 @@
 // rectangle. Made once for each model and fold; a plan never changes it.
 
 import { boundsOf, type Rect, touches } from "../../base/geometry";
-import { atOnce, eachOf, type LongWork } from "../../base/long_work";
+import { eachOf, type LongWork } from "../../base/long_work";
 import type { Box, BuiltGraph, Edge } from "../boxes/build";
 import type { ShownGraph } from "../boxes/fold";
 import type { LayoutRequest, LayoutResult } from "../layout/core";
@@ -58,11 +58,6 @@ export function layoutRequest(graph: BuiltGraph, sizes: Sizes): LayoutRequest {
 }
 
 /** The scene of a graph with this layout; its top left corner is (0, 0). */
-export function placeScene(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): Scene {
-  return atOnce(placing(graph, sizes, layout));
-}
-
-/** As `placeScene`, over several frames. */
 export function* placing(graph: ShownGraph, sizes: Sizes, layout: LayoutResult): LongWork<Scene> {
   const boxes: (PlacedBox | undefined)[] = new Array<undefined>(graph.boxes.length).fill(undefined);
   const drawn = yield* placingBoxes(graph, sizes, layout);

@@ -95,7 +95,7 @@ function estimated({ source }: PlanPartition): string {
 }
 
 /** How certain a partition is, and on what that rests. */
-export function certaintyText(partition: PlanPartition): string {
+function certaintyText(partition: PlanPartition): string {
   const { basis, isGuess } = doubtOf(partition);
   if (partition.source === "host") return "nothing to run";
   const guess = isGuess ? (partition.cost_s === null ? "its cost is not known" : `its cost is no measurement (${partition.source})`) : "";

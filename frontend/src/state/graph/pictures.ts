@@ -18,7 +18,7 @@ import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./pain
 export type PictureKind = "svg" | "png" | "dot";
 
 /** Whether a picture is being made. */
-export const isTaking = signal(false);
+const isTaking = signal(false);
 
 /** Save the whole graph with the present overlay. */
 export async function takePicture(kind: PictureKind): Promise<void> {

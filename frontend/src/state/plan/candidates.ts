@@ -21,7 +21,7 @@ export const candidates = signal<CandidatesState>({ kind: "none" });
 export const triedCandidates = signal<CandidatesState>({ kind: "none" });
 
 /** The node whose candidates are wanted: the selected one, or the first of the selected partition. */
-export const askedNode = computed((): number | null => {
+const askedNode = computed((): number | null => {
   const chosen = selection.value;
   if (chosen.kind === "box") return chosen.box < (model.value?.graph.nodes.length ?? 0) ? chosen.box : null;
   return selectedPartition.value?.nodes[0] ?? null;

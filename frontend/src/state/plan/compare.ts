@@ -28,7 +28,7 @@ export type SideState = { kind: "none" } | { kind: "loading" } | { kind: "ready"
 export const planRef = signal("");
 const chosenAgainst = signal<string | null>(null);
 
-export const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
+const isComparing = computed(() => overlay.value === "difference" || (isDrawerOpen.value && drawerTab.value === "compare"));
 
 /** The reference of the second plan: the chosen one, else the kept plan beside a what-if, the plan before, or the best single target. */
 export const againstRef = computed(() => {

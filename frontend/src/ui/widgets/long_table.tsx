@@ -35,7 +35,7 @@ interface LongTableProps<Row, Id extends string> {
   keyOn?: (event: KeyboardEvent, row: Row) => void;
 }
 
-export const ROW_PX = 26;
+const ROW_PX = 26;
 const PAGE_ROWS = 8;
 
 export function LongTable<Row, Id extends string>(props: LongTableProps<Row, Id>): JSX.Element {
