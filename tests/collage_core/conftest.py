@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from brief_runs import shorten
 from onnx import TensorProto, helper, numpy_helper, save_model
 
-from collage_core.cli.main import main
+from tests.helpers.command import in_this_process
 from tests.helpers.known_costs import Known
 
 
@@ -47,13 +48,7 @@ def shown(
     """Runs the command in this process, and measures briefly; exit status, standard output, standard error."""
     monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
 
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
+    return partial(in_this_process, capsys)
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from collage_core.cli.main import main
+from tests.helpers.command import document_of
 from tests.helpers.paths import DOCS
 
 DOC = (DOCS / "files.md").read_text()
@@ -21,20 +20,12 @@ def examples(kind: str) -> list[str]:
     return found
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, object]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert ended.value.code == 0, err
-    return json.loads(out)
-
-
 def test_constraints_and_mock_costs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for kind in ("constraints", "mock"):
         (tmp_path / f"{kind}.json").write_text(examples(kind)[0])
     costs, pins = f"mock:{tmp_path / 'mock.json'}", tmp_path / "constraints.json"
-    made = run(capsys, "partition", "mini_mnist", "--no-fold", "--targets", "tvm,onnxruntime,openvino", "--costs", costs, "--json")
-    held = run(
+    made = document_of(capsys, "partition", "mini_mnist", "--no-fold", "--targets", "tvm,onnxruntime,openvino", "--costs", costs)
+    held = document_of(
         capsys,
         "partition",
         "mini_mnist",
@@ -45,7 +36,6 @@ def test_constraints_and_mock_costs(capsys: pytest.CaptureFixture[str], tmp_path
         costs,
         "--constraints",
         pins,
-        "--json",
     )
     assert held["plan"]["total_s"] >= made["plan"]["total_s"]  # type: ignore[index]
     targets = {name: part["target"] for part in held["plan"]["partitions"] for name in part["names"]}  # type: ignore[index]
@@ -59,7 +49,7 @@ def test_described_toolchains(capsys: pytest.CaptureFixture[str], tmp_path: Path
     path.write_text(text)
     name = re.search(r'name = "(\w+)"', text)
     assert name is not None
-    found = run(capsys, "candidates", "mnist", "--no-fold", "--targets", name.group(1), "--toolchain", path, "--json")
+    found = document_of(capsys, "candidates", "mnist", "--no-fold", "--targets", name.group(1), "--toolchain", path)
     assert found["candidates"]
 
 
@@ -67,6 +57,6 @@ def test_the_problem_by_hand(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     """Pinned to candidate 4 (b, 8 s): its result is handed to a (1.5 s), which takes node 2 (5 s)."""
     path = tmp_path / "problem.json"
     path.write_text(examples("problem")[0])
-    found = run(capsys, "search", path, "--regret", "--json")
+    found = document_of(capsys, "search", path, "--regret")
     assert found["plan"] == {"total_s": 14.5, "chosen": [4, 2]}
     assert found["regret"] == [None, None, 0.0, None, 0.0]

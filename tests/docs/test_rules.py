@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from collage_core.cli.main import main
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.sub_graph import SubGraph
@@ -19,6 +18,7 @@ from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combiners import _NAMED
 from collage_core.rules.data import RULES, rule_from_json
 from collage_core.toolchains.described import read_description
+from tests.helpers.command import document_of
 from tests.helpers.paths import DOCS
 
 DOC = (DOCS / "rules.md").read_text()
@@ -43,14 +43,6 @@ def written(block: str, folder: Path) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, object]:
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    assert ended.value.code == 0, err
-    return json.loads(out)
-
-
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_each_block_finds_what_the_page_says(mini_mnist: DataflowGraph, tmp_path: Path, block: str) -> None:
     toolchain = read_description(written(block, tmp_path))
@@ -62,8 +54,8 @@ def test_each_block_finds_what_the_page_says(mini_mnist: DataflowGraph, tmp_path
 def test_each_typical_tree_is_a_toolchain_of_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, block: str) -> None:
     path = written(block, tmp_path)
     name = block.split('"')[1]
-    document = run(capsys, "candidates", "mini_mnist", "--no-fold", "--targets", name, "--toolchain", path, "--json")
-    found = sorted(tuple(item["nodes"]) for item in document["candidates"] if item["target"] == name)  # type: ignore[attr-defined]
+    document = document_of(capsys, "candidates", "mini_mnist", "--no-fold", "--targets", name, "--toolchain", path)
+    found = sorted(tuple(item["nodes"]) for item in document["candidates"] if item["target"] == name)
     assert found == claimed(block)
 
 
@@ -80,9 +72,9 @@ def test_the_page_shows_the_nodes_as_they_are(mini_mnist: DataflowGraph) -> None
 
 
 def test_the_command_prints_every_tree_and_gives_it_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    document = run(capsys, "toolchains", "--rules", "--json")
-    assert {"onnxruntime", "openvino", "tvm"} <= {item["name"] for item in document["toolchains"]}  # type: ignore[attr-defined]
-    for item in document["toolchains"]:  # type: ignore[attr-defined]
+    document = document_of(capsys, "toolchains", "--rules")
+    assert {"onnxruntime", "openvino", "tvm"} <= {item["name"] for item in document["toolchains"]}
+    for item in document["toolchains"]:
         assert str(rule_from_json(item["tree"], "rule")) == item["rules"]
 
 
@@ -138,7 +130,7 @@ def searched(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> dict[str, ob
     (tmp_path / "hook.toml").write_text(HOOK)
     problem = tmp_path / "problem.json"
     given = ("--no-fold", "--targets", "tvm,hook", "--toolchain", tmp_path / "hook.toml", "--costs", f"mock:{tmp_path / 'mock.json'}")
-    document = run(capsys, "partition", "mini_mnist", *given, "--save-problem", problem, "--json")
+    document = document_of(capsys, "partition", "mini_mnist", *given, "--save-problem", problem)
     return {**document, "problem": json.loads(problem.read_text())}
 
 

@@ -43,6 +43,20 @@ def brief_collage(home: Path, *arguments: object, **more: str) -> subprocess.Com
     return subprocess.CompletedProcess(command, int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
+def in_this_process(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of the command, with the folder of data that this process has."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def document_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    status, out, err = in_this_process(capsys, *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
 def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

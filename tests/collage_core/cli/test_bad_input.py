@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collage_core.cli.main import main
 from collage_core.errors import CollageError
 from collage_core.rules.base import RuleContext, find_with_note
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.data import rule_from_json
 from collage_core.toolchains.described import read_description
+from tests.helpers.command import in_this_process
 from tests.helpers.graphs import MINI_MNIST
 
 HOOK = """\
@@ -65,16 +65,8 @@ ops = [
 """
 
 
-def collage(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit status, standard output, standard error."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
-
-
 def candidates(capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, str, str]:
-    return collage(capsys, "candidates", "mini_mnist", "--no-fold", "--targets", "hook", "--toolchain", path)
+    return in_this_process(capsys, "candidates", "mini_mnist", "--no-fold", "--targets", "hook", "--toolchain", path)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +276,7 @@ PROBLEM = {
 def test_a_mistake_in_a_problem_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "problem.json"
     path.write_text(text)
-    status, out, err = collage(capsys, "search", path, "--json")
+    status, out, err = in_this_process(capsys, "search", path, "--json")
     assert (status, out) == (2, "")
     assert words in err
     assert re.fullmatch(r"error: [^\n]+\nhint: [^\n]+\n", err)
@@ -297,7 +289,7 @@ def test_a_problem_file_that_is_no_text_or_no_file(capsys: pytest.CaptureFixture
         (tmp_path, "Is a directory"),
         (tmp_path / "no", "No such"),
     ):
-        status, out, err = collage(capsys, "search", path, "--json")
+        status, out, err = in_this_process(capsys, "search", path, "--json")
         assert (status, out) == (2, "")
         assert f"{str(path)!r}" in err
         assert words in err
@@ -308,13 +300,13 @@ def test_a_node_that_nobody_covers_and_constraints_that_collide_are_in_the_docum
 ) -> None:
     path = tmp_path / "problem.json"
     path.write_text(json.dumps({**PROBLEM, "nodes": 3}))
-    status, out, err = collage(capsys, "search", path, "--json")
+    status, out, err = in_this_process(capsys, "search", path, "--json")
     document = json.loads(out)
     assert (status, document["plan"], document["conflict"], document["uncovered"]) == (3, None, [], [2])
     assert err.startswith("error: no plan exists: ")
     path.write_text(
         json.dumps({**PROBLEM, "constraints": [{"kind": "cut", "between": [0, 1]}, {"kind": "veto", "node": 0, "target": "a"}]})
     )
-    status, out, _ = collage(capsys, "search", path, "--json")
+    status, out, _ = in_this_process(capsys, "search", path, "--json")
     document = json.loads(out)
     assert (status, document["plan"], document["conflict"], document["uncovered"]) == (3, None, [1], [0])

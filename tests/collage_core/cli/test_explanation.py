@@ -13,7 +13,8 @@ from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
-from tests.collage_core.cli.test_main import MOCK, collage, document
+from tests.collage_core.cli.test_main import MOCK
+from tests.helpers.command import document_of, in_this_process
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_a_candidate_enters_the_plan_just_below_the_cost_that_is_told(
     record, folder = saved
     told = {}
     for node in range(len(record.graph)):
-        rows = document(capsys, "explain", folder, "--node", node)["nodes"][0]["candidates"]
+        rows = document_of(capsys, "explain", folder, "--node", node)["nodes"][0]["candidates"]
         assert sum(row["chosen"] for row in rows) == 1, "one partition runs the node"
         told |= {row["id"]: row for row in rows}
     beaten = [row for row in told.values() if row["enters_below_s"]]
@@ -58,7 +59,7 @@ def test_people_read_the_regret_the_cost_to_enter_and_why_others_cannot(
 ) -> None:
     record, folder = saved
     pool = next(node.name for node in record.graph.nodes if node.op == "MaxPool")
-    status, out, _ = collage(capsys, "explain", folder, "--node", pool)
+    status, out, _ = in_this_process(capsys, "explain", folder, "--node", pool)
     assert status == 0
     lines = out.splitlines()
     assert lines[0].startswith(f"{pool} (MaxPool), node ")

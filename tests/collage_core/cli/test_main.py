@@ -12,8 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from collage_core.cli.main import main
 from collage_core.model.samples.registry import resolve
+from tests.helpers.command import document_of, in_this_process
 
 MOCK = {
     "targets": {
@@ -31,26 +31,12 @@ def mock(tmp_path: Path) -> str:
     return f"mock:{path}"
 
 
-def collage(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit status, standard output, standard error."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
-
-
-def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    status, out, err = collage(capsys, *arguments, "--json")
-    assert status == 0, err
-    return json.loads(out)
-
-
 def test_mini_mnist_by_hand(capsys: pytest.CaptureFixture[str], mock: str) -> None:
     """Folded it is Conv, Relu, MaxPool, Reshape, MatMul, Add. By hand, two at a time: ONNX Runtime takes Conv+Relu
     (4 + 4·0.75 = 7; TVM's 5 + 3·0.9 = 7.7 would be followed by a transition of 1) and MaxPool+Reshape (7), then after a
     transition of 0.5 TVM takes MatMul+Add (3 + 2.7 = 5.7; ONNX Runtime's MatMul alone is 20): 20.2. As one, ONNX Runtime's
     four are 4·(1 + 0.75 + 0.5625 + 0.421875) = 10.9375: 17.1375."""
-    shallow = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--max-depth", "2")
+    shallow = document_of(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--max-depth", "2")
     assert shallow["search"]["total_s"] == pytest.approx(20.2)
     assert [(p["target"], p["ops"]) for p in shallow["plan"]["partitions"]] == [
         ("onnxruntime", ["Conv", "Relu", "MaxPool", "Reshape"]),
@@ -66,7 +52,7 @@ def test_mini_mnist_by_hand(capsys: pytest.CaptureFixture[str], mock: str) -> No
 
 def test_the_same_command_gives_the_same_plan(capsys: pytest.CaptureFixture[str], mock: str) -> None:
     arguments = ("partition", "mnist", "--targets", "onnxruntime,tvm", "--costs", mock)
-    first, second = document(capsys, *arguments), document(capsys, *arguments)
+    first, second = document_of(capsys, *arguments), document_of(capsys, *arguments)
     assert first["plan"] == second["plan"]
     assert first["search"]["optimal"]
     assert first["plan"]["total_s"] <= min(row["total_s"] for row in first["baselines"] if row["total_s"] is not None)
@@ -77,7 +63,7 @@ def test_the_same_command_gives_the_same_plan(capsys: pytest.CaptureFixture[str]
 
 
 def test_candidates_document(capsys: pytest.CaptureFixture[str]) -> None:
-    found = document(capsys, "candidates", "mini_mnist", "--targets", "tvm,onnxruntime", "--max-depth", "tvm=1")
+    found = document_of(capsys, "candidates", "mini_mnist", "--targets", "tvm,onnxruntime", "--max-depth", "tvm=1")
     assert [(node["op"], node["kind"], node["inputs"]) for node in found["nodes"]][:3] == [
         ("Conv", "A", []),
         ("Relu", "E", [0]),
@@ -96,21 +82,21 @@ def test_pins_and_vetoes_hold_and_collide(capsys: pytest.CaptureFixture[str], mo
     file.write_text(
         json.dumps({"constraints": [{"kind": "pin", "op": "Conv", "target": "tvm"}, {"kind": "veto", "op": "Add", "target": "tvm"}]})
     )
-    plan = document(capsys, *arguments)["plan"]
+    plan = document_of(capsys, *arguments)["plan"]
     targets = {op: partition["target"] for partition in plan["partitions"] for op in partition["ops"]}
     assert (targets["Conv"], targets["Add"]) == ("tvm", "onnxruntime")
     file.write_text(
         json.dumps({"constraints": [{"kind": "veto", "target": "onnxruntime"}, {"kind": "pin", "op": "Conv", "target": "tvm"}]})
     )
-    status, out, err = collage(capsys, *arguments, "--json")
+    status, out, err = in_this_process(capsys, *arguments, "--json")
     assert (status, out) == (3, "")
     assert err.splitlines()[-2] == "error: the constraints 0 cannot hold together"
 
 
 def test_run_and_plan_are_saved_and_explained(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
     problem = tmp_path / "problem.json"
-    made = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--save-problem", problem)
-    again = document(capsys, "search", problem, "--regret")
+    made = document_of(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--save-problem", problem)
+    again = document_of(capsys, "search", problem, "--regret")
     assert again["plan"]["total_s"] == made["plan"]["total_s"]
     assert all(again["regret"][index] == 0 for index in again["plan"]["chosen"])
 
@@ -120,7 +106,7 @@ def test_search_without_a_plan_says_why(capsys: pytest.CaptureFixture[str], tmp_
     problem.write_text(
         json.dumps({"schema": 1, "nodes": 2, "edges": [[0, 1, 4]], "candidates": [{"nodes": [0], "target": "a", "cost_s": 1}]})
     )
-    status, out, err = collage(capsys, "search", problem, "--json")
+    status, out, err = in_this_process(capsys, "search", problem, "--json")
     assert status == 3
     assert json.loads(out)["uncovered"] == [1]
     assert err == "error: no plan exists: no target can take 1\n"
@@ -176,16 +162,16 @@ def broken(tmp_path: Path) -> dict[str, Path]:
     ],
 )
 def test_a_broken_model_gets_one_clear_line(capsys: pytest.CaptureFixture[str], broken: dict[str, Path], which: str, words: str) -> None:
-    status, out, err = collage(capsys, "candidates", broken[which], "--targets", "onnxruntime", "--json")
+    status, out, err = in_this_process(capsys, "candidates", broken[which], "--targets", "onnxruntime", "--json")
     assert (status, out) == (2, "")
     assert words in err
     assert re.fullmatch(r"error: [^\n]+\n(hint: [^\n]+\n)?", err)
 
 
 def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.CaptureFixture[str], broken: dict[str, Path]) -> None:
-    _, _, err = collage(capsys, "candidates", broken["open"], "--targets", "onnxruntime")
+    _, _, err = in_this_process(capsys, "candidates", broken["open"], "--targets", "onnxruntime")
     assert "--shape x=1," in err
-    found = document(capsys, "candidates", broken["open"], "--targets", "onnxruntime", "--shape", "x=1,7")
+    found = document_of(capsys, "candidates", broken["open"], "--targets", "onnxruntime", "--shape", "x=1,7")
     assert found["nodes"][0]["outputs"][0]["shape"] == [1, 7]
 
 
@@ -211,7 +197,7 @@ def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.C
     ],
 )
 def test_a_mistake_in_the_command_gets_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
-    status, out, err = collage(capsys, "partition", *arguments)
+    status, out, err = in_this_process(capsys, "partition", *arguments)
     assert (status, out) == (2, "")
     assert words in err
     lines = err.strip().splitlines()
@@ -221,7 +207,7 @@ def test_a_mistake_in_the_command_gets_one_clear_line(capsys: pytest.CaptureFixt
 
 def test_an_unwritable_folder(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    status, _, err = collage(
+    status, _, err = in_this_process(
         capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock, "--out", tmp_path / "file" / "out", "--json"
     )
     assert status == 2
@@ -235,14 +221,14 @@ def test_a_described_toolchain_is_a_target(capsys: pytest.CaptureFixture[str], t
     costs.write_text(
         json.dumps({"targets": {"tvm": {"op_s": 3}, "hook": {"op_s": 1}}, "transitions": {"tvm->hook": {"fixed_s": 1, "per_byte_s": 0}}})
     )
-    made = document(capsys, "partition", "mini_mnist", "--targets", "tvm,hook", "--toolchain", hook, "--costs", f"mock:{costs}")
+    made = document_of(capsys, "partition", "mini_mnist", "--targets", "tvm,hook", "--toolchain", hook, "--costs", f"mock:{costs}")
     assert next((p["target"], p["ops"]) for p in made["plan"]["partitions"]) == ("hook", ["Conv", "Relu"])
     assert made["plan"]["total_s"] == 2 + 4 * 3
 
 
 def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "resnet50" in {model["name"] for model in document(capsys, "models")["models"]}
-    listed = {item["name"]: item for item in document(capsys, "toolchains")["toolchains"]}
+    assert "resnet50" in {model["name"] for model in document_of(capsys, "models")["models"]}
+    listed = {item["name"]: item for item in document_of(capsys, "toolchains")["toolchains"]}
     assert {"tvm", "onnxruntime", "openvino"} <= set(listed)
     assert listed["onnxruntime"]["usable"]
 
@@ -251,7 +237,7 @@ def test_the_python_function_gives_the_same_plan(capsys: pytest.CaptureFixture[s
     import collage_core as collage
 
     result = collage.partition("mini_mnist", targets=["tvm", "onnxruntime"], costs=mock)
-    printed = document(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock)
+    printed = document_of(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", mock)
     assert result.document["plan"] == printed["plan"]
     assert result.plan.total_s == printed["plan"]["total_s"]
 
@@ -262,7 +248,7 @@ def test_exits_and_taps_are_bounded_for_each_target(capsys: pytest.CaptureFixtur
     def found(*more: str) -> dict[str, tuple[int, int]]:
         """Target → most exits of a combined candidate, and how many combined candidates there are."""
         arguments = ("squeezenet", "--targets", "tvm,onnxruntime", "--fusion", "tvm=arbitrary", "--fusion", "onnxruntime=arbitrary")
-        listed = document(capsys, "candidates", *arguments, "--max-depth", "2", *more)["candidates"]
+        listed = document_of(capsys, "candidates", *arguments, "--max-depth", "2", *more)["candidates"]
         exits = {t: [c["exits"] for c in listed if c["target"] == t and "combine" in c["rule"]] for t in ("tvm", "onnxruntime")}
         return {target: (max(listed), len(listed)) for target, listed in exits.items()}
 
@@ -277,13 +263,13 @@ def test_exits_and_taps_are_bounded_for_each_target(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("text", ["two", "tvm=", "=", "tvm=1.5"])
 def test_a_bound_on_exits_that_is_no_number(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    status, _, err = collage(capsys, "candidates", "mini_mnist", "--targets", "tvm", "--max-exits", text)
+    status, _, err = in_this_process(capsys, "candidates", "mini_mnist", "--targets", "tvm", "--max-exits", text)
     assert (status, err) == (2, f"error: --max-exits is {text!r}, it must be N or TARGET=N\nhint: such as 3 or tvm=3\n")
 
 
 @pytest.mark.parametrize("option", ["--max-exits", "--allow-taps-of"])
 def test_a_bound_for_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], option: str) -> None:
-    status, _, err = collage(
+    status, _, err = in_this_process(
         capsys, "candidates", "mini_mnist", "--targets", "tvm", option, "openvino=2" if option == "--max-exits" else "openvino"
     )
     assert status == 2

@@ -15,7 +15,7 @@ from collage_core.pipeline.run import partition
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from collage_core.what_if.what_if import baseline_plan, effects, what_if
-from tests.collage_core.cli.test_main import collage, document
+from tests.helpers.command import document_of, in_this_process
 
 PIN = {"kind": "pin", "op": "Conv", "target": "tvm"}
 VETO = {"kind": "veto", "op": "Conv", "target": "onnxruntime"}
@@ -122,10 +122,10 @@ def _erring(item: CostedCandidate) -> CostedCandidate:
 def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record.save(tmp_path)
     (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, VETO, IDLE]}))
-    told = document(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    told = document_of(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
     assert (told["difference_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
     assert [effect["alone_s"] for effect in told["effects"]] == [2, 2, 0]
-    _, out, _ = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
+    _, out, _ = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
     assert out.splitlines()[0].startswith(f"{record.plan.total_s + 2:g} s, +2 s, ")
     assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s alone, taking it back saves 0 µs"
     assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: has no effect"
@@ -134,9 +134,9 @@ def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: py
 def test_terms_that_cannot_hold_end_the_command(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record.save(tmp_path)
     (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, {"kind": "veto", "target": "tvm"}]}))
-    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    status, _, err = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
     assert (status, err.splitlines()[0]) == (3, "error: the constraints 0, 1 cannot hold together")
     (tmp_path / "terms.json").write_text('{"constraints": [{"kind": "veto"}]}')
-    status, _, err = collage(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
+    status, _, err = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
     assert status == 2
     assert "terms.json" in err

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from collage_core.graph.dataflow_graph import DataflowGraph, Node, Tensor, TensorType
 from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.rewrite.export.dot import Cluster, Drawing, colour_of, dot_text
-from tests.collage_core.cli.test_main import MOCK, collage
+from tests.collage_core.cli.test_main import MOCK
+from tests.helpers.command import in_this_process
 from tests.helpers.dot_reader import read_dot
 from tests.helpers.graphs import MINI_MNIST, graphs
 
@@ -61,8 +62,8 @@ def test_the_command_prints_a_plan(capsys: pytest.CaptureFixture[str], tmp_path:
     (tmp_path / "mock.json").write_text(json.dumps(MOCK))
     costs = f"mock:{tmp_path / 'mock.json'}"
     out = tmp_path / "out"
-    assert collage(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", costs, "--out", out)[0] == 0
-    status, text, _ = collage(capsys, "explain", out / "plan.json", "--dot")
+    assert in_this_process(capsys, "partition", "mini_mnist", "--targets", "tvm,onnxruntime", "--costs", costs, "--out", out)[0] == 0
+    status, text, _ = in_this_process(capsys, "explain", out / "plan.json", "--dot")
     assert status == 0
     dot = read_dot(text)
     assert {label.split()[0] for label, _ in dot.clusters} <= {"tvm", "onnxruntime"}
