@@ -56,10 +56,6 @@ class Trace:
             costs[bisect_left(self.frames, task.start_us)] += task.cpu_us
         return max(costs.values(), default=0.0) / US_PER_MS
 
-    def longest_task_ms(self, since: str | None = None, until: str | None = None) -> float:
-        """CPU time of the dearest task: for so long nothing else got its turn."""
-        return max((task.cpu_us for task in self._between(since, until)), default=0.0) / US_PER_MS
-
     def count_frames(self, since: str | None = None, until: str | None = None) -> int:
         """How many frames began between two marks."""
         least, most = self._span(since, until)

@@ -35,9 +35,7 @@ def trace_of(*events: dict[str, Any]) -> bytes:
 
 def test_only_the_marked_main_thread_that_worked_most_counts() -> None:
     others = [task(2, 80_000, OTHER), task(3, 90_000, (7, 71)), task(4, 4_000, BESIDE)]
-    trace = read_trace(trace_of(task(0, 5_000), task(1, 1_000), *others))
-    assert trace.cpu_ms() == 6.0
-    assert trace.longest_task_ms() == 5.0
+    assert read_trace(trace_of(task(0, 5_000), task(1, 1_000), *others)).cpu_ms() == 6.0
 
 
 def test_a_task_without_a_cpu_time_costs_nothing_and_wall_time_never_counts() -> None:
