@@ -8,6 +8,7 @@ import math
 import os
 import re
 import secrets
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -52,5 +53,5 @@ def read_json(path: Path) -> Any:
     data = path.read_bytes()
     try:
         return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
-    except EOFError as error:
-        raise ValueError(f"{path.name} is cut off") from error
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"{path.name} is cut off or damaged") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +33,12 @@ def test_a_value_that_json_cannot_say_leaves_the_old_file(tmp_path: Path) -> Non
     assert json.loads(file.read_text()) == 1
 
 
-def test_cut_off(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoil", [lambda data: data[:-10], lambda data: data[:20] + b"spoilt" + data[26:]], ids=["cut off", "overwritten"])
+def test_damaged(tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "a.json.gz"
     write_json(file, list(range(1000)))
-    file.write_bytes(file.read_bytes()[:-10])
-    with pytest.raises(ValueError, match=r"a\.json\.gz is cut off"):
+    file.write_bytes(spoil(file.read_bytes()))
+    with pytest.raises(ValueError, match=r"a\.json\.gz is cut off or damaged"):
         read_json(file)
 
 
