@@ -79,7 +79,7 @@ class RunQueue:
             waiting, threads = list(self._waiting), list(self._threads)
             self._waiting.clear()
         for task in waiting:
-            task.run.change("failed", error=run_store.STOPPED)
+            self._stopped(task)
         self._pool.close()
         for thread in threads:
             thread.join()

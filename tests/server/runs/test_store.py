@@ -16,6 +16,7 @@ from collage_server.base.run_files import RECORD
 from collage_server.config import ServerConfig
 from collage_server.http.errors import Problem
 from collage_server.messages.live import Numbered, RunState
+from collage_server.messages.requests import RunRequest
 from collage_server.messages.runs import RunSnapshot
 from collage_server.runs import store as run_store
 from collage_server.runs.journal import Journal
@@ -146,13 +147,25 @@ def environment() -> dict[str, str]:
 def test_a_server_that_ends_orderly_stops_its_runs(home: Path, model: str) -> None:
     made, _ = create_app(ServerConfig(engine=FakeEngine()))
     runs, control = made.extensions["collage"].runs, made.extensions["collage"].control
-    from collage_server.messages.requests import RunRequest
-
     first, second = (control.create(RunRequest(model, [target])).id for target in ("hang", "fast"))
     until(lambda: runs.get(first).state == "running")
     made.extensions["collage"].close()
     for run in (first, second):
         assert (run_store.load(run).state, run_store.load(run).error) == ("failed", run_store.STOPPED)
+
+
+def test_a_plan_outlives_the_server_that_was_to_build_it_next(home: Path, model: str) -> None:
+    made, _ = create_app(ServerConfig(engine=FakeEngine()))
+    runs, control = made.extensions["collage"].runs, made.extensions["collage"].control
+    base = control.create(RunRequest(model, ["fast"])).id
+    until(lambda: runs.get(base).state == "done")
+    planned = control.create(RunRequest(model, ["fast"], base=base)).id
+    until(lambda: runs.get(planned).state == "done")
+    before = control.create(RunRequest(model, ["hang"])).id
+    until(lambda: runs.get(before).state == "running")
+    assert control.build(planned)[0].state == "queued"
+    made.extensions["collage"].close()
+    assert (run_store.load(planned).state, run_store.load(planned).error) == ("done", run_store.STOPPED)
 
 
 def test_runs_of_an_earlier_server_are_there(home: Path, live: Live, model: str) -> None:
