@@ -31,7 +31,7 @@ FEWEST_DRAWS = 10
 """With fewer draws in the time, nothing is said of stability."""
 
 
-def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings, seed: int = 0) -> dict[str, float]:
+def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
     In each draw every measured cost is moved by its standard error times a normal number, equal computations groups.
@@ -42,7 +42,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
     keys = _keys(planned)
-    draw, began, draws = random.Random(seed), time.monotonic(), 0
+    draw, began, draws = random.Random(0), time.monotonic(), 0
     while draws < DRAWS and time.monotonic() - began < LONGEST_S and not settings.should_stop():
         shift = {key: draw.gauss() for key in dict.fromkeys(keys)}
         moved = [_moved(c, shift[key] * error) for c, key, error in zip(planned.problem.candidates, keys, errors, strict=True)]

@@ -47,7 +47,6 @@ class MeasuringLoop:
 
     Args:
         repeat: None where costs are not measured: repeating tells nothing.
-        clock: Gives seconds that only go up.
 
     Attributes:
         is_cut_off: The time was over before the plan rested on known costs alone.
@@ -61,7 +60,6 @@ class MeasuringLoop:
         search: Search,
         emit: Emit,
         repeat: Repeat | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ):
         self.table = table
         self.policy = policy
@@ -70,7 +68,6 @@ class MeasuringLoop:
         self._search = search
         self._emit = emit
         self._repeat = repeat
-        self._clock = clock
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -104,8 +101,8 @@ class MeasuringLoop:
         Args:
             costs_s: Seconds that costs took; repetitions may take about as long.
         """
-        deadline = self._clock() + self.policy.repeat_s(costs_s)
-        while (left_s := deadline - self._clock()) > 0 and self._repeat_for(planned, left_s):
+        deadline = time.monotonic() + self.policy.repeat_s(costs_s)
+        while (left_s := deadline - time.monotonic()) > 0 and self._repeat_for(planned, left_s):
             self.table.restart_merging()
             self._settle()
             self._enter("search")

@@ -35,16 +35,12 @@ FORM = 3
 
 
 class Recorded:
-    """The recorded runs.
+    """The recorded runs."""
 
-    Args:
-        folder: Where their files are, if not with the samples.
-    """
-
-    def __init__(self, config: ServerConfig, pool: ProcessPool, folder: Path | None = None):
+    def __init__(self, config: ServerConfig, pool: ProcessPool):
         self._config = config
         self._pool = pool
-        self._folder = folder or Path(samples.__file__).parent / "recorded"
+        self._folder = Path(samples.__file__).parent / "recorded"
         self._lock = threading.Lock()
 
     def ids(self) -> list[str]:
