@@ -52,7 +52,7 @@ def estimator_of(
 
 def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> Measuring:
     if not options.is_measured:
-        return Measuring()
+        return Measuring(options.percentile)
     from ..rewrite.call_trial import call_rounds
 
     return Measuring(options.percentile, options.costs_db, _backend(found, options, emit, should_stop), call_rounds)

@@ -60,7 +60,7 @@ def make_estimator(
         emit: Gets `CandidateBuilding` before each trial, and notes.
         should_stop: Asked often while something is measured; True ends the work with `Cancelled`.
         function: Gives the costs, whatever `costs` says.
-        measuring: How and where is measured, where that is done.
+        measuring: How and where is measured, where that is done; its percentile holds for a replayed database, too.
 
     Raises:
         CollageError: there is no such estimator, its file cannot be used, it does not know a target, or a described target
@@ -82,7 +82,7 @@ def make_estimator(
     if kind == "replay":
         from .replay import ReplayEstimator
 
-        return ReplayEstimator(name, emit=emit)
+        return ReplayEstimator(name, percentile=measuring.percentile, emit=emit)
     if costs == "roofline":
         from .roofline import RooflineEstimator
 

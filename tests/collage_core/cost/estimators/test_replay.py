@@ -8,6 +8,7 @@ import re
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,11 +20,14 @@ from collage_core.cost.database.records import CostKey, MeasuredTransition, Reco
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.errors import CollageError
-from collage_core.events import Event, Note
+from collage_core.events import Event, Note, ignore
 from collage_core.graph.computation import computation_key
 from collage_core.graph.index_set import IndexSet
+from collage_core.options import Options
+from collage_core.pipeline.run_estimator import estimator_of
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
+from collage_core.search.searcher import never
 from tests.helpers.graphs import MINI_MNIST
 
 CONV, ADD = ((1,), (2,))
@@ -62,6 +66,15 @@ def test_database_gives_what_it_has_and_nothing_else(path: Path) -> None:
     assert add == Cost.invalid("import", "no Add")
     assert other == Cost.unknown(f"the cost database {str(path)!r} has no cost of it")
     estimator.close()
+
+
+def test_the_percentile_that_was_asked_for_is_replayed(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(key("a", CONV), Record(samples=(1.0, 2.0, 3.0)))
+    found: Any = SimpleNamespace(model=None, toolchains={}, accuracy=lambda: 1e-3)
+    estimator = estimator_of(found, {}, Options(("a",), costs=f"replay:{path}", percentile=75.0), ignore, never)
+    assert isinstance(estimator, ReplayEstimator)
+    assert costs(estimator, candidate("a", CONV))[0].seconds == 2.5
 
 
 def test_newest_record_of_a_setting_counts(path: Path) -> None:
