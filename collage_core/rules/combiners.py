@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -280,11 +281,9 @@ def parse_combiner(text: str) -> Combiner:
         return _NAMED[text]
     head, _, pair = text.partition(":")
     upper, dash, lower = pair.partition("-")
-    try:
-        if head == "kind" and dash:
+    if head == "kind" and dash:
+        with suppress(KeyError):  # no letter of a kind: the error below lists them
             return Kinds(OpPatternKind.from_letter(upper), OpPatternKind.from_letter(lower))
-    except KeyError:
-        pass
     letters = ", ".join(kind.letter for kind in OpPatternKind)
     hint = f"the combiners are {', '.join(_NAMED)}, and kind:X-Y with X and Y from {letters}, such as kind:A-B"
     raise CollageError(f"unknown combiner {text!r}", hint, "bad_rule")

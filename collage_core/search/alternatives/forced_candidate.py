@@ -72,7 +72,7 @@ class ForcedCandidateSearch:
                 if len(separators.positions) > 2 and search.solve() is not None:
                     return _BySubproblem(search)
             except TooManyLeavings:
-                pass
+                pass  # The whole is searched, as in `exact`.
         return _Whole(self.problem, self.usable, self._run)
 
     def _fitting(self, index: int) -> list[int]:
