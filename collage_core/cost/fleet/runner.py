@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
@@ -19,7 +19,7 @@ from ...events import Emit, Note, ignore
 from ...toolchains import registry
 from ...toolchains.base import Availability
 from ..database.records import Record
-from ..measuring.trial import TrialLimits, TrialTask
+from ..measuring.trial import Hangs, TrialLimits, TrialTask
 from ..measuring.trial_worker import GetToolchain
 from .discovery import WorkerDiscovery
 from .machine_kinds import Kind, choose_kind, shared_computers
@@ -83,7 +83,7 @@ class FleetRunner:
         self._emit = emit
         self._rejoin_s = rejoin_s
         self._notes: deque[str] = deque()
-        self._hangs: dict[str, list[Record]] = defaultdict(list)
+        self._hangs = Hangs(limits.most_hangs)
         self._vanishings: Counter[Address] = Counter()
         self._is_closed = threading.Event()
         self._empty_since: float | None = None
@@ -146,7 +146,7 @@ class FleetRunner:
                 self._check_stopped()
                 while not is_over and len(running) < max(1, len(self._pool.workers)):
                     task = next(waiting, None)
-                    refusal = self._refusal(task) if task is not None else None
+                    refusal = self._hangs.refusal(task.target) if task is not None else None
                     if task is None:
                         is_over = True
                     elif refusal is not None:
@@ -225,21 +225,13 @@ class FleetRunner:
             self._empty_since = None
             return
         now = time.monotonic()
-        self._empty_since = self._empty_since or now
-        if now - self._empty_since > self._rejoin_s:
+        since = self._empty_since = self._empty_since or now  # The discovery's thread may forget it at any time.
+        if now - since > self._rejoin_s:
             raise CollageError(
                 f"no worker of the fleet is left: {self._last_lost or 'all of them vanished'}",
                 "start workers again, then the same command: what was measured is kept",
                 "no_worker",
             )
-
-    def _refusal(self, task: TrialTask) -> Record | None:
-        """Return the record for a target that hung too often in this run; None for the others."""
-        hangs = self._hangs[task.target]
-        if len(hangs) < self.limits.most_hangs:
-            return None
-        reason = f"not tried: {task.target} hung {len(hangs)} times in this run; the last time it {hangs[-1].reason}"
-        return Record(stage="device", reason=reason)
 
     def _record(self, task: TrialTask, future: Future[Any]) -> Record:
         """Return the record of a trial that ended; raises what its future does, unless that is a worker's fault."""
@@ -247,8 +239,7 @@ class FleetRunner:
             record: Record = future.result()
         except WorkerLost as lost:
             return Record(stage="device", reason=f"each worker that was given it was lost; the last one: {lost}")
-        if record.crashed and record.limit_s is not None:
-            self._hangs[task.target].append(record)
+        self._hangs.add(task.target, record)
         return record
 
     def _on_lost(self, worker: RemoteWorker, lost: WorkerLost) -> None:

@@ -90,6 +90,30 @@ class TrialTask:
     enough_s: float | None = None
 
 
+class Hangs:
+    """The trials of one run that hung, and which targets are therefore not tried any more.
+
+    Args:
+        most: As `TrialLimits.most_hangs`.
+    """
+
+    def __init__(self, most: int):
+        self._most = most
+        self._records: dict[str, list[Record]] = defaultdict(list)
+
+    def add(self, target: str, record: Record) -> None:
+        """Take the record of a trial on `target`, if it hung."""
+        if record.crashed and record.limit_s is not None:
+            self._records[target].append(record)
+
+    def refusal(self, target: str) -> Record | None:
+        """Return the record for a target that hung too often; None for the others."""
+        hung = self._records[target]
+        if len(hung) < self._most:
+            return None
+        return Record(stage="device", reason=f"not tried: {target} hung {len(hung)} times in this run; the last time it {hung[-1].reason}")
+
+
 class TrialRunner:
     """Runs trials, one at a time, each in the warm worker of its target.
 
@@ -119,7 +143,7 @@ class TrialRunner:
         self._speeds = SpeedHistory()
         self._speeds.add(known)
         self._broken: dict[str, str] = {}
-        self._hangs: dict[str, list[Record]] = defaultdict(list)
+        self._hangs = Hangs(limits.most_hangs)
 
     def run(self, task: TrialTask) -> Record:
         """Run one trial and return its record.
@@ -127,10 +151,9 @@ class TrialRunner:
         Raises:
             Cancelled: the user stopped it.
         """
-        hangs = self._hangs[task.target]
-        if len(hangs) >= self.limits.most_hangs:
-            reason = f"not tried: {task.target} hung {len(hangs)} times in this run; the last time it {hangs[-1].reason}"
-            return Record(stage="device", reason=reason)
+        refusal = self._hangs.refusal(task.target)
+        if refusal is not None:
+            return refusal
         worker = self._pool.worker(task.target)
         record = self._warm_up(worker, task.target)
         if record is None:
@@ -139,8 +162,7 @@ class TrialRunner:
             if isinstance(cause, WorkerDied) and (not was_fresh or cause.was_killed):
                 # An earlier trial may have broken the process, or somebody killed it: that is no fault of this trial, so it runs once more.
                 record = self._warm_up(worker, task.target) or self._outcome(worker, task)[0]
-        if record.crashed and record.limit_s is not None:
-            hangs.append(record)
+        self._hangs.add(task.target, record)
         return record
 
     def run_all(self, tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
