@@ -103,8 +103,9 @@ class RequestHandler:
         if self._job is not None:
             raise RuntimeError("it was given a job while it has one")
         jobs: dict[str, Callable[..., dict[str, Any]]] = {"describe": self._describe, "trial": self._trial, "call": self._call}
+        function = jobs[kind]
         self._job = job = _Job()
-        threading.Thread(target=_run_job, args=(job, jobs[kind], arguments), daemon=True).start()
+        threading.Thread(target=_run_job, args=(job, function, arguments), daemon=True).start()
         return {"state": "running"}
 
     def _poll(self, wait_s: float) -> dict[str, Any]:

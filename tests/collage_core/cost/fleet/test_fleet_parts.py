@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import pickle
 import socket
 import struct
 import threading
 import time
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,6 +38,7 @@ from collage_core.cost.fleet.protocol import (
     parse,
     record_from_json,
 )
+from collage_core.cost.fleet.request_handler import RequestHandler
 from collage_core.cost.fleet.tracker import Offer, TrackerConnection, TrackerLost, parse_address
 from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH, _advertised_host
 from collage_core.errors import CollageError
@@ -382,3 +385,10 @@ def test_the_files_of_a_store_lie_in_the_one_folder(collage_home: Path):
     store.put(named(b"x"), 0, 1, b"x")
     assert store.path(named(b"x")).is_relative_to(collage_home / "scratch")
     store.close()
+
+
+def test_a_job_of_an_unknown_kind_is_refused_and_the_worker_stays_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    with closing(RequestHandler("one")) as handler:
+        assert json.loads(handler.ask(pickle.dumps(("start", "nonsense")))) == {"fault": "KeyError: 'nonsense'"}
+        assert json.loads(handler.ask(pickle.dumps(("poll", 0.0)))) == {"state": "idle"}
