@@ -44,22 +44,27 @@ class CostTable:
 
     Attributes:
         merged: Candidates that merging made since `restart_merging`.
-        best_s: The cheapest candidate that is the whole model takes so many seconds; None while none is known.
     """
 
     def __init__(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition], key_of: ComputationKey | None):
         self.graph = graph
         self.candidates = candidates
         self.merged: list[CandidatePartition] = []
-        self.best_s: float | None = None
         self._key_of = key_of
         self._keys: dict[CandidatePartition, Hashable] = {}
         self._costs: dict[Hashable, Cost] = {}
         self._bounds: dict[Hashable, Cost] = {}
         self._rough: set[Hashable] = set()
         self._excluded: dict[CandidatePartition, Cost] = {}
+        self._whole: dict[CandidatePartition, Cost] = {}
         self._predictor = Predictor(graph)
         self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
+
+    @property
+    def best_s(self) -> float | None:
+        """Seconds of the cheapest candidate that is the whole model; None while none is known."""
+        costs = [cost.seconds for candidate, cost in self._whole.items() if candidate not in self._excluded]
+        return min((seconds for seconds in costs if seconds is not None), default=None)
 
     def key(self, candidate: CandidatePartition) -> Hashable:
         """The key of the candidate's computation on its target."""
@@ -166,8 +171,8 @@ class CostTable:
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():
             self._costs[self.key(candidate)] = cost
-            if cost.seconds is not None and len(candidate.inside) == len(self.graph):
-                self.best_s = min(cost.seconds, self.best_s or cost.seconds)
+            if len(candidate.inside) == len(self.graph):
+                self._whole[candidate] = cost
 
 
 def _lowest(cost: Cost) -> Cost:

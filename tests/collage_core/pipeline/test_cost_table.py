@@ -70,6 +70,18 @@ def test_the_best_whole_is_known(table: CostTable) -> None:
     assert table.best_s == 1e-3
 
 
+def test_the_best_whole_is_one_that_a_plan_may_hold(table: CostTable) -> None:
+    """A repetition may find it slower, or wrong; and it may err too much in the end."""
+    other = on("onnxruntime", 0, 1, 2, 3)
+    table.learn({WHOLE: MEASURED, other: replace(MEASURED, seconds=5e-3)})
+    table.learn({WHOLE: replace(MEASURED, seconds=2e-3)})
+    assert table.best_s == 2e-3
+    table.learn({WHOLE: Cost.invalid("numerics", "it errs")})
+    assert table.best_s == 5e-3
+    table.exclude(other, Cost.invalid("numerics", "it errs"))
+    assert table.best_s is None
+
+
 def test_a_trial_that_was_ended_early_in_an_earlier_run_is_open_until_it_is_measured(table: CostTable) -> None:
     rough = replace(MEASURED, stopped_early=True)
     table.recall({FIRST: rough})
