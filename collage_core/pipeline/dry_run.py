@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cost.estimator import CostEstimator, LazyEstimator
-from ..cost.estimators.factory import make_estimator
+from ..cost.estimators.factory import Measuring, make_estimator
 from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
@@ -73,6 +73,7 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
         accuracy=found.accuracy(),
         toolchains=found.toolchains,
         emit=emit,
+        measuring=Measuring(options.percentile, options.costs_db),
     )
     try:
         targets, machine = _targets(found, estimator), estimator.machine
@@ -129,7 +130,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
 
     options, measured = found.options, [target for target in targets if target.is_measured]
     versions = {target.name: found.toolchains[target.name].availability().version for target in measured}
-    past = trial_history(versions, options.used_threads, machine)
+    past = trial_history(versions, options.used_threads, machine, options.costs_db)
     pairs = list(permutations(versions, 2))
     missing = [pair for pair in pairs if pair not in past.transitions]
     extra_builds = BUILDS_FOR_TRANSITIONS * len({name for pair in missing for name in pair})

@@ -34,9 +34,13 @@ class TrialHistory:
     trouble: str = ""
 
 
-def trial_history(versions: Mapping[str, str], threads: int, machine: str) -> TrialHistory:
-    """Read the history of these toolchains (name → version) with `threads` threads on `machine` (`machine_id`)."""
-    with open_database() as database:
+def trial_history(versions: Mapping[str, str], threads: int, machine: str, where: str | None = None) -> TrialHistory:
+    """Read the history of these toolchains (name → version) with `threads` threads on `machine` (`machine_id`).
+
+    Args:
+        where: Path or URL of the database; None for the user's own.
+    """
+    with open_database(where) as database:
         try:
             trials = _trials(database, tuple(versions), machine)
         except CollageError as error:

@@ -104,6 +104,14 @@ def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Pa
     assert document["basis"].startswith("numpy: 4 s a trial, the mean of 2 on this machine; slow: 1 s a trial, assumed; ")
 
 
+def test_what_the_named_database_knows_counts(tmp_path: Path, chain: Path) -> None:
+    with CostDatabase(tmp_path / "named.sqlite3") as database:
+        database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=0.25))
+    document = told(chain, "numpy", costs_db=str(tmp_path / "named.sqlite3"))
+    assert (document["targets"][0]["known"], document["targets"][0]["to_measure"]) == (1, DISTINCT - 1)
+    assert document["basis"].startswith("numpy: 0.25 s a trial, the mean of 1 on this machine")
+
+
 def test_what_was_too_wrong_or_surely_too_slow_is_known(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
     database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), stopped_early=True))
     database.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,), error=0.5))
