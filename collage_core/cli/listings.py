@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
+
+if TYPE_CHECKING:
+    from ..toolchains.base import Toolchain
 
 
 @click.command()
@@ -33,7 +37,6 @@ def toolchains(rules: bool, as_json: bool) -> None:
 
 def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
     """Return every toolchain with its availability and its rules as text; `with_trees` adds the rules as data."""
-    from ..rules.base import RuleOptions
     from ..toolchains.base import shown_rules
     from ..toolchains.registry import all_toolchains
 
@@ -41,8 +44,18 @@ def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
     for toolchain in all_toolchains():
         row = {"name": toolchain.name, "letter": toolchain.letter, "style": toolchain.style}
         row |= {**asdict(toolchain.availability()), "rules": shown_rules(toolchain)}
-        rows.append({**row, "tree": toolchain.rule(RuleOptions()).to_json()} if with_trees else row)
+        rows.append({**row, "tree": _tree(toolchain)} if with_trees else row)
     return rows
+
+
+def _tree(toolchain: Toolchain) -> dict[str, Any] | None:
+    """Return the rules as data; None where they fail, as their text says."""
+    from ..rules.base import RuleOptions
+
+    try:
+        return toolchain.rule(RuleOptions()).to_json()
+    except CollageError:
+        return None
 
 
 @click.command()

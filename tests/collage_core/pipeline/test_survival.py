@@ -134,11 +134,12 @@ def test_toolchain_that_fails_as_it_is_asked_is_refused_in_its_own_words(
     first, second = err.splitlines()
     assert first.startswith(f"error: the target {target!r} {said}")
     assert second == "hint: leave it out, or mend the package that it comes with"
-    status, out, err = shown("toolchains", "--json")
+    status, out, err = shown("toolchains", "--rules", "--json")
     listed = {item["name"]: item for item in json.loads(out)["toolchains"]}
     assert (status, err) == (0, "")
     assert {"onnxruntime", "openvino", "tvm", target} <= listed.keys()
     assert said.partition(": ")[2].rpartition(":")[0] in f"{listed[target]['reason']} {listed[target]['rules']}"
+    assert [name for name, item in listed.items() if item["tree"] is None] == ([target] if where == "HasNoRule" else [])
 
 
 def test_what_a_toolchain_prints_in_our_own_process_is_kept_apart_from_the_document(
