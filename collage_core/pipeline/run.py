@@ -92,14 +92,9 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
 def _built(run: Run, record: RunRecord) -> RunRecord:
     """Build the plan; while it errs too much, another one without the partition that errs most."""
     for _ in range(MOST_EXCLUSIONS):
-        if run.build(record):
-            return record
-        verify, before = record.document["verify"], run.planned
-        if not run.exclude_worst(verify["max_rel_error"]):
+        if run.build(record) or not run.exclude_worst(record.document["verify"]["max_rel_error"]):
             return record
         record = run.record()
-        if run.planned.final.chosen == before.final.chosen:
-            break
     run.build(record)
     return record
 

@@ -36,18 +36,24 @@ def estimator_of(
     Raises:
         CollageError: as `make_estimator`.
     """
-    return make_estimator(
-        options.costs,
-        model=found.model,
-        inputs=inputs,
-        threads=options.used_threads,
-        accuracy=found.accuracy(),
-        toolchains=found.toolchains,
-        emit=emit,
-        should_stop=should_stop,
-        function=function,
-        measuring=_measuring(found, options, emit, should_stop),
-    )
+    measuring = _measuring(found, options, emit, should_stop)
+    try:
+        return make_estimator(
+            options.costs,
+            model=found.model,
+            inputs=inputs,
+            threads=options.used_threads,
+            accuracy=found.accuracy(),
+            toolchains=found.toolchains,
+            emit=emit,
+            should_stop=should_stop,
+            function=function,
+            measuring=measuring,
+        )
+    except BaseException:
+        if measuring.backend is not None:
+            measuring.backend.close()
+        raise
 
 
 def _measuring(found: CandidateSet, options: Options, emit: Emit, should_stop: Callable[[], bool]) -> Measuring:

@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,16 @@ from brief_runs import shorten
 from misbehaviours import plug_in_names
 from onnx import TensorProto, helper
 
+from collage_core.errors import CollageError
 from collage_core.events import ignore
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
+from collage_core.pipeline import run_estimator
 from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.record import read_record
-from collage_core.pipeline.run import Run
+from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
@@ -237,3 +240,38 @@ def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst
     why = document(brief_collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
     said = [item["reason"] for item in why["nodes"][0]["rejections"] if item["target"] == "drifts"]
     assert any(reason.startswith("the whole plan erred by") for reason in said), said
+
+
+class ErringRun:
+    """Its plan errs until `least` partitions are excluded. What takes the place of one has the same index in the problem without it."""
+
+    def __init__(self, least: int):
+        self.planned = SimpleNamespace(final=SimpleNamespace(chosen=(0,)))
+        self._least = least
+        self._excluded = 0
+
+    def record(self) -> Any:
+        return SimpleNamespace(document={"verify": {"max_rel_error": 0.1}}, excluded=self._excluded)
+
+    def build(self, record: Any) -> bool:
+        return record.excluded >= self._least
+
+    def exclude_worst(self, error: float) -> bool:
+        self._excluded += 1
+        return True
+
+
+def test_partitions_are_excluded_until_the_plan_is_right_or_there_were_enough() -> None:
+    for least in (0, 1, 2, MOST_EXCLUSIONS, MOST_EXCLUSIONS + 1):
+        run: Any = ErringRun(least)
+        assert _built(run, run.record()).excluded == min(least, MOST_EXCLUSIONS)
+
+
+def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+    fleet = SimpleNamespace(close=lambda: closed.append("the fleet"))
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(run_estimator, "_backend", lambda *given: fleet)
+    with pytest.raises(CollageError, match="costs cannot be kept in a database of the kind 'mysql'"):
+        Run("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
+    assert closed == ["the fleet"]
