@@ -11,6 +11,7 @@ import numpy as np
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
+from ..rewrite.runtime.arrays_file import read_arrays
 from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
 
 RUN_TIMEOUT_S = 600.0
@@ -21,7 +22,7 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
     with Worker() as worker:
         try:
             arrays = (
-                _load_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
+                read_arrays(inputs) if inputs is not None else worker.call(describe_artifact, folder, timeout_s=RUN_TIMEOUT_S)["seeded"]
             )
             got = worker.call(run_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
             seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
@@ -38,16 +39,6 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
 def _summary(value: np.ndarray) -> dict[str, Any]:
     mean = float(np.mean(value, dtype=np.float64)) if value.size and value.dtype.kind in "fiub" else 0.0
     return {"shape": list(value.shape), "dtype": str(value.dtype), "mean": mean if np.isfinite(mean) else None}
-
-
-def _load_arrays(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            return dict(data)
-    except (OSError, ValueError) as error:
-        raise CollageError(
-            f"cannot read the inputs {str(path)!r}: {error}", "give an .npz with one array for each input", "bad_inputs"
-        ) from error
 
 
 def _save_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

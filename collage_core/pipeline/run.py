@@ -21,11 +21,12 @@ from ..cost.cost import Cost
 from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator
 from ..cost.estimators.function import CostFunction
-from ..errors import Cancelled, CollageError, InfeasibleError
+from ..errors import Cancelled, InfeasibleError
 from ..events import Emit, Note, StepStarted, ignore
 from ..model.onnx_model import OnnxModel
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
+from ..rewrite.runtime.arrays_file import read_arrays
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
@@ -350,12 +351,4 @@ class Run:
 
 def _inputs(model: OnnxModel, options: Options) -> dict[str, np.ndarray]:
     """The user's inputs, or seeded ones."""
-    if options.inputs is None:
-        return model.seeded_inputs()
-    try:
-        with np.load(options.inputs, allow_pickle=False) as data:
-            return model.check_inputs(dict(data))
-    except (OSError, ValueError) as error:
-        raise CollageError(
-            f"cannot read the inputs {str(options.inputs)!r}: {error}", "give an .npz with one array for each input", "bad_inputs"
-        ) from error
+    return model.seeded_inputs() if options.inputs is None else model.check_inputs(read_arrays(options.inputs))
