@@ -18,7 +18,6 @@ import numpy as np
 from bench_recording import SIGNS, RawSample, RawTrial, Recording
 
 from collage_core.cost.database.records import Record
-from collage_core.cost.measuring.disturbed_trials import disturbed_trials
 from collage_core.cost.measuring.noise_filter import UNKNOWN_SPEED, Sample, Speed, SpeedHistory
 from collage_core.cost.measuring.repetition_noise import ASSUMED_NOISE, RepetitionNoise
 from collage_core.cost.measuring.repetitions import cost_of, is_precise, repetition_values, with_repetition
@@ -43,7 +42,6 @@ class Pieces:
         waits: The run-queue waits.
         latency: The core-to-core latency probe.
         history: The speed that earlier trials saw.
-        retrials: Trials that later ones show to have been disturbed are done again.
         repetitions: Each computation is timed in several trials.
         own: Its cost is that of its own repetitions; else of its first trial, and the others' repetitions tell only the interval.
         learnt: The interval is learnt from all repetitions; else from its own alone.
@@ -53,20 +51,18 @@ class Pieces:
     waits: bool = True
     latency: bool = True
     history: bool = True
-    retrials: bool = True
     repetitions: bool = True
     own: bool = True
     learnt: bool = True
 
 
-FILTER_OFF = Pieces(reference=False, waits=False, latency=False, history=False, retrials=False)
+FILTER_OFF = Pieces(reference=False, waits=False, latency=False, history=False)
 VARIANTS = {
     "everything": Pieces(),
     "no reference kernel": Pieces(reference=False),
     "no run-queue waits": Pieces(waits=False),
     "no latency probe": Pieces(latency=False),
     "no speed of earlier trials": Pieces(history=False),
-    "no trials done again": Pieces(retrials=False),
     "no learnt interval": Pieces(learnt=False),
     "one trial, interval learnt from others": Pieces(own=False),
     "one trial, interval assumed": Pieces(repetitions=False),
@@ -150,8 +146,6 @@ class Measurement:
 
     def run(self) -> dict[Computation, Measured]:
         """Do the trials that the pieces ask for, and return what each computation comes to."""
-        if self._pieces.retrials:
-            self._retry()
         first = {computation: (record, self._spent_s[computation]) for computation, record in self._records.items()}
         while self._pieces.repetitions and self._repeat():
             pass
@@ -169,12 +163,6 @@ class Measurement:
         self._spent_s[computation] += spent_s
         latency_s = samples.speed.core_latency_s if math.isfinite(samples.speed.core_latency_s) else None
         return Record(samples=samples.seconds, reference_s=samples.reference_s, slowed_by=samples.slowed_by, core_latency_s=latency_s)
-
-    def _retry(self) -> None:
-        disturbed = disturbed_trials(self._records)
-        if next(reversed(self._records)) not in disturbed:
-            for computation, record in disturbed.items():
-                self._records[computation] = with_repetition(record, self._next(computation))
 
     def _repeat(self) -> bool:
         """Do one more trial of each computation that is not precise; return whether there was one."""

@@ -38,8 +38,8 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
     discover.check_usable(get(name) for name in dict.fromkeys(p.target for p in plan.partitions) if name != HOST_TARGET)
     make_folder(out)
     with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:
-        plan.write(out / "plan.json")
         check_accuracy(built.verify, plan.accuracy)
+        plan.write(out / "plan.json")
         return {**built.verify, "accuracy": plan.accuracy}
 
 

@@ -34,7 +34,7 @@ FEWEST_DRAWS = 10
 def stability(planned: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> dict[str, float]:
     """Id of each partition of the plan → share of the draws in which it is in the best plan; empty where no cost says how sure it is.
 
-    In each draw every measured cost is moved by its standard error times a normal number, equal computations groups.
+    In each draw every measured cost is moved by its standard error times a normal number, the same for equal computations.
     """
     errors = _errors(planned)
     if not any(errors):

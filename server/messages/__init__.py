@@ -1,1 +1,1 @@
-"""The messages of `protocol`, one file a subject and one dataclass a message. They hold no code."""
+"""The messages of `protocol`, one file a subject and one dataclass a message. They only hold data."""

@@ -46,11 +46,6 @@ def cores_moved(visit: int, round_: int, number: int, sample: RawSample) -> RawS
     return (1.8 * sample[0], sample[1], sample[2], 2.2 * sample[3]) if number % 3 and visit % 2 else sample
 
 
-def slow_at_first(visit: int, round_: int, number: int, sample: RawSample) -> RawSample:
-    """All samples of the first trials of every other visit, but for those of the last computation."""
-    return (1.6 * sample[0], 1.5 * sample[1], *sample[2:]) if round_ == 0 and visit % 2 and sample[0] < 5 * COST_S else sample
-
-
 def recording(disturb: Disturb = quiet) -> Recording:
     rng = np.random.default_rng(7)
     trials = []
@@ -79,7 +74,7 @@ ONE = replace(Pieces(), repetitions=False)
 
 @pytest.mark.parametrize(
     ("disturb", "piece"),
-    [(slow_core, "reference"), (core_taken, "waits"), (cores_moved, "latency"), (slow_at_first, "retrials")],
+    [(slow_core, "reference"), (core_taken, "waits"), (cores_moved, "latency")],
 )
 def test_without_its_piece_a_noise_shows_and_with_it_not(disturb: Disturb, piece: str) -> None:
     found = recording(disturb)
@@ -98,7 +93,7 @@ def test_on_a_quiet_machine_the_filter_does_nothing_but_take_time() -> None:
 
 def test_repetitions_narrow_what_is_stated_and_cost_trials() -> None:
     found = recording()
-    repeated, look, assumed = (pairs(found, VARIANTS[name]) for name in ("everything", *list(VARIANTS)[7:9]))
+    repeated, look, assumed = (pairs(found, VARIANTS[name]) for name in ("everything", *list(VARIANTS)[6:8]))
     for computation, several in repeated.items():
         for of_many, of_one, by_assumption in zip(several, look[computation], assumed[computation], strict=True):
             assert of_many.stated < of_one.stated < by_assumption.stated
@@ -113,7 +108,7 @@ def test_speed_of_earlier_trials_tells_of_one_that_is_slow_from_beginning_to_end
 
     found = recording(slow_later)
     block = {part: [trial for trial in found.trials if trial.computation == part and trial.visit == 1] for part in PARTS}
-    knowing, not_knowing = (Measurement(block, replace(Pieces(), retrials=False, history=history)) for history in (True, False))
+    knowing, not_knowing = (Measurement(block, replace(Pieces(), history=history)) for history in (True, False))
     assert knowing._next(PARTS[0]).slowed_by > 0.3
     assert not_knowing._next(PARTS[0]).slowed_by == 0.0
 

@@ -33,7 +33,6 @@ from ..database.records import CostKey, Record, machine_id
 from ..estimator import Known
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
-from ..measuring.disturbed_trials import disturbed_trials
 from ..measuring.noise_filter import Speed
 from ..measuring.repetition_noise import RepetitionNoise
 from ..measuring.repetition_rounds import RepetitionRounds
@@ -147,7 +146,6 @@ class MeasureEstimator:
         self._targets: dict[str, None] = {}
         self._singles: dict[str, tuple[str, float]] = {}
         self._refused: dict[tuple[str, str], str] = {}
-        self._tried: dict[CostKey, tuple[_Computation, Record]] = {}
 
     def _here(self, limits: TrialLimits) -> TrialBackend:
         known = Speed(core_latency_s=self.lowest_core_latency_s())
@@ -180,8 +178,7 @@ class MeasureEstimator:
             done += 1
             yield from self._known(computation, record, from_cache=True)
         self._prepare(trials, computations)
-        yield from self._all_tried(trials, records, done, len(computations), best_s)
-        yield from self._slowed_again(best_s)
+        yield from self._trials(trials, records, done, len(computations), best_s)
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `LazyEstimator.recall`: what the database has, and what it says of larger ones."""
@@ -283,7 +280,7 @@ class MeasureEstimator:
             sub_graph = SubGraph(self._model.graph, computation.inside)
             self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
 
-    def _all_tried(
+    def _trials(
         self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int, best_s: float | None
     ) -> Iterator[Known]:
         """The costs of `trials`, as the runner is done with them; what needs no trial comes in between."""
@@ -310,22 +307,8 @@ class MeasureEstimator:
             if record.is_lasting:
                 self._database.put(computation.key, record)
                 self._tell_notes()
-            self._tried[computation.key] = computation, record
             yield from self._known(computation, record, from_cache=False)
         yield from self._settled(settled)
-
-    def _slowed_again(self, best_s: float | None) -> Iterator[Known]:
-        """Once more what was tried while the machine was slower than trials since have shown that it can be: such a trial counts no more.
-
-        The first trials of a run on a new machine know of no other speed than their own. While it is slow still, they wait.
-        """
-        slowed = disturbed_trials({key: record for key, (_, record) in self._tried.items()})
-        if not slowed or next(reversed(self._tried)) in slowed:
-            return
-        computations = {key: self._tried.pop(key)[0] for key in slowed}
-        for key, record in self._repetitions(len(slowed), best_s).one_round(computations, slowed):
-            self._tell_notes()
-            yield from self._known(computations[key], record, from_cache=False)
 
     def _repetitions(self, count: int, best_s: float | None, left_s: float = math.inf) -> RepetitionRounds[_Computation]:
         """Further repetitions for so many computations."""

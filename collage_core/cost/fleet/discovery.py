@@ -53,7 +53,6 @@ class WorkerDiscovery:
 
         Raises:
             TrackerLost: the tracker is gone.
-            Cancelled: the run is over.
         """
         with self._lock:
             self._refused &= registered.addresses

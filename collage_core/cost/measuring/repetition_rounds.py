@@ -5,7 +5,6 @@ What enters are trials and their records so far; what leaves are records with mo
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
@@ -69,7 +68,7 @@ class RepetitionRounds(Generic[C]):
         while waiting:
             began = time.monotonic()
             left = dict(waiting)
-            for key, record in self.one_round(waiting, records, deadline):
+            for key, record in self._one_round(waiting, records, deadline):
                 records[key] = record
                 if not self._is_precise(record, noise) and time.monotonic() < deadline:
                     del left[key]
@@ -86,8 +85,8 @@ class RepetitionRounds(Generic[C]):
     def _is_precise(self, record: Record, noise: RepetitionNoise) -> bool:
         return is_precise(record, self._percentile, self._plan_s, noise)
 
-    def one_round(
-        self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float = math.inf
+    def _one_round(
+        self, waiting: Mapping[CostKey, C], records: Mapping[CostKey, Record], deadline: float
     ) -> Iterator[tuple[CostKey, Record]]:
         """Do one repetition of each, and yield the record with it; leave out what cannot be tried now, or comes after the deadline."""
         keys: dict[int, CostKey] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from collage_core.base.home import home
 from collage_core.base.isolation.scratch import scratch_folder
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
-from collage_core.cost.database.records import Record
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.timing import TimingLimits
-from collage_core.cost.measuring.trial import TrialLimits, TrialTask
+from collage_core.cost.measuring.trial import TrialLimits
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import CandidateBuilding, Event, Note
 from collage_core.graph.index_set import IndexSet
@@ -130,28 +129,6 @@ def test_equal_computations_share_one_trial(bench: Bench) -> None:
     assert bench.tried == [("numpy", "Relu", 0, 2), ("numpy", "Add", 1, 2)]
     assert costs["numpy", (RELU1,)] is costs["numpy", (RELU2,)]
     assert bench.saved() == 2
-
-
-@pytest.mark.parametrize(("references", "trials"), [((50e-6, 25e-6, 25e-6), 3), ((25e-6, 50e-6), 2), ((25e-6, 26e-6), 2)])
-def test_what_was_tried_while_the_machine_was_slow_is_tried_once_more_when_it_is_not(
-    bench: Bench, references: Sequence[float], trials: int
-) -> None:
-    estimator, left = bench.estimator(), list(references)
-    run_all = estimator._backend.run_all
-
-    def replaced(tasks: Iterable[TrialTask]) -> Iterator[tuple[TrialTask, Record]]:
-        for task, record in run_all(tasks):
-            yield task, replace(record, reference_s=left.pop(0), core_latency_s=None, slowed_by=0.0)
-
-    estimator._backend.run_all = replaced  # type: ignore[method-assign]
-    told = [tuple(c.inside) for c, _, _ in estimator.estimate(bench.model.graph, bench.candidates("numpy", (RELU1,), (ADD1,)))]
-    key = estimator.computation_key(bench.candidates("numpy", (RELU1,))[0])
-    estimator.close()
-    assert told == [(RELU1,), (ADD1,), (RELU1,)][:trials]
-    assert not left
-    with CostDatabase(bench.database) as database:
-        record = database.get([key])[key]
-        assert (record.slowed_by, record.repetitions[:1]) == (0.0, (0,) if trials == 3 else ())
 
 
 def test_host_partitions_cost_nothing(bench: Bench) -> None:
