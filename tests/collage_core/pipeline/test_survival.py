@@ -92,6 +92,7 @@ def test_run_finishes_and_each_that_misbehaves_is_named(
     assert max(map(len, done.stderr.splitlines()), default=0) < 1000
 
 
+@pytest.mark.long
 def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known) -> None:
     """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
     out = known.out
