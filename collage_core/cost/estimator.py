@@ -26,7 +26,7 @@ class CostEstimator(Protocol):
 
     @property
     def machine(self) -> str:
-        """Where the costs were measured (`machine_id`); empty where they were not."""
+        """The machine that measured the costs (`machine_id`); empty if they were not measured."""
         ...
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
@@ -37,7 +37,7 @@ class CostEstimator(Protocol):
         ...
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
-        """What handing tensors over between these targets and the host costs, as plain data for the search."""
+        """Return the costs of transitions between these targets and the host, as plain data for the search."""
         ...
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:

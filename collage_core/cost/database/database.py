@@ -1,9 +1,9 @@
 """`CostDatabase`: every cost that was ever measured here or by the team, shared by several processes.
 
-What enters and leaves are `Record`s by `CostKey`, and transitions by `TransitionKey`; what was put is committed at once. The
-database is a file or a PostgreSQL server (`location`). While it cannot be read or written (offline, locked, read-only, full),
-measuring continues: records stay in memory, writing is tried again, and `notes` says so. What could not be written by the end is
-left as a file to import.
+It holds `Record`s by `CostKey`, and transitions by `TransitionKey`; every `put` is committed at once. The database is a file or a
+PostgreSQL server (`location`). While it cannot be read or written (offline, locked, read-only, full), measuring continues: records
+stay in memory, writing is tried again, and `notes` says so. Records that could not be written by the end are left as a file to
+import.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LOWEST_CORE_LATENCY_S = 1e-8
 
 
 def open_database(where: str | Path | None = None) -> CostDatabase:
-    """Open the database to keep measurements in; where it is unavailable, measuring can begin all the same.
+    """Open the database to keep measurements in; measuring can begin even while it is unavailable.
 
     Args:
         where: A path or ``postgresql://…``; None for what `COLLAGE_COSTS` names, or else the file in the user's data folder.
@@ -61,7 +61,7 @@ class CostDatabase:
 
     Attributes:
         name: The path or the URL, without a password.
-        notes: What the user should know: a file that was set aside, records that are not saved.
+        notes: News for the user: a file that was set aside, records that are not saved.
 
     Raises:
         CollageError: it cannot be opened, is no cost database, or was written by a newer version.
@@ -138,7 +138,7 @@ class CostDatabase:
         """Return the transition measured last, whatever the versions; None where there is none.
 
         Args:
-            dtype: Of this dtype, or else one that was measured for any; where it is empty, one for any comes first.
+            dtype: Of this dtype, or else one that was measured for any; if it is empty, one for any comes first.
         """
         table = transitions.c
         same = [table.maker == maker, table.reader == reader, table.machine == machine, table.threads == threads]
@@ -214,7 +214,7 @@ class CostDatabase:
             self._retry_at = dict.fromkeys(self._retry_at, time.monotonic() + _RETRY_S)
 
     def _try(self, what: str, work: Callable[[Connection], T]) -> T | None:
-        """Return what `work` gives. Where the database cannot be ``read`` or ``written``: None, a note, and no new try for a while."""
+        """Return the result of `work`. If the database cannot be ``read`` or ``written``: None, a note, and no new try for a while."""
         if time.monotonic() < self._retry_at[what]:
             return None
         try:

@@ -25,7 +25,7 @@ _KINDS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]] 
     "cost": (cost_row, frozenset((*CostKey.__slots__, *Record.__slots__))),
     "transition": (transition_row, frozenset((*TransitionKey.__slots__, *MeasuredTransition.__slots__))),
 }
-"""What makes a row of a line of this kind, and the fields that the line has."""
+"""Kind of a line → the function that makes a row of it, and the fields of the line."""
 _LONGEST_LINE = 8 << 20
 _CLOCKS_DIFFER = timedelta(days=1)
 

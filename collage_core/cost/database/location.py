@@ -36,7 +36,7 @@ class DatabaseLocation(Protocol):
 
     Attributes:
         name: The path or the URL, without a password.
-        notes: What the user should know about its opening.
+        notes: News for the user about its opening.
     """
 
     name: str
@@ -59,7 +59,7 @@ class DatabaseLocation(Protocol):
         """Say `error` in plain words.
 
         Args:
-            what: What could not be done with the database: ``read``, ``written`` or ``opened``.
+            what: The operation that failed: ``read``, ``written`` or ``opened``.
         """
         ...
 

@@ -1,6 +1,6 @@
 """Select, count, merge and remove costs and transitions of a whole database, for `collage costs`.
 
-What enters is an open database. Where it cannot be used, everything here raises; nothing is kept in memory instead.
+The database must be open. If it cannot be used, everything here raises; nothing is kept in memory instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make the tables in an empty database, and migrate those of an older schema, all in the caller's one transaction.
 
-What enters is a connection in a transaction that writes; if anything fails or the process is killed, nothing has changed.
+The connection must be in a transaction that writes; if anything fails or the process is killed, nothing has changed.
 Each schema adds columns to the one before, or renames some (`schema.RENAMED`). One that does more needs a step of its own here.
 """
 

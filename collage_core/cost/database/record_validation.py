@@ -1,6 +1,6 @@
 """Validate the fields of costs and transitions, from a database, an imported file, a fleet's worker or this process.
 
-What enters are fields by name, of any type; what leaves are keys and records of which every field can be true.
+Take fields by name, of any type, and give keys and records in which every value is possible.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read from the cost database how long earlier trials took, from which the time of a run to come is estimated.
 
-What enters are toolchains by name and a machine; what leaves are the seconds of a trial of each, where they are known, and the
-transitions that need no measuring any more. Nothing is measured. Where the database cannot be read, nothing is known.
+Take toolchains by name and a machine; give the seconds of a trial of each, where they are known, and the transitions that need
+no measuring any more. Nothing is measured. If the database cannot be read, nothing is known.
 """
 
 from __future__ import annotations

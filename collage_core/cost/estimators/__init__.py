@@ -1,5 +1,5 @@
 """Every source of costs, behind the one interface `cost.estimator.CostEstimator`: measured, replayed, estimated, or by a mock rule.
 
-What enters are a graph and candidates; what leaves is one `Cost` for each. Only `measure` has anything built or run, through
+Each takes a graph and candidates, and gives one `Cost` for each candidate. Only `measure` has anything built or run, through
 `cost.measuring`; the others never do.
 """

@@ -28,7 +28,7 @@ class Measuring:
     Attributes:
         percentile: Of the samples, as the cost.
         database: Path or URL; None for the user's own.
-        backend: Where trials run; None for here.
+        backend: Runs trials; None for this machine.
         call_rounds: Measures calls of the assembled module (`CallMeter`); None where they count as free.
         is_afresh: Measure what the database knows already, too; the new figure takes the place of the old one.
     """

@@ -1,8 +1,8 @@
 """`FunctionEstimator`: costs that a Python function of the user returns, called in this process.
 
-What enters are candidates; what leaves is one cost for each: the seconds that the function returns (source ``estimate``), unknown
-where it returns None, invalid where it raises, with its words. Any other answer is a mistake, and the error names the function and
-the candidate.
+It takes candidates and gives one cost for each: the seconds that the function returns (source ``estimate``), unknown if it returns
+None, invalid with its words if it raises. Any other answer is a mistake, and the error names the function and the
+candidate.
 """
 
 from __future__ import annotations

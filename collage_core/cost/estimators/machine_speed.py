@@ -1,6 +1,6 @@
 """Measures roughly how fast this machine computes and copies; `roofline` uses it for toolchains that run here.
 
-What enters is a number of threads; what leaves are two rates. They are measured in a fraction of a second, in a worker process,
+It takes a number of threads and gives two rates. They are measured in a fraction of a second, in a worker process,
 because a BLAS reads its number of threads when it is loaded, and kept for the life of this process. They are no costs.
 
 The matrix product runs on one core, and its rate is multiplied by the number of threads: on a busy machine the threads of a BLAS

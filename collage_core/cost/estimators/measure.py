@@ -1,8 +1,8 @@
 """`MeasureEstimator`: costs measured on this machine, or on those of a fleet, each distinct computation once, kept in the cost database.
 
-What enters are candidates; what leaves are their costs, one by one, as they get known: first what the database has, then
-the trials, single nodes on the quick toolchains before the rest, so that what is sure to lose is soon seen to. Trials run
-in worker processes (`trial`). Everything measured is committed before it is told.
+It takes candidates and gives their costs one by one, as they get known: first those in the database, then those of trials, single
+nodes on the quick toolchains before the rest, so that candidates that are sure to lose are soon settled. Trials run in worker
+processes (`trial`). Everything measured is committed before it is told.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class MeasureEstimator:
 
     Args:
         model: Whose graph the candidates are over.
-        inputs: What it runs on while activations are recorded.
+        inputs: Its inputs while activations are recorded.
         threads: For each toolchain.
-        database: Where costs are kept; it is closed with this.
+        database: Keeps the costs; it is closed with this.
         accuracy: Largest relative error of a candidate.
         percentile: Of the samples, as the cost.
         get_toolchain: Finds a toolchain by name, in this process and in the workers; a module-level function.
@@ -92,7 +92,7 @@ class MeasureEstimator:
         limits: How long a trial may take; from the environment (`TrialLimits.from_environment`) unless given.
         call_rounds: Measures what calls of the assembled module take (`CallMeter`); they count as free unless given.
         flushed: Bytes that are read between two timed runs; as many as the model moves (`flushed_bytes`) unless given.
-        backend: Where trials run; worker processes of this machine unless given. It is closed with this.
+        backend: Runs trials; worker processes of this machine unless given. It is closed with this.
         is_afresh: `estimate` measures what the database knows, too.
     """
 
@@ -162,7 +162,7 @@ class MeasureEstimator:
         Candidates of an earlier call come once more where the machine turns out to have been slowed down during their trial.
 
         Raises:
-            Cancelled: `should_stop` said so; what was measured is kept.
+            Cancelled: `should_stop` said so; all measurements so far are kept.
             CollageError: a target is no toolchain, or the disk is full.
         """
         yield from ((c, HOST_COST, False) for c in candidates if c.target == HOST_TARGET)
@@ -273,7 +273,7 @@ class MeasureEstimator:
         return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._backend.limits.first_run_s(budget_s)
 
     def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
-        """What the trials need: the transitions, which bound what parts of the model may cost, and the tensors at their ends."""
+        """Measure transitions, which bound the costs of parts of the model, and note the tensors at the ends of `trials`."""
         if any(len(computation.inside) < len(self._model.graph) for computation in trials):
             self.transitions(sorted({computation.target for computation in computations}))
         for computation in trials:
@@ -283,7 +283,7 @@ class MeasureEstimator:
     def _trials(
         self, trials: Sequence[_Computation], records: Mapping[CostKey, Record], done: int, total: int, best_s: float | None
     ) -> Iterator[Known]:
-        """The costs of `trials`, as the runner is done with them; what needs no trial comes in between."""
+        """Yield the costs of `trials` as the runner ends them; in between, those of computations that need no trial."""
         settled: list[tuple[_Computation, Record, bool]] = []
         waiting: dict[int, _Computation] = {}
 
@@ -325,7 +325,7 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=is_known)
 
     def _without_trial(self, computation: _Computation, older: Record | None, budget_s: float | None) -> tuple[Record | None, bool]:
-        """What the computation comes to where that is known without a trial, and whether an older one said so."""
+        """Return the record of a computation that needs no trial, else None, and whether the record is the older one."""
         reason = self._holds_refused(computation)
         if reason:
             return Record(stage="import", reason=reason), False
@@ -376,13 +376,13 @@ class MeasureEstimator:
             try:
                 self._call_s.update(self._calls.measure({target: self._availability(target).version}))
             except Cancelled:
-                # What was just measured must not be lost for this.
+                # The costs just measured must not be lost for this.
                 self._call_s[target] = 0.0
                 self._emit(Note(f"stopped before calls of {target} were measured: they count as free"))
         return self._call_s.get(target, 0.0)
 
     def _learn(self, computation: _Computation, cost: Cost) -> None:
-        """What a single node's cost says about the larger candidates that hold it."""
+        """Note what the cost of a single node says about the larger candidates that hold it."""
         single = computation.key.computation
         if cost.is_invalid and cost.stage == "import":
             self._refused[computation.target, single] = cost.reason
@@ -404,7 +404,7 @@ class MeasureEstimator:
         return ""
 
     def _budget_s(self, computation: _Computation, best_s: float | None) -> float | None:
-        """What the candidate may cost at most to be in a best plan, with some safety; None while that is not known."""
+        """Return the highest cost with which the candidate can be in a best plan, with some safety; None while it is not known."""
         graph = self._model.graph
         cheapest = {}
         for index in computation.inside:

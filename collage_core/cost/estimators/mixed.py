@@ -1,6 +1,6 @@
 """`MixedEstimator`: measured costs for the toolchains that are here, estimates for those that are only described.
 
-"What would an accelerator bring that takes Conv and Relu at 4 TFLOP/s?" What leaves keeps its source: ``measured`` or
+"What would an accelerator bring that takes Conv and Relu at 4 TFLOP/s?" Each cost keeps its source: ``measured`` or
 ``estimate``. Estimates count as known from the start: they are never asked for, and never among what is measured.
 """
 
@@ -26,7 +26,7 @@ class MixedEstimator:
 
     @property
     def machine(self) -> str:
-        """Where the measured ones are from."""
+        """The machine of the measured costs."""
         return self._measured.machine
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:

@@ -1,7 +1,7 @@
 """`MockEstimator`: costs by a simple rule from a file, so that any search can be checked by hand and without hardware.
 
-The k-th op of a partition, in node order from 0, costs ``op_s * decay**k``, with its own figure from ``ops`` in place of ``op_s``
-where there is one. Nothing is run. RFC 62 (Collage), Appendix E, has a mock estimator too.
+The k-th op of a partition, in node order from 0, costs ``op_s * decay**k``, with its own figure from ``ops``, if any, in place
+of ``op_s``. Nothing is run. RFC 62 (Collage), Appendix E, has a mock estimator too.
 """
 
 from __future__ import annotations

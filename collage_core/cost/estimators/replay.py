@@ -1,6 +1,6 @@
 """`ReplayEstimator`: costs that were measured before, from a cost database or from the record of a run. Nothing is run.
 
-What enters is a file or a team's database; what leaves are its costs with the source ``recorded``. A cost that it does not have is
+It takes a file or a team's database, and gives its costs with the source ``recorded``. A cost that it does not have is
 unknown. Of a database with several machines only one is replayed: the machine that has most of the costs asked for. Costs that a
 toolchain measured for certain weights are left out, since they tell nothing about other weights.
 """

@@ -1,6 +1,6 @@
 """`RooflineEstimator`: estimates seconds from the work alone: a call, and the longer of computing and of moving bytes.
 
-What enters are candidates; what leaves are estimates (source ``estimate``), whose reason says what they rest on. A described
+It takes candidates and gives estimates (source ``estimate``), whose reason says what they rest on. A described
 toolchain is as fast as the ``[cost]`` of its file says, any other as fast as this machine computes and copies. The work is that of
 the direct method (`work_estimate`), so a toolchain with a better method may be faster. Nothing is built or measured.
 """
@@ -34,7 +34,7 @@ class Rates:
     """The assumed speed of a target.
 
     Attributes:
-        origin: Where the rates come from, in words.
+        origin: The source of the rates, in words.
         launch_s: Seconds of a call, however little it does.
         operations_per_s, bytes_per_s: Infinite where they are not given; then they bound nothing.
     """

@@ -1,6 +1,6 @@
 """`FileStore`: the files that a worker was sent, in a scratch folder of limited size that is removed with the session.
 
-What enters are pieces of files under their SHA-256; what leaves are paths. A file is available only when all of it came and its
+It takes pieces of files under their SHA-256 and gives paths. A file is available only when all of it came and its
 content has the SHA-256 that it is named after.
 """
 

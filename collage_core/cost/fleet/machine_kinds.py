@@ -1,6 +1,6 @@
 """Choose which workers may measure for one run: machines of one kind, with the same versions of its toolchains. Plain data.
 
-Costs of different machines are never mixed: what leaves is one kind, and the reason for every worker that is not of it.
+Costs of different machines are never mixed: one kind is chosen, and every other worker is left out with a reason.
 """
 
 from __future__ import annotations

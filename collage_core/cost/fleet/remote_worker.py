@@ -1,7 +1,7 @@
 """`RemoteWorker`: the run's side of one worker of the fleet, reached through a client process of its own (`rpc_client`).
 
-What enters are trials and calls; what leaves are records and plain values, all validated. A worker that vanished, is silent or
-gives an invalid answer raises `WorkerLost`. One job at a time; not for several threads.
+It takes trials and calls, and gives records and plain values, all validated. A worker that vanished, is silent or
+gives an invalid answer raises `WorkerLost`. It does one job at a time, for one thread.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class RemoteWorker:
         is_over: Returns whether the run is over; called often. Then whatever is going on raises `Cancelled`, and the worker is lost.
 
     Attributes:
-        address: Where it listens.
+        address: The address it listens on.
         description: Its own description; after `open`.
     """
 

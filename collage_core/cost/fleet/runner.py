@@ -1,6 +1,6 @@
 """`FleetRunner`: run trials on the workers of a fleet, with the same results as `measuring.trial.TrialRunner`.
 
-What enters are trials; what leaves are records that name their worker. All workers of a run are of one kind (`machine_kinds`);
+It takes trials and gives records that name their worker. All workers of a run are of one kind (`machine_kinds`);
 workers that start later join it, and the trial of one that vanishes goes to another. Notes are emitted in the caller's thread.
 """
 
@@ -322,7 +322,7 @@ class FleetCaller:
     def call(self, function: Callable[..., Any], *args: Any, timeout_s: float, should_stop: Callable[[], bool] | None = None) -> Any:
         """Call `function`, as `isolation.Worker.call` does; its result must be plain data, in which tuples become lists.
 
-        What the function reports stays on the worker.
+        Reports of the function stay on the worker.
 
         Raises:
             CollageError: as the function raised it, or the last worker is gone.

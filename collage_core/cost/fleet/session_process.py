@@ -80,7 +80,7 @@ class SessionProcess:
         ready, _, _ = select.select([self._control], [], [], start_s)
         if not ready or self._control.recv(1) != READY:
             raise CollageError(
-                "the process that serves trials cannot be started; what it said stands above",
+                "the process that serves trials cannot be started; its output stands above",
                 "`python -c 'import tvm.rpc'` must work here",
                 "worker",
             )

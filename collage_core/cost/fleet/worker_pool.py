@@ -1,6 +1,6 @@
 """`WorkerPool`: the workers of a run, a thread for each, and a queue of jobs for them.
 
-A job is a function of a `RemoteWorker`. Where the worker is lost while it runs, another one gets the job, at most `MOST_TRIES`
+A job is a function of a `RemoteWorker`. If the worker is lost while it runs, another one gets the job, at most `MOST_TRIES`
 times; the result is in the job's future. Lines for the user go to `tell`, from any thread.
 """
 

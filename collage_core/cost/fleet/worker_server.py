@@ -1,7 +1,7 @@
 """`WorkerServer`: the server behind `collage worker`: registers with the tracker, and hands each session to a process of its own.
 
-What enters are connections; what leaves are lines for the terminal. One session at a time. When the tracker is gone, it is tried
-again with a growing pause, and the worker registers anew. TVM is not imported here.
+It takes connections, one session at a time, and gives lines for the terminal. When the tracker is gone, it is tried again with a
+growing pause, and the worker registers anew. TVM is not imported here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`ActivationStore`: the tensors that really arrive at candidates, as ``.npy`` files that worker processes map.
 
-What enters are a model and its inputs; what leaves are files. Only tensors that are asked for are kept, and never many of
+It takes a model and its inputs, and gives files. Only tensors that are asked for are kept, and never many of
 them in memory at once. The folder is removed with the store.
 """
 

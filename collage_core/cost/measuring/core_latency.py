@@ -77,7 +77,7 @@ def rounds_at_low_latency(
         lowest_latency_s: The lowest latency of this machine, where that is known.
 
     Returns:
-        The results of the rounds, and 0; where the latency was never low, those of the rounds in which it was least high, and how
+        The results of the rounds, and 0; if the latency was never low, those of the rounds in which it was least high, and how
         many times as high as the lowest it was meanwhile.
     """
     rounds: list[tuple[float, T]] = []

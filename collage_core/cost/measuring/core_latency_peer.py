@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def _answer(shared: mmap.mmap) -> bool:
-    """Return whether all numbers came; where the other process asks no more, this one does not look for ever."""
+    """Return whether all numbers came; if the other process asks no more, stop looking after a while."""
     for number in range(1, COUNT + 1):
         for _ in repeat(None, _MOST_LOOKS):
             if shared[QUESTION] == number:

@@ -1,4 +1,4 @@
-"""Confidence intervals of a percentile of samples. Pure functions; what enters and leaves has the unit of the samples."""
+"""Confidence intervals of a percentile of samples. Pure functions; arguments and results have the unit of the samples."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`Meter`: what the meters of transitions (`transition_meter`) and of calls (`call_meter`) share.
 
-A meter has something timed where trials run, in a worker process of its own, keeps it in the database, and tells the user once
-what could not be measured.
+A meter has something timed where trials run, in a worker process of its own, keeps the result in the database, and
+tells the user once what could not be measured.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The noise filter: it tells the samples that other work on the machine disturbed, and leaves them out.
 
-What enters are samples with three signs of noise, what leaves are the undisturbed ones; nothing is measured here. The signs are the
+It takes samples with three signs of noise, and gives the undisturbed ones; nothing is measured here. The signs are the
 time of a reference kernel before and after the sample (`reference_kernel`), the time that a thread of this process waited for a
 core meanwhile (`run_queue_waits`) and, for kernels of several threads, the core-to-core latency before and after (`core_latency`).
 A disturbed sample is left out and never scaled: nobody knows by how much a kernel other than the reference suffers.
@@ -69,7 +69,7 @@ def undisturbed_samples(samples: Sequence[Sample], known: Speed = UNKNOWN_SPEED)
 
 
 def filter_samples(samples: Sequence[Sample], fewest: int, known: Speed = UNKNOWN_SPEED) -> tuple[list[Sample], float]:
-    """Return the undisturbed samples and 0; where there are fewer than `fewest`, all samples and by what share they were slowed down."""
+    """Return the undisturbed samples and 0; if there are fewer than `fewest`, all samples and the share by which they were slowed down."""
     undisturbed = undisturbed_samples(samples, known)
     if len(undisturbed) == len(samples) or len(undisturbed) >= fewest:
         return undisturbed, 0.0

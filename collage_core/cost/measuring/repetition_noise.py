@@ -1,6 +1,6 @@
 """`RepetitionNoise`: by how much repetitions of one computation differ, learnt from all computations that have some.
 
-What enters are the values of repetitions, what leaves are intervals; pure functions. A few repetitions of one computation say little
+Pure functions take the values of repetitions, and give intervals. A few repetitions of one computation say little
 of their variance. So the variance is a moderated one (empirical Bayes): to that of its own repetitions comes that of other
 computations which take about as long on the same machine, and where these are few, an assumption.
 """

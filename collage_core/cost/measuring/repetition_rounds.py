@@ -1,6 +1,6 @@
 """Further repetitions of the trials that a plan rests on, in rounds over all of them, until each cost is precise enough.
 
-What enters are trials and their records so far; what leaves are records with more repetitions, each saved at once.
+`RepetitionRounds` takes trials and their records so far, and gives records with more repetitions, each saved at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RepetitionRounds(Generic[C]):
         """Yield each computation with its record when it is precise or the time is over; with `known` where it cannot be tried any more.
 
         Raises:
-            Cancelled: `should_stop` said so; what was measured is kept.
+            Cancelled: `should_stop` said so; all measurements so far are kept.
         """
         records = dict(known)
         noise = self._noise(records)

@@ -1,8 +1,8 @@
 """Repetitions: the cost, and its interval, that follow from several timings of one computation.
 
 A machine changes from one second to the next, and samples taken in a row do not show that. So a computation on which a plan rests
-is timed in several repetitions with time between them, and their differences tell by how much the cost may be off. What enters are
-records; what leaves are figures and records.
+is timed in several repetitions with time between them, and their differences tell by how much the cost may be off. The functions
+here take records, and give figures and records.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def half_interval_s(values: Sequence[float], samples: Sequence[float], percentil
         values: Of each repetition (`repetition_values`), in seconds.
         samples: Of all repetitions, in seconds.
         percentile: Of a repetition's samples, which `values` are.
-        noise: What is known of repetitions on this machine.
+        noise: The known noise of repetitions on this machine.
     """
     between_s = noise.half_interval_s(values)
     if len(values) >= FEWEST:
@@ -63,10 +63,10 @@ def cost_of(record: Record, percentile: float, source: str, noise: RepetitionNoi
     """Return the cost that follows from a record, or an invalid one with the reason.
 
     It is the median over the repetitions of each one's percentile; the spread is half the interquartile range of all samples.
-    Where the machine was slowed down all the time, it may be too high by as much.
+    If the machine was slowed down all the time, it may be too high by as much.
 
     Args:
-        noise: What is known of repetitions on the machine; without it the interval of few repetitions is wide.
+        noise: The known noise of repetitions on the machine; without it the interval of few repetitions is wide.
     """
     if record.stage or not record.samples:
         return replace(Cost.invalid(record.stage or "run", record.reason), error=record.error)

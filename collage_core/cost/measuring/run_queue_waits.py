@@ -20,7 +20,7 @@ _MOST = 0.99
 
 @contextmanager
 def run_queue_waits() -> Iterator[Waits]:
-    """Open the counters of the threads that there are by now; where the system has none, the list is empty."""
+    """Open the counters of the threads that there are by now; if the system has none, the list is empty."""
     files: list[int] = []
     with suppress(OSError):
         for folder in _THREADS.iterdir():

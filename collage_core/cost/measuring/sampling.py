@@ -1,6 +1,6 @@
 """`Sampler`: takes samples of a function one by one, each with the signs of noise around it.
 
-What enters is a function to call; what leaves are raw samples, disturbed ones too. How many are enough is up to `timing`.
+It takes a function to call, and gives raw samples, disturbed ones too. `timing` decides how many are enough.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Timing: warm-up, batches long enough for the clock, and as many samples as the spread asks for.
 
-What enters is a function to call; what leaves are seconds of one run each, without those that were disturbed (`noise_filter`).
+It takes a function to call, and gives seconds of one run each, without those that were disturbed (`noise_filter`).
 Nothing here knows what is run.
 """
 
@@ -86,7 +86,7 @@ def time_runs(
     signs: NoiseSigns = SINGLE_THREADED,
     clock: Clock = time.perf_counter,
 ) -> TimedSeries:
-    """Time `run`, which has run before; `TimedSeries.result` of what leaves has the samples that nothing disturbed.
+    """Time `run`, which has run before; `result` of the returned series has the undisturbed samples.
 
     Args:
         budget_s: A longer time is of no interest: timing ends as soon as even the fastest run exceeds it, or the confidence
