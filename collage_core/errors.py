@@ -65,4 +65,4 @@ class AccuracyError(CollageError):
 
 
 class Cancelled(Exception):
-    """Raised when the user stopped the work; what was measured so far is kept."""
+    """Raised when the user stopped the work; all measurements so far are kept."""

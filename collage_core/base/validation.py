@@ -1,6 +1,6 @@
 """Turn pydantic's errors into one line: which field of data from outside is wrong, what was found, and what it must be.
 
-What enters is a `ValidationError`; what leaves is its first `FieldMistake`. `MustBe` gives a type the words of its mistakes.
+Take a `ValidationError` and give its first `FieldMistake`. `MustBe` gives a type the words of its mistakes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MustBe:
     """Metadata of an annotated type: the words that follow "it must be" where a value does not fit.
 
     They replace pydantic's words. A mistake inside an element of a list, or inside a field of an object, keeps its own.
-    Where one value may be wrong in two ways, a validator raises ValueError with the words.
+    If one value may be wrong in two ways, a validator raises ValueError with the words.
 
         Threads = Annotated[int, Strict(), Field(ge=1, le=1024), MustBe("a whole number from 1 to 1024")]
     """
@@ -49,9 +49,9 @@ class FieldMistake:
     """One wrong value. As text: "samples[1] is -3, it must be a number, not negative".
 
     Attributes:
-        field: Where it stands, such as ``samples[1]`` or ``transitions['a->b'].fixed_s``; empty for the data as a whole.
+        field: Path to it, such as ``samples[1]`` or ``transitions['a->b'].fixed_s``; empty for the data as a whole.
         found: The value; None where it is missing.
-        wanted: What follows "it must be": the words of `MustBe`, else pydantic's; ``given`` or ``left out`` for a field that is
+        wanted: The text after "it must be": the words of `MustBe`, else pydantic's; ``given`` or ``left out`` for a field that is
             missing or unknown.
     """
 

@@ -189,7 +189,7 @@ _TO_FLAGS = bytes.maketrans(b"01", b"\0\1")
 def values_at(inside: IndexSet, values: tuple[T, ...]) -> tuple[T, ...]:
     """Return the values of the nodes `inside`, in order; `values` has one for each node of the graph.
 
-    Where the nodes are close together this is much faster than one look-up a node.
+    If the nodes are close together this is much faster than one look-up a node.
     """
     base, rel = inside.base, inside.rel
     span = rel.bit_length()

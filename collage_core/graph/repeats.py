@@ -82,7 +82,7 @@ def _plain_attributes(node: Node) -> dict[str, object]:
 
 
 class _Finder:
-    """Finds repeats; what does not depend on sizes is computed once."""
+    """Finds repeats; everything that does not depend on sizes is computed once."""
 
     def __init__(self, graph: DataflowGraph, least_block: int):
         self._scopes = scopes_of(graph)
@@ -90,7 +90,7 @@ class _Finder:
         self._least_block = least_block
 
     def search(self, graph: DataflowGraph, free: Sequence[_Stretch], *, is_alike: bool) -> list[NodeGroup]:
-        """Return the repeats in the `free` stretches; where repeats overlap, the one that `_rank` puts first is taken."""
+        """Return the repeats in the `free` stretches; of repeats that overlap, the one that `_rank` puts first is taken."""
         numbers = np.array([graph.derive(Computations).of(IndexSet([node.index])) for node in graph.nodes], dtype=np.int64)
         regular = sorted(_regular(numbers, self._least_block), key=_rank)
         found: list[NodeGroup] = []

@@ -1,7 +1,7 @@
 """The kind (`OpPatternKind`) of every ONNX operator: how freely TVM may fuse it.
 
 The table agrees with TVM's analysis (`AnnotateTIROpPattern` over the legalised operator); an operator that becomes several functions
-there has the greatest of their kinds. Where the table differs, `DEPARTURES` gives the reason; a test compares it with TVM. `Slice`
+there has the greatest of their kinds. `DEPARTURES` gives the reason for each difference; a test compares the table with TVM. `Slice`
 and `Transpose` are injective here even where they move nothing and TVM calls them element-wise.
 """
 

@@ -57,7 +57,7 @@ class Built:
     """A verified artifact, and what is needed to build others beside it.
 
     Attributes:
-        folder: Where the artifact lies for now.
+        folder: The folder of the artifact for now.
         verify: The `verify` document.
     """
 
@@ -94,7 +94,7 @@ def build_and_verify(
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """A folder that is gone afterwards; where this process is killed, the next one removes it."""
+    """Make a folder that is gone afterwards; if this process is killed, the next one removes it."""
     folder = scratch_folder()
     try:
         yield folder
@@ -197,12 +197,12 @@ def _failing(built: Built, name: str, plan: Plan, folder: Path) -> str:
 
 
 def _additive_error_s(plan: Plan, measured_s: float) -> float | None:
-    """What the whole takes more than its parts; None where the cost of a part is unknown."""
+    """Return the time of the whole less that of its parts; None if the cost of a part is unknown."""
     return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
 
 
 def _beaten(name: str, baseline_s: float, plan_s: float, total_s: float) -> str:
-    """What is said when a baseline is faster end to end than the plan, although its parts are not."""
+    """Return the warning that a baseline is faster end to end than the plan, although its parts are not."""
     return (
         f"measured end to end, {name} takes {baseline_s * 1e3:.3g} ms and this plan {plan_s * 1e3:.3g} ms, although the plan's parts "
         f"add up to {total_s * 1e3:.3g} ms: parts are measured alone, and transitions between them in pairs"

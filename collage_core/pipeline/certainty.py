@@ -143,7 +143,7 @@ def _errors(planned: Planned) -> list[float]:
 
 
 def _keys(planned: Planned) -> list[Hashable]:
-    """What candidates share a draw by: target and computation; the candidate itself where it was read from a file."""
+    """Return the keys by which candidates share a draw: target and computation, or the id of a candidate read from a file."""
     held = [item.held for item in usable(planned.costed)]
     return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]
 

@@ -1,6 +1,6 @@
 """`CostProgress`: tells how the costs of a run get known, by target and by event, and how long that takes still.
 
-What enters is what an estimator says; what leaves are events and counts. Nothing is decided here.
+It takes the answers of an estimator, and gives events and counts. Nothing is decided here.
 """
 
 from __future__ import annotations

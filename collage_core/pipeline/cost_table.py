@@ -1,6 +1,6 @@
 """`CostTable`: what a run knows of the costs of its candidates, one cost for each computation, and in no other part.
 
-Candidates enter as the rules found them and as merging makes them, costs as they get known. What leaves is each candidate with a
+It takes candidates as the rules found them and as merging makes them, and costs as they get known. It gives each candidate with a
 cost: the known one, a lower bound that says that it is one, or none. Plain data: nothing is measured or searched here.
 """
 

@@ -1,6 +1,6 @@
 """Phases 1 and 2: the model, the specs of its targets, every candidate, and everything rejected on the way.
 
-What enters is a model file and `Options`; what leaves is plain data. Nothing is built, run or costed.
+They take a model file and `Options`, and give plain data. Nothing is built, run or costed.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _described(options: Options) -> dict[str, Toolchain]:
 
 
 def model_name(source: str | Path) -> str:
-    """What the user calls the model: a sample's name, or the file's without its ending."""
+    """Return the user's name of the model: a sample's name, or the file's without its ending."""
     return str(source) if str(source) in SAMPLES else Path(source).stem
 
 

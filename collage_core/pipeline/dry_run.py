@@ -1,7 +1,7 @@
 """`dry_run`: before a run, how many builds it needs and about how long. Phases 1 and 2 are done; nothing is built or run.
 
-What enters is what `pipeline.partition` takes; what leaves is one document. Whatever it says of time is an estimate, and
-`basis` says what it rests on.
+It takes the arguments of `pipeline.partition`, and gives one document. Every time in it is an estimate, and `basis` says what it
+rests on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Target:
 
 
 def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[str, Any]:
-    """What a run of these options would take.
+    """Estimate the builds and the time of a run of these options.
 
     Returns:
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
@@ -159,7 +159,7 @@ def _expected(measured: Sequence[_Target]) -> int:
 
 
 def _basis(name: str, trials: Mapping[str, tuple[float, int]]) -> str:
-    """Where the seconds of a trial of target `name` are from."""
+    """Say where the seconds of a trial of target `name` are from."""
     if name in trials:
         mean_s, count = trials[name]
         return f"{name}: {mean_s:.3g} s a trial, the mean of {count} on this machine"

@@ -11,8 +11,8 @@
 * **repeat** measures once more what the plan rests on, and what might have been left out by bad luck; then the loop goes back.
 * **decide** is the caller's: ties, baselines, certainty.
 
-What enters are plain functions that measure and that search; what is known stands in a `CostTable`, and a `MeasuringPolicy` says what
-is measured next. What leaves is a plan whose costs are known, as far as the time allowed.
+It takes plain functions that measure and that search; a `CostTable` holds the known costs, and a `MeasuringPolicy` says what is
+measured next. It gives a plan whose costs are known, as far as the time allowed.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class MeasuringLoop:
             self._ask(wanted)
 
     def _searched(self) -> Planned:
-        """The best plan over all candidates of the table; what it rests on is measured, and then it may be another one."""
+        """Return the best plan over all candidates of the table: search, measure what the plan rests on, and search again."""
         while True:
             planned = self._search(self.table.costed(), self._emit)
             wanted = [] if self.is_cut_off else self.policy.open(self.table, planned.partitions)

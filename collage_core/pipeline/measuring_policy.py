@@ -1,6 +1,6 @@
 """`MeasuringPolicy`: which candidates are measured next, which once more, and when it is enough.
 
-What enters is a `CostTable` and the candidates of a plan; what leaves are candidates. A policy decides and does nothing else, so it
+It takes a `CostTable` and the candidates of a plan, and gives candidates. A policy decides and does nothing else, so it
 can be tried on recorded costs, with noise, without a machine (`tests/collage_core/pipeline/test_measuring_policy.py`).
 """
 
@@ -42,7 +42,7 @@ class MeasuringPolicy:
         return [candidate for candidate in largest.values() if not table.is_known(candidate)]
 
     def next(self, table: CostTable, plan: Iterable[CostedCandidate], quantile: float) -> list[CandidatePartition]:
-        """What to measure next of a plan that is best under the bounds of `quantile`, the largest first; empty where it is settled."""
+        """Return the candidates to measure next of a plan best under the bounds of `quantile`, largest first; empty if it is settled."""
         most = self.batch if quantile == self.quantiles[0] else min(self.batch, self.room(table))
         return self.one_of_each(table, sorted(self.open(table, plan), key=lambda candidate: -len(candidate.inside)))[:most]
 

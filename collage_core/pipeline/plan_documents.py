@@ -62,7 +62,7 @@ def priority_note(planned: Planned) -> str:
 
 
 def within_noise(count: int, above_s: float, noise: float) -> str:
-    """What is said where priority decided because measuring could not."""
+    """Return the note that priority decided because measuring could not."""
     return (
         f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
         f"and its total is known to {noise * 1e6:.3g} µs"

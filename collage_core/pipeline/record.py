@@ -39,7 +39,7 @@ FILE_NAME = "run.json.gz"
 DESCRIBED = "described"
 """Among a plan's options: target → the text that describes it."""
 REGRET_TIME_S = 0.5
-"""Longest that the regrets of one node's candidates may take; what is not known exactly by then is a lower bound."""
+"""Longest that the regrets of one node's candidates may take; regrets not known exactly by then are lower bounds."""
 
 
 class RecordedCandidate:
@@ -98,12 +98,12 @@ class RunRecord:
         document: The `partition` document of the contracts.
         graph: The model's graph.
         candidates: Every candidate that was costed, the invalid ones too.
-        rejected: What the rules rejected (a sample), as `Rejection.to_json`.
-        problem: What was searched: the usable candidates, by id.
+        rejected: A sample of the rules' rejections, as `Rejection.to_json`.
+        problem: The problem that was searched: the usable candidates, by id.
         plan: The plan.
-        regret_s: Candidate id → regret in seconds; None where it is in no plan; where it is absent it is computed when asked for.
+        regret_s: Candidate id → regret in seconds; None if it is in no plan; one that is absent is computed when asked for.
         created: ISO time.
-        machine: Where costs were measured.
+        machine: The machine that measured the costs.
         rules: Target → what each of its rules gave and rejected (`rule_report.make_report`); empty in a run of an older version.
     """
 
@@ -224,7 +224,7 @@ class RunRecord:
         return WorkEstimator(self.graph)
 
     def _supposed(self, costed: CostedCandidate) -> dict[str, Any] | None:
-        """What the estimate of a described target rests on (server's `SupposedJson`); None where the cost is no such estimate."""
+        """Return the basis of the estimate of a described target (server's `SupposedJson`); None if the cost is no such estimate."""
         rates = self._rates.get(costed.target)
         if rates is None or costed.cost.reason != rates.reason:
             return None
@@ -255,7 +255,7 @@ def usable(costed: Iterable[CostedCandidate]) -> list[CostedCandidate]:
 
 
 def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list[int]:
-    """Where in `costed` the candidates stand that the problem over it has at `chosen`."""
+    """Return the indices in `costed` of the candidates that the problem over it has at `chosen`."""
     indices = [index for index, item in enumerate(costed) if not item.cost.is_invalid]
     return [indices[index] for index in chosen]
 

@@ -62,7 +62,7 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
     """Run the whole pipeline.
 
     Measured costs go on to build, verify and time the plan and every target alone; with other costs that is done only
-    with ``options.out``. What a described toolchain has a part in is not built.
+    with ``options.out``. A plan in which a described toolchain has a part is not built.
 
     Args:
         function: Gives the costs, in this process; ``options.costs`` is then only its name.
@@ -141,7 +141,7 @@ class Run:
         self.estimator.close()
 
     def cost(self) -> None:
-        """Phase ``costs``: of every candidate; where costs are measured, of those that can matter."""
+        """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""
         with self.phases("costs"):
             if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
                 placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
@@ -187,7 +187,7 @@ class Run:
         return costs
 
     def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
-        """What transitions cost, in seconds; nothing where the time limit was over before they were measured."""
+        """Return the costs of transitions in seconds; empty if the time limit was over before they were measured."""
         try:
             return self.estimator.transitions(self.options.targets).pairs
         except Cancelled:
@@ -221,7 +221,7 @@ class Run:
         return ""
 
     def record(self) -> RunRecord:
-        """What the run found, before anything is built."""
+        """Return the record of the run before anything is built."""
         model, options = self.found.model, self.options
         self.plan = Plan(
             model=PlannedModel(name=model.name, hash=model.hash),
@@ -315,8 +315,8 @@ class Run:
     def build(self, record: RunRecord) -> bool:
         """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document.
 
-        Whether the plan is within its accuracy; where it is not, nothing is timed beside it. Of one that cannot be built
-        nothing is known, and the document says why.
+        Return whether the plan is within its accuracy; if not, nothing is timed beside it. A plan that cannot be built counts as
+        within it, and the document says why nothing was built.
         """
         from .assemble_and_verify import build_and_verify, measure_side_by_side
 

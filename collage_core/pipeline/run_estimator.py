@@ -30,7 +30,7 @@ def estimator_of(
     """Make the estimator; it is the caller's to close.
 
     Args:
-        inputs: What the model runs on while its activations are recorded.
+        inputs: The model's inputs while its activations are recorded.
         function: Gives the costs, in this process; ``options.costs`` is then only its name.
 
     Raises:

@@ -1,6 +1,6 @@
 """The specs of a run: which targets share a rule tree, and what every rule of it gave and rejected in that run.
 
-What enters is a record; what leaves is plain data (`rule_report.specs_with_counts`). A run of an older version kept no reports: its
+They are made from a record, as plain data (`rule_report.specs_with_counts`). A run of an older version kept no reports: its
 trees are those of the toolchains that are here, under its options, and its rejections a sample.
 """
 

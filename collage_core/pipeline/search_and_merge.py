@@ -1,7 +1,7 @@
 """Phase 3 with its rounds of merging: from costed candidates to a plan, and the plans that it is compared with.
 
-What enters are costed candidates; what leaves are plans (`Planned`) and events about them. The costs of merged partitions are asked of
-whoever the caller names.
+It takes costed candidates, and gives plans (`Planned`) and events about them. A function of the caller gives the costs of merged
+partitions.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class PlanSearch:
         return make_problem(self._graph, (), transitions, self._toolchains)
 
     def problem(self, costed: Sequence[CostedCandidate]) -> SearchProblem:
-        """What is searched where candidates cost what `costed` says."""
+        """Return the search problem over `costed`."""
         return self._without_candidates.with_candidates(search_candidates(costed))
 
     def constraints(self, problem: SearchProblem) -> list[Constraint]:
@@ -157,7 +157,7 @@ def make_problem(
     transitions: Mapping[tuple[str, str], Transition],
     toolchains: Mapping[str, Toolchain],
 ) -> SearchProblem:
-    """What is searched: the usable candidates over the graph's tensors; the toolchains are in the order of their priority."""
+    """Make the search problem: the usable candidates over the graph's tensors, with toolchains in the order of their priority."""
     return SearchProblem(
         nodes=len(graph),
         tensors=flow_tensors(graph),
@@ -248,7 +248,7 @@ def greedy_plan(problem: SearchProblem) -> SearchResult | None:
 
 
 def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
-    """What the plan takes, in seconds; None where a cost in it is not known."""
+    """Return the total of the plan in seconds; None if a cost in it is not known."""
     is_known = all(problem.candidates[index].cost is not None for index in result.chosen)
     return result.total / FEMTOSECONDS if is_known else None
 

@@ -1,6 +1,6 @@
 """`TimeRemaining`: how long trials take, and from that, how long those to come will take.
 
-What enters is when trials begin and when their costs are told; what leaves are seconds. What needs no trial takes no time.
+It takes the times at which trials begin and their costs are told, and gives seconds. A candidate that needs no trial takes no time.
 """
 
 from __future__ import annotations

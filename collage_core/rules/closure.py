@@ -28,7 +28,7 @@ class ClosurePruner:
 
     Args:
         held: The nodes of the first sets: no other node ever gets inside.
-        config: What is valid.
+        config: Says which sets are valid.
         max_depth: Bound on the depth of joined sets.
     """
 

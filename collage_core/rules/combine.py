@@ -4,7 +4,7 @@ After RFC 62 (Collage), `CombinePartitionRule` and its combiner rules. The resul
 disjoint, d reads a tensor of u, a combiner joins them, their depths add up to at most the bound, and no path leaves the union and
 comes back into it. Every joined set takes part in further joins, so no order of joining is missed.
 
-Where only valid sets are wanted (`find_valid`), others need not be made. If single nodes join whatever they touch, the valid sets
+If only valid sets are wanted (`find_valid`), others need not be made. If single nodes join whatever they touch, the valid sets
 are enumerated from their exits (`cones`); else the closure prunes sets that cannot grow into a valid one.
 """
 

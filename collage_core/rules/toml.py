@@ -61,7 +61,7 @@ def line_of(text: str, path: str, found: Any = None) -> int:
     the key, preferably one with the value `found` too; in a list of several lines it is the first line with the text `found`.
 
     Args:
-        path: Keys and indices, such as ``rule.of[1].max_depth``; where the key is missing, the line is that of its table.
+        path: Keys and indices, such as ``rule.of[1].max_depth``; if the key is missing, the line is that of its table.
     """
     wanted: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[\]]+", path))
     entries = list(_entries(text))

@@ -34,7 +34,7 @@ def measure_again(record: RunRecord, source: str | Path, candidate: str, emit: E
     """Measure one candidate of a run again, and search again with its new cost.
 
     Args:
-        terms: What the new plan has to hold; None for the constraints of the run.
+        terms: The constraints of the new plan; None for the constraints of the run.
 
     Raises:
         CollageError: the candidate cannot be measured here.

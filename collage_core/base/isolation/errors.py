@@ -19,7 +19,7 @@ class WorkerError(Exception):
     """Raised when a call in a worker has no result.
 
     Attributes:
-        what: What happened, as a phrase that follows a subject: ``crashed with SIGSEGV``.
+        what: The event, as a phrase that follows a subject: ``crashed with SIGSEGV``.
         last_words: Last line that the child printed during the call; empty where it printed none.
         output: End of the text that it printed during the call.
     """

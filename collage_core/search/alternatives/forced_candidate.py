@@ -1,7 +1,7 @@
 """`ForcedCandidateSearch`: the best plan that holds a given candidate, for many candidates of one problem.
 
-What is the same for all candidates is computed once: dual prices, and, when the problem can be decomposed, the best plans from
-the start to each separator and from each separator to the end.
+It computes once what all candidates share: dual prices, and, when the problem can be decomposed, the best plans from the start to
+each separator and from each separator to the end.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class _BySubproblem:
         return None if best is None else best[1]
 
     def _rest_from(self, separator: int, makers: Makers) -> _Rest | None:
-        """Return the best plan to the end; what follows the separators that were reached is known, so one step is usually enough."""
+        """Return the best plan to the end; the rest after each separator that was reached is known, so one step is usually enough."""
         key = (separator, makers)
         if key not in self._rest:
             best: _Rest | None = None

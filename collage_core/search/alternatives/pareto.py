@@ -2,7 +2,7 @@
 
 It uses the epsilon-constraint method over `milp`: first the fastest plan, then repeatedly the fastest of those that move fewer
 bytes than the one before, until there is none. Time and bytes of each plan are added up in whole numbers from the plan itself.
-``is_complete`` says whether no plan is missing, as far as HiGHS's tolerances allow a proof (see `milp`); where tensors are so large
+``is_complete`` says whether no plan is missing, as far as HiGHS's tolerances allow a proof (see `milp`); if tensors are so large
 and unequal that one byte less is within these, the list is not called complete.
 """
 

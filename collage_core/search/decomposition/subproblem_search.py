@@ -1,7 +1,7 @@
 """`SubproblemSearch`: search from separator to separator; equal subproblems are solved once.
 
-What a subproblem costs depends on the makers of the tensors that enter it, and what it leaves to the next on the makers of those
-that leave. So for each combination of makers that enter, the best plan for each combination that leaves is found by best-first
+The cost of a subproblem depends on the makers of the tensors that enter it, and its effect on the next on the makers of those that
+leave. So for each combination of makers that enter, the best plan for each combination that leaves is found by best-first
 search of the subproblem alone, and these plans are put together from separator to separator. A combination that is dearer than
 the best one by more than all its readers together could gain from it is not followed. Exact, like a search of the whole.
 """
@@ -129,7 +129,7 @@ class SubproblemSearch:
         return tuple(index for piece in reversed(pieces) for index in piece)
 
     def _report(self, separator: int) -> None:
-        """Report progress; what is paid up to a separator is paid by every plan, so its least is a lower bound."""
+        """Report progress; every plan pays for the nodes up to a separator, so the least such payment is a lower bound."""
         reached = self.reached[separator]
         lightest = min(reached, key=lambda makers: reached[makers].weight, default=None)
         if lightest is None:

@@ -160,7 +160,7 @@ class CoverProgram:
         return by_target
 
     def _add_flow(self, makers: dict[str, list[int]], readers: dict[str, list[int]], costs: dict[tuple[str, str], tuple[int, ...]]) -> None:
-        """Add columns of flow between every pair of targets; what enters a reader's target came from the maker's."""
+        """Add columns of flow between every pair of targets; flow into a reader's target comes from the maker's."""
         flows: dict[tuple[str, str], int] = {}
         for b, columns in readers.items():
             if not any(any(costs[a, b]) for a in makers):

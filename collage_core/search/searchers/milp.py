@@ -6,7 +6,7 @@ is left open. When a solution has a cycle between partitions, that combination i
 
 HiGHS computes with floating-point numbers and absolute tolerances. So the factors of a measure are divided by their greatest
 common divisor, and scaled down when they are still too large; the value of a plan is added up anew in whole numbers; and HiGHS's
-bound is lowered by what its tolerances may amount to (`_tolerance`), and rounded up to the next possible sum. Where the steps
+bound is lowered by what its tolerances may amount to (`_tolerance`), and rounded up to the next possible sum. If the steps
 between sums are coarser than that, the proof is exact. With measured costs in femtoseconds it is not quite: then ``optimal`` is
 False, and the gap (some billionths) is what was not proven. Nor is it exact when a measure that had to be scaled down is held
 while the next is minimised, because HiGHS may lose plans at such a limit.

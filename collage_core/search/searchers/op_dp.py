@@ -5,7 +5,7 @@ before it, one for each set of later nodes that is covered already. Transitions 
 with, and it keeps at most `WIDTH` sets for a node: those that look cheapest after a credit for each later node. So it loses where
 a transition costs more than a change of target saves, and on wide graphs.
 
-Where no set was dropped its sum is a lower bound, since transitions cost nothing or more.
+If no set was dropped, its sum is a lower bound, since transitions cost nothing or more.
 """
 
 from __future__ import annotations
