@@ -26,7 +26,7 @@ class ServerConfig:
         load_timeout_s: Longest that reading a model may take.
         load_memory_bytes: Most memory that reading a model may take; None for no bound.
         waiting_runs: Most runs that may wait for the one that measures.
-        engine: What does the work, in worker processes.
+        engine: Does the work, in worker processes.
         model: Id of the model that the page opens when its address names nothing.
     """
 

@@ -166,7 +166,7 @@ def _no_port(host: str, port: int, error: OSError, family: socket.AddressFamily,
 
 
 class _QuietHandler(WSGIRequestHandler):
-    """Requests are not logged; what goes wrong is."""
+    """Logs errors, and no requests."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         return None

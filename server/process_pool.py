@@ -41,7 +41,7 @@ class ProcessPool:
     """Worker processes, at least one of them idle as far as possible.
 
     Args:
-        engine: What an idle process has imported.
+        engine: The engine that an idle process has imported.
     """
 
     def __init__(self, engine: Engine[Any]):
@@ -101,7 +101,7 @@ class ProcessPool:
                 stop.end_what_is_left()
 
     def close(self) -> None:
-        """End every process; what runs is stopped."""
+        """End every process, busy or idle."""
         with self._lock:
             self._closed.set()
             self._lock.notify_all()

@@ -12,7 +12,7 @@ Live runs, over Socket.IO (namespace ``/``):
 
 Numbers ascend and may skip: where there are more thinnable events than a page can draw, some are left out, and nothing
 else is. A client that is too slow for the decisions, comes late or returns (`Subscribe.after` says what it has seen)
-gets what the server still holds; where that is not all, `Batch.gap` is true and `Batch.after` beyond what the client has.
+gets what the server still holds; if that is not all, `Batch.gap` is true and `Batch.after` beyond what the client has.
 Then it fetches ``GET /api/v1/runs/<id>`` (`RunSnapshot.seq` says up to which event it is) and drops queued events up to
 that number.
 

@@ -22,7 +22,7 @@ from .messages import live, models, requests
 COMMAND = "make protocol"
 
 REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.CheckOptions, requests.RunRequest, requests.WhatIfRequest)
-"""What the page sends: a field with a default may be left out."""
+"""Requests of the page: a field with a default may be left out."""
 
 REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}
 """Fields that are a bare dict in Python and the JSON of a known class."""
@@ -37,7 +37,7 @@ def generate() -> str:
     parts = [
         f"// Generated from server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
-        f"/** What becomes of a run. */\nexport type RunState = {_choices(live.RunState)};",
+        f"/** The state of a run. */\nexport type RunState = {_choices(live.RunState)};",
         *(_interface(kind) for kind in (Cost, *resources)),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"

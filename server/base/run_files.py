@@ -8,7 +8,7 @@ RECORD = "run.json.gz"
 PLAN = "plan.json"
 ARTIFACT = "artifact"
 DOCUMENT = "document.json.gz"
-"""What ``collage partition --json`` prints."""
+"""The output of ``collage partition --json``."""
 
 CANDIDATES = "candidate_table.json.gz"
 """`RunCandidates`."""

@@ -42,7 +42,7 @@ class RuleTree:
         candidates: Those whose path leads through it.
         deferred: Of them, those that are costed only where merging comes to them.
         is_shared: Another rule of the tree has the same path: the counts are of both.
-        notes: What was said of the rule itself, such as a pattern that matches nothing.
+        notes: Notes on the rule itself, such as a pattern that matches nothing.
     """
 
     path: str
@@ -64,7 +64,7 @@ class ToolchainInfo:
         reason: Why it is not usable.
         hint: The command that mends that.
         described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
-        rules: Its rule tree, as text; where it has none, why.
+        rules: Its rule tree, as text; if it has none, the reason.
         tree: The same as data, with counts of 0; None where it has none.
     """
 
@@ -113,7 +113,7 @@ class DescriptionText:
 
 @dataclass(frozen=True)
 class DescriptionMistake:
-    """What is wrong with a description; `line` is counted from 1."""
+    """A mistake in a description; `line` is counted from 1."""
 
     line: int
     message: str
@@ -125,7 +125,7 @@ class DescriptionCheck:
     """``POST /api/v1/described/check``: how a description reads; nothing is kept.
 
     Attributes:
-        name: What it calls itself; None where it does not read.
+        name: Its own name; None if it cannot be read.
         tree: Its rules.
         has_cost: It has a ``[cost]``, so its costs can be estimated.
     """

@@ -41,7 +41,7 @@ class TraceSearch:
         is_again: It is such another walk.
         first: Its first step.
         candidates: How many it could choose from.
-        before: What was counted before it.
+        before: The counts before it.
         bound_s: No plan is below it; with a state's value it is what no plan over that state is below. None where not known.
         result: None for a walk that was followed by another.
     """

@@ -68,11 +68,11 @@ class FoldedNodeJson:
 
 @dataclass(frozen=True)
 class FormalInputsJson:
-    """What an operator's definition calls its inputs.
+    """The names of an operator's inputs in its definition.
 
     Attributes:
         names: In order.
-        rest: What each further input is called; None where there are none, or where inner graphs read the further ones.
+        rest: The name of each further input; None where there are none, or where inner graphs read the further ones.
     """
 
     names: list[str]

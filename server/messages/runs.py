@@ -177,7 +177,7 @@ class RunSnapshot:
 
     Attributes:
         created: ISO 8601, UTC.
-        machine: Where its costs were measured.
+        machine: The machine that measured its costs.
         done: Distinct computations whose cost is known, of `total`.
         now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
         phases: Those that have begun, in their order.
@@ -242,7 +242,7 @@ class RunSnapshot:
 
 @dataclass(frozen=True)
 class RunMarks:
-    """Body of ``PATCH /api/v1/runs/<id>``; answered with a `RunSummary`. What is None stays as it is.
+    """Body of ``PATCH /api/v1/runs/<id>``; answered with a `RunSummary`. A field that is None stays as it is.
 
     Attributes:
         name: The name that its user gave it; empty for none.

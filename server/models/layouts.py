@@ -1,7 +1,7 @@
 """Routes of ``/api/v1/models/<id>/layouts``: keep the positions of a model's boxes for the pages that come later.
 
-A layout is kept under the key that the page gives it, a digest of all that it depends on. What comes in is checked to be a
-layout at all; whether it fits, the page that reads it decides. The folder is bounded: the layouts used least lately are removed.
+A layout is kept under the key that the page gives it, a digest of all that it depends on. The server checks only that it is
+a layout; the page that reads it decides whether it fits. The folder is bounded: the layouts used least lately are removed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ..messages.runs import ExportInfo, RunSnapshot, Shipped
 
 CHUNK_BYTES = 1 << 20
 _PACKED = frozenset({".gz", ".zip", ".npz", ".bin", ".onnx"})
-"""What does not get smaller, or is too large to wait for."""
+"""Endings of files that do not get smaller, or are too large to wait for."""
 
 
 def archive(folder: Path, snapshot: RunSnapshot) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """`follow`: shows a run that another server on the same folder carries out, by reading its journal.
 
-What enters is what that server writes into the run's folder; what leaves are events for the pages of this server. Nothing is
-written. When the other server dies, the run has failed.
+It takes all that the other server writes into the run's folder, and gives events for the pages of this server. Nothing is written.
+When the other server dies, the run has failed.
 """
 
 from __future__ import annotations

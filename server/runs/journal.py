@@ -22,7 +22,7 @@ EVENTS = "events.jsonl.gz"
 BOUND_BYTES = 64 << 20
 _READ_BYTES = 1 << 20
 _GZIP = 31
-"""What `zlib` calls the format of a gzip file."""
+"""`zlib`'s number for the format of a gzip file."""
 FLUSH_S = 1.0
 
 

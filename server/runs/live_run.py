@@ -26,7 +26,7 @@ class LiveRun:
     """A run that goes on, or has ended lately.
 
     Args:
-        folder: Where its files lie.
+        folder: The folder of its files.
         nodes: Name and operator of the model's nodes, for plans that are still being improved.
         wake: Called after events were added.
     """

@@ -73,7 +73,7 @@ class RunQueue:
             return self._measuring is not None
 
     def close(self) -> None:
-        """Stop everything; what was under way has failed because the server was stopped."""
+        """Stop everything; runs under way fail because the server was stopped."""
         with self._lock:
             self._closed = True
             waiting, threads = list(self._waiting), list(self._threads)

@@ -27,11 +27,11 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the server needs to know of a record.
+    """The facts of a record that the server needs.
 
     Attributes:
         document: As ``collage partition --json`` prints it.
-        machine: Where its costs were measured.
+        machine: The machine that measured its costs.
         model: The model's id.
         created: ISO time.
     """
@@ -71,7 +71,7 @@ class Engine(Protocol[R]):
         """Return `record` with candidates of described toolchains and their estimates; `search_again` on it gives the plan.
 
         Args:
-            descriptions: What a text is called in a mistake → the text.
+            descriptions: Name of a text in a mistake → the text.
         """
 
     def build(self, record: R, model: Path, out: Path, emit: Emit) -> None:

@@ -3,7 +3,7 @@
 /** The names of the phases, in order. */
 export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines"] as const;
 
-/** What becomes of a run. */
+/** The state of a run. */
 export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | "recorded";
 
 /**
@@ -112,7 +112,7 @@ export interface RuleRejection {
  *     candidates: Those whose path leads through it.
  *     deferred: Of them, those that are costed only where merging comes to them.
  *     is_shared: Another rule of the tree has the same path: the counts are of both.
- *     notes: What was said of the rule itself, such as a pattern that matches nothing.
+ *     notes: Notes on the rule itself, such as a pattern that matches nothing.
  */
 export interface RuleTree {
   path: string;
@@ -133,7 +133,7 @@ export interface RuleTree {
  *     reason: Why it is not usable.
  *     hint: The command that mends that.
  *     described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
- *     rules: Its rule tree, as text; where it has none, why.
+ *     rules: Its rule tree, as text; if it has none, the reason.
  *     tree: The same as data, with counts of 0; None where it has none.
  */
 export interface ToolchainInfo {
@@ -172,7 +172,7 @@ export interface DescriptionText {
   text: string;
 }
 
-/** What is wrong with a description; `line` is counted from 1. */
+/** A mistake in a description; `line` is counted from 1. */
 export interface DescriptionMistake {
   line: number;
   message: string;
@@ -183,7 +183,7 @@ export interface DescriptionMistake {
  * `POST /api/v1/described/check`: how a description reads; nothing is kept.
  *
  * Attributes:
- *     name: What it calls itself; None where it does not read.
+ *     name: Its own name; None if it cannot be read.
  *     tree: Its rules.
  *     has_cost: It has a `[cost]`, so its costs can be estimated.
  */
@@ -259,11 +259,11 @@ export interface FoldedNodeJson {
 }
 
 /**
- * What an operator's definition calls its inputs.
+ * The names of an operator's inputs in its definition.
  *
  * Attributes:
  *     names: In order.
- *     rest: What each further input is called; None where there are none, or where inner graphs read the further ones.
+ *     rest: The name of each further input; None where there are none, or where inner graphs read the further ones.
  */
 export interface FormalInputsJson {
   names: string[];
@@ -650,7 +650,7 @@ export interface VerifyInfo {
  *
  * Attributes:
  *     created: ISO 8601, UTC.
- *     machine: Where its costs were measured.
+ *     machine: The machine that measured its costs.
  *     done: Distinct computations whose cost is known, of `total`.
  *     now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
  *     phases: Those that have begun, in their order.
@@ -714,7 +714,7 @@ export interface RunSnapshot {
 }
 
 /**
- * Body of `PATCH /api/v1/runs/<id>`; answered with a `RunSummary`. What is None stays as it is.
+ * Body of `PATCH /api/v1/runs/<id>`; answered with a `RunSummary`. A field that is None stays as it is.
  *
  * Attributes:
  *     name: The name that its user gave it; empty for none.
@@ -1025,7 +1025,7 @@ export interface TraceResult {
  *     is_again: It is such another walk.
  *     first: Its first step.
  *     candidates: How many it could choose from.
- *     before: What was counted before it.
+ *     before: The counts before it.
  *     bound_s: No plan is below it; with a state's value it is what no plan over that state is below. None where not known.
  *     result: None for a walk that was followed by another.
  */

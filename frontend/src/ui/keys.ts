@@ -73,7 +73,7 @@ function findAgain(): void {
   input.select();
 }
 
-/** Clear the selection; where there is none, discard the what-if. */
+/** Clear the selection; if there is none, discard the what-if. */
 function escape(): void {
   if (selection.peek().kind === "none" && whatIf.peek()) discard();
   else clearSelection();

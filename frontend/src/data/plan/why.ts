@@ -66,7 +66,7 @@ export function whyText(data: NodeCandidates): string[] {
   return lines;
 }
 
-/** How far a candidate is from winning. Where only a bound of its regret is known, no more is said than the bound proves. */
+/** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const isExact = rival.regret_s !== null;
   const isEstimate = rival.cost.source === "estimate";

@@ -31,7 +31,7 @@ export function ariaText(id: number): string {
   return `${box.title}${name}, on ${partition.target}${others}${cost}${tail}`;
 }
 
-/** What the present overlay shows of a node, or the plan of a folded group, in words; empty where it shows nothing. */
+/** The present overlay of a node, or the plan of a folded group, in words; empty if nothing is shown. */
 export function overlayText(node: number): string {
   const group = model.value?.scene.graph.groupAt.get(node);
   if (group) return groupText(group).join("; ");

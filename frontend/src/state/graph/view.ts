@@ -71,7 +71,7 @@ export function zoomStep(direction: 1 | -1): void {
 
 const RIBBON = 0.12;
 
-/** Show the whole model; where it is shown already and would be too thin to read, show its width. */
+/** Show the whole model; if it is shown already and would be too thin to read, show its width. */
 export function fit(): void {
   const bounds = model.peek()?.scene.bounds;
   if (!bounds) return;

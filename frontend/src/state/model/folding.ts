@@ -118,7 +118,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   }
 }
 
-/** The view in which the box that is drawn for a node stays where it was; where it was out of sight, the nearest view that shows it. */
+/** The view in which the box that is drawn for a node stays where it was; if it was out of sight, the nearest view that shows it. */
 function anchored(before: Scene, after: Scene, node: number | undefined): cameras.Camera {
   const view = camera.peek();
   const [from, to] = [before, after].map((scene) => (node === undefined ? undefined : holderOf(scene, node)));

@@ -40,7 +40,7 @@ export function compareWith(row: RunSummary): void {
   });
 }
 
-/** Delete a run; where it is the shown one, no run is shown any more. */
+/** Delete a run; if it is the shown one, no run is shown any more. */
 export async function forgetRun(row: RunSummary): Promise<void> {
   if (!(await deleteRun(row.id)) || run.peek()?.id !== row.id) return;
   batch(() => {

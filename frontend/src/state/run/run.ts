@@ -70,7 +70,7 @@ export function clearRun(): void {
   });
 }
 
-/** Stop the shown run; what it measured is kept. */
+/** Stop the shown run; its measurements are kept. */
 export async function cancelRun(): Promise<void> {
   const current = run.value;
   if (!current || hasEnded(current)) return;
