@@ -1,4 +1,4 @@
-"""What all tests share: a folder of their own to keep data in, Hypothesis without deadlines, and a Ctrl-C that arrives."""
+"""Fixtures and settings of all tests: a folder of their own to keep data in, Hypothesis without deadlines, and a Ctrl-C that arrives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ settings.register_profile(
 )
 settings.load_profile("collage")
 
-# What a shell starts in the background ignores Ctrl-C, and so would every command that a test starts.
+# A program that a shell starts in the background ignores Ctrl-C, and so would every command that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

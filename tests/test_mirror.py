@@ -1,6 +1,6 @@
 """The tests mirror the sources: `collage_core/search/solve.py` is tested in `tests/collage_core/search/test_solve.py`.
 
-Where the test of a file is called otherwise, a line of the README of the folder in `tests` names it: ``- `file.py`: `tests/…/test_….py```.
+If the test of a file is called otherwise, a line of the README of the folder in `tests` names it: ``- `file.py`: `tests/…/test_….py```.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def folders(top: Path) -> list[Path]:
 
 
 def elsewhere(folder: Path) -> dict[str, str]:
-    """What the README of a folder's tests says: file to test."""
+    """Return the table in the README of a folder's tests: file → test."""
     readme = TESTS / folder / "README.md"
     return dict(re.findall(r"^- `(\w+\.py)`: `(\S+)`$", readme.read_text(), re.MULTILINE)) if readme.exists() else {}
 

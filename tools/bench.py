@@ -1,8 +1,8 @@
 """`make bench`: how long phases 1 to 3 take, beside the C++ original; prints tables, and fails when a budget is not kept.
 
-Enters: nothing but `--only` and `--json`. Leaves: tables on standard output, PASS or FAIL for each budget, exit status 1 when
-one fails. Each case runs in a process of its own (`bench_measure`), all of them on one core; this process imports nothing
-large, since a child begins with its parent's peak memory. docs/benchmarks.md says what is measured and how.
+It takes `--only` and `--json`. It prints tables, and PASS or FAIL for each budget; it exits with status 1 when one fails. Each case runs in
+a process of its own (`bench_measure`), all of them on one core; this process imports nothing large, since a child begins with its
+parent's peak memory. docs/benchmarks.md says what is measured and how.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Case:
         model: For `bench_models.build`.
         depth: Bound on the depth of every candidate.
         targets: How many there are.
-        extras: What else is measured: ``merge``, ``constraints``, ``searchers``.
+        extras: Further measurements: ``merge``, ``constraints``, ``searchers``.
     """
 
     model: str
@@ -88,7 +88,7 @@ TITLES = {
 }
 
 Figures = dict[str, Any]
-"""What a case's process told."""
+"""The figures that a case's process printed."""
 
 
 def wanted_cases(only: str | None) -> dict[str, Case]:
@@ -102,7 +102,7 @@ def wanted_cases(only: str | None) -> dict[str, Case]:
 
 
 def measured(case: Case, folder: Path) -> Figures:
-    """What the process of `case` tells until it ends or its time is over."""
+    """Return the figures that the process of `case` prints until it ends or its time is over."""
     limit_s = SEARCHERS_LIMIT_S if "searchers" in case.extras else CASE_LIMIT_S
     told, errors = folder / "told", folder / "errors"
     with told.open("w") as out, errors.open("w") as err:
@@ -205,7 +205,7 @@ SEARCHER_HEADER = ("case", "searcher", "s", "states", "moves", "total / optimum"
 
 
 def searcher_rows(label: str, figures: Figures) -> Iterator[tuple[str, ...]]:
-    """What each searcher reached on the problem of a case."""
+    """Yield the results of each searcher on the problem of a case."""
     best = figures.get("total_s")
     for key, found in figures.items():
         kind, _, name = key.partition(":")

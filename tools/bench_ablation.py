@@ -1,6 +1,6 @@
-"""The ablation of `make bench-costs`: what each piece of the noise machinery brings, evaluated on recorded raw trials.
+"""The ablation of `make bench-costs`: the effect of each piece of the noise machinery, evaluated on recorded raw trials.
 
-Enters: a `Recording`. Leaves: tables. Every variant sees the same samples: a sign of noise that is off is struck out of them, and
+It takes a `Recording` and gives tables. Every variant sees the same samples: a sign of noise that is off is struck out of them, and
 the product's own rules decide again when the samples are enough, which are undisturbed, and what they come to. Two visits to a model
 are two measurements of the same costs (A/A). Nothing is measured here.
 """
@@ -27,7 +27,7 @@ PERCENTILE = 50.0
 FEWEST_RIGHT = 0.95
 """Two measurements agree within what they state in 19 of 20 tries."""
 BEGIN, END = "<!-- ablation: begin -->", "<!-- ablation: end -->"
-"""What the tables stand between in docs/measuring.md."""
+"""Marks before and after the tables in docs/measuring.md."""
 
 Computation = tuple[str, str, str]
 Row = Sequence[object]

@@ -1,6 +1,6 @@
-"""What `make bench-page` does in Chromium: opens models in our page and in Netron's, moves about, selects, decides, streams.
+"""Drive Chromium for `make bench-page`: open models in our page and in Netron's, move about, select, decide, stream.
 
-Enters: a browser and the files of models. Leaves: `Figures` of each, in milliseconds: CPU time of the page's main thread out of
+Take a browser and the files of models, and give `Figures` of each, in milliseconds: CPU time of the page's main thread out of
 traces, and wall time of the first paint. Nothing is judged here.
 """
 
@@ -196,7 +196,7 @@ def acted(browser: Browser, page: Page, act: Callable[[], object]) -> Figures:
 
 
 def heap_bytes(session: CDPSession) -> int:
-    """What the page holds after everything that can be freed is."""
+    """Return the bytes of the page's heap after garbage collection."""
     for _ in range(2):
         session.send("HeapProfiler.collectGarbage")
     return int(session.send("Runtime.getHeapUsage")["usedSize"])

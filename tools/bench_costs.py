@@ -1,7 +1,7 @@
 """`make bench-costs`: how far measured costs can be believed, and what lazy measuring saves; prints tables.
 
-Enters: what to measure, and on which models. Leaves: tables on standard output, and PASS or FAIL for what has a goal; exit
-status 1 when one fails. Everything is measured into databases of its own, which are removed. It takes an hour, 20 minutes of that
+It takes the parts to measure and the models. It prints tables, and PASS or FAIL for each goal; it exits with status 1 when one
+fails. Everything is measured into databases of its own, which are removed. It takes an hour, 20 minutes of that
 for the ablation, and needs a machine that does nothing else.
 """
 

@@ -1,6 +1,6 @@
 """The largest model with every node drawn, and a plan of a thousand partitions over it, for `make bench-page`.
 
-Enters: the model's file. Leaves: a server that shows it (`planned`), and figures of everything that a person does to the whole
+`planned` takes the model's file and gives a server that shows it; `figures_of` gives figures of everything that a person does to the whole
 of it (`acts`): open it, find, fit, pan and zoom, each overlay, fold and unfold all.
 """
 
@@ -49,7 +49,7 @@ Act = Callable[[], object]
 
 
 def figures_of(browser: Browser, site: Site) -> dict[str, Figures]:
-    """What each act costs in a fresh page."""
+    """Measure each act in a fresh page."""
     found: dict[str, Figures] = {}
     with opened(browser, site) as page:
         found["open"] = opening(browser, page, site)

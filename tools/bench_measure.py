@@ -1,7 +1,7 @@
 """Measures one case of `make bench`: phases 1 to 3 of one model, in a process of its own.
 
-Enters: the case as JSON on the command line (`Case` of bench.py, and a folder for files). Leaves: JSON lines on standard
-output, each figure as soon as it is known, so that a case that is ended early has said what it knew. Nothing is built, and
+It takes the case as JSON on the command line (`Case` of bench.py), and a folder for files. It prints JSON lines, each figure as soon as
+it is known, so that a case that is ended early has printed what it knew. Nothing is built, and
 costs are mock costs.
 """
 
@@ -105,7 +105,7 @@ class Once:
         self.seconds["sum"] = sum(self.seconds.values())
 
     def facts(self) -> dict[str, Any]:
-        """What was found, which is the same in every run."""
+        """Return the results, which are the same in every run."""
         found, first = self.run.found, self.first
         nodes_by_target: Counter[str] = Counter()
         for index in first.chosen:
@@ -131,7 +131,7 @@ class Once:
 
 
 def searcher_figures(problem: SearchProblem, name: str) -> dict[str, Any]:
-    """What the searcher `name` reaches within `SEARCHER_LIMIT_S`, and at what price."""
+    """Return the figures of the searcher `name` within `SEARCHER_LIMIT_S`."""
     began = time.perf_counter()
     try:
         result = solve(problem, (), name, SearchRun.for_seconds(SEARCHER_LIMIT_S))

@@ -1,6 +1,6 @@
 """The networks that `make bench` measures on, as ONNX built by code: what counts is their structure, the weights are small.
 
-Enters: a model's name, for `build`. Leaves: a `ModelProto`, the same on every machine. Channels and widths are a
+`build` takes a model's name and gives a `ModelProto`, the same on every machine. Channels and widths are a
 fraction of the real ones, and sizes of images are real; the graphs have every node that the real networks have.
 """
 

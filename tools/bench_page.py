@@ -1,6 +1,6 @@
 """`make bench-page`: how quick the page is, beside Netron on the same models; prints tables, and fails when a budget is not kept.
 
-Enters: `--only`, `--rounds`, `--json`. Leaves: tables on standard output, PASS or FAIL for each budget, exit status 1 when one
+It takes `--only`, `--rounds`, `--json`. It prints tables, and PASS or FAIL for each budget; it exits with status 1 when one
 fails. `bench_browser` drives Chromium, `bench_trace` reads its traces; docs/benchmarks.md says what is measured and how.
 """
 
@@ -60,9 +60,9 @@ class Results:
         pages: (model, page) → a round's figures, one after the other.
         failures: (model, page) → why there is no picture.
         acts: Part → figures of each time.
-        unfolded: What is done to the largest model with all its nodes drawn → figures of each round.
+        unfolded: Act on the largest model with all its nodes drawn → figures of each round.
         first: Script and style before the first paint: name → gzipped bytes.
-        notes: What went on beside, such as rounds that were tried again.
+        notes: Further facts, such as rounds that were tried again.
     """
 
     pages: dict[tuple[str, str], list[Figures]] = field(default_factory=dict)
@@ -150,7 +150,7 @@ def _summary(results: Results, name: str) -> str:
 
 
 def measure_acts(browser: Browser, parts: Sequence[str], folder: Path, results: Results) -> None:
-    """What a person does with the sample and its recorded run; each thing once to warm up, then `KEYS` times."""
+    """Measure the acts of a person on the sample and its recorded run; each act once to warm up, then `KEYS` times."""
     with our_site(folder, query=f"?sample={SAMPLE}") as site, opened(browser, site) as page:
         page.goto(site.address)
         settle(page, site)
@@ -202,7 +202,7 @@ def measure_unfolded(browser: Browser, rounds: int, folder: Path, results: Resul
 
 
 def dearest_unfolded(results: Results) -> tuple[str, float]:
-    """What has the dearest frame, and that frame: the median of its rounds."""
+    """Return the act with the longest frame, and that frame: the median of its rounds."""
     frames = {name: median(one["frame"] for one in rounds) for name, rounds in results.unfolded.items()}
     return max(frames.items(), key=lambda item: item[1])
 

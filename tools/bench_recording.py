@@ -1,6 +1,6 @@
 """Records raw trials for the ablation of `make bench-costs`: every sample with its signs of noise, disturbed ones too.
 
-Enters: samples by name. Leaves: `RawTrial`s, and the JSON file that they are kept in. Of each model some small candidates and the
+It takes samples by name. It gives `RawTrial`s, and the JSON file that holds them. Of each model some small candidates and the
 whole model on one toolchain are timed, in rounds over them as a run times what its plan rests on; a visit to a model is
 `ROUNDS` such rounds, and all models are visited in turn. Nothing is left out and nothing is judged here.
 """
@@ -61,12 +61,12 @@ class RawTrial:
     """One recorded trial.
 
     Attributes:
-        model, part, target: What was timed; `part` is ``whole`` or the nodes.
+        model, part, target: The timed sub-model; `part` is ``whole`` or the nodes.
         visit, round: When, in turns; both from 0.
         started_s: When, on the clock of the recording.
         load_s: Loading, the first run and checking.
         elapsed_s: Taking all samples, with their signs.
-        spent_s: What each of `SIGNS` took of it.
+        spent_s: Each of `SIGNS` → its part of `elapsed_s`.
     """
 
     model: str

@@ -1,6 +1,6 @@
 """A run that streams a hundred thousand search states and does nothing else, for `make bench-page`.
 
-Enters: a folder to keep things in. Leaves: a server whose engine is the tests' fake one, which makes such a run of whatever
+`flooding` takes a folder for files and gives a server whose engine is the tests' fake one, which makes such a run of whatever
 the page asks for; `run` starts one from the page and waits until the page shows its end.
 """
 

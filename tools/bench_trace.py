@@ -1,6 +1,6 @@
-"""What Chromium's traces say about a page's main thread: CPU time of its tasks, and of each frame.
+"""Read a page's main thread from Chromium's traces: CPU time of its tasks, and of each frame.
 
-Enters: the JSON of a trace (the categories `CATEGORIES`). Leaves: milliseconds of CPU, between two marks where wanted. Wall
+Take the JSON of a trace (the categories `CATEGORIES`). Give milliseconds of CPU, between two marks if wanted. Wall
 time is not used: another process on the machine would be in it.
 """
 

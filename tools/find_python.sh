@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the path of a Python that this project runs on (3.11 or newer). Where there is none, says what to install.
+# Prints the path of a Python that this project runs on (3.11 or newer). If there is none, it says what to install.
 # Versions that the locks were tried with come first; a newer one is taken when it is all there is.
 
 version_of() { # as 311 for 3.11; empty where the command does not run

@@ -37,7 +37,7 @@ class RecordedCosts:
         noise: Standard deviation of a first measurement as a share of the cost; further repetitions average it out. 0 for none.
 
     Attributes:
-        asked: What was measured, in order.
+        asked: The measured candidates, in order.
         most: So many are measured before the time is over.
     """
 

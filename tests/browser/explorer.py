@@ -1,4 +1,4 @@
-"""What the browser tests and the pictures work with: a running explorer, and Debian's Chromium with a page that is watched."""
+"""The tools of the browser tests and the pictures: a running explorer, and Debian's Chromium with a page that is watched."""
 
 from __future__ import annotations
 

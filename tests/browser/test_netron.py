@@ -66,7 +66,7 @@ def choose(watched: Watched, label: str) -> None:
 
 
 def ask(watched: Watched, expression: str) -> Any:
-    """What an expression about the frame's window `inner` gives: Netron lets nobody evaluate anything in the frame itself."""
+    """Evaluate an expression about the frame's window `inner`: Netron lets nobody evaluate anything in the frame itself."""
     return watched.page.evaluate(f"() => {{ const inner = document.querySelector('iframe.netron').contentWindow; return {expression}; }}")
 
 

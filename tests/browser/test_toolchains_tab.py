@@ -68,7 +68,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
 
 
 def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
-    """By keys: Enter runs; what failed says what to do; and when that is done, it runs again."""
+    """By keys: Enter runs; the failed run says what to do; and when that is done, it runs again."""
     path, proto = tmp_path / "mnist.onnx", SAMPLES["mini_mnist"].build()
     proto.doc_string = "not the sample, which has a recorded run"
     path.write_bytes(proto.SerializeToString())

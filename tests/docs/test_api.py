@@ -104,7 +104,7 @@ PARAMETERS = {
     "/partitions/c0": "/partitions/<partition>",
     "01234567": "<key>",
 }
-"""What stands in the addresses above → the route's parameter."""
+"""Part of the addresses above → the route's parameter."""
 
 
 def assert_shape(answer: Any, status: int, code: str) -> None:

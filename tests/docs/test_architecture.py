@@ -12,7 +12,7 @@ from tests.helpers.paths import DOCS, ROOT
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 ENDINGS = (".py", ".ts", ".tsx", ".js", ".md")
 BUILT = {"static/dist"}
-"""What only a built page has."""
+"""Folders that only a built page has."""
 
 
 def named_paths(text: str) -> list[str]:

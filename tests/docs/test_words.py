@@ -21,7 +21,7 @@ ALLOWED: Exceptions = {
     ("tests/plugins/worker_functions.py", "echo"): "a function that gives back what it is given",
     ("tests/collage_core/base/isolation/test_worker.py", "echo"): "that function",
 }
-"""Where a replaced word may stand, and why."""
+"""(File or folder, replaced word) → the reason why it may stand there."""
 
 UNREADABLE = {
     r"\bSeeds?:|\bas the seeds\b": "the documents that the project grew from are not in the repository: name the RFC and its section",

@@ -25,7 +25,7 @@ FLOAT = TensorType((1, 4), "float32")
 
 
 def graph(lines: Sequence[str], outputs: Sequence[str] = ()) -> DataflowGraph:
-    """The graph of `lines`; ``x`` is its input; what nobody reads is an output, and whatever `outputs` names."""
+    """The graph of `lines`; ``x`` is its input; its outputs are the tensors that nobody reads, and `outputs`."""
     nodes, read = [], set()
     for index, line in enumerate(lines):
         head, _, sources = line.partition("<-")

@@ -1,4 +1,4 @@
-"""What the sources import, read from their syntax trees: for the tests of the rooms, of circles and of re-exports."""
+"""The imports of the sources, read from their syntax trees: for the tests of the rooms, of circles and of re-exports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Import:
 
     Attributes:
         module: The module named, absolute.
-        name: What is taken from it; empty for ``import module``.
+        name: The name taken from it; empty for ``import module``.
         only_types: It stands below ``if TYPE_CHECKING``.
     """
 
@@ -82,7 +82,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def defined_in(text: str) -> set[str]:
-    """Names that a module defines itself at its top level; what it only imports is not among them."""
+    """Names that a module defines itself at its top level, without those that it only imports."""
     names: set[str] = set()
     for part in ast.walk(ast.parse(text)):
         if isinstance(part, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -93,7 +93,7 @@ def defined_in(text: str) -> set[str]:
 
 
 def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
-    """What can be reached from `start` in one step or more."""
+    """Return the modules that can be reached from `start` in one step or more."""
     seen: set[str] = set()
     waiting = list(graph[start])
     while waiting:

@@ -1,4 +1,4 @@
-"""Where the tests find the files of the repository, wherever a test itself lies."""
+"""The paths of the repository's files, for tests in any folder."""
 
 from __future__ import annotations
 

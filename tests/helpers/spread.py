@@ -1,7 +1,7 @@
 """A pytest plugin: spreads tests over pytest-xdist's workers by duration, and writes the durations down.
 
-Each worker gets its share as one list, the longest tests first; who is done takes from the end of the other's list (``--dist worksteal``),
-where the short ones stand. Tests that share a fixture of their module stay together, so that it is made once.
+Each worker gets its share as one list, the longest tests first; a worker that is done takes short tests from the end
+of the other's list (``--dist worksteal``). Tests that share a fixture of their module stay together, so that it is made once.
 
 Durations stand in `DURATIONS`, in seconds, by file and test; ``pytest --write-durations`` (`make test-durations`) writes them anew.
 Only their proportions matter. A test that is not listed is taken for a short one.
@@ -23,7 +23,7 @@ DURATIONS = ROOT / "tests" / "durations.json"
 LISTED_S = 0.5
 """Tests that take less are not listed."""
 SHORT_S = 0.05
-"""What a test takes that is not listed, about."""
+"""The assumed duration of a test that is not listed."""
 
 T = TypeVar("T")
 Durations = Mapping[str, Mapping[str, float]]

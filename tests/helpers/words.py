@@ -47,7 +47,7 @@ class Replaced:
     Attributes:
         word: As the glossary has it, without backticks.
         is_name: Whether it is looked for as a name in code alone.
-        better: What to say instead.
+        better: The word to use instead.
     """
 
     word: str
@@ -150,7 +150,7 @@ def _apart(text: str) -> str:
 
 
 def code_of(suffix: str, text: str) -> str:
-    """Return `text` with all but its code left blank; what stands between backticks in prose is code too."""
+    """Return `text` with all but its code left blank; text between backticks in prose is code too."""
     made = list(text)
     for first, last in prose_of(suffix, text):
         blank = re.sub(r"[^\n]", " ", text[first:last])
@@ -171,7 +171,7 @@ def prose_of(suffix: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def prose_of_script(text: str) -> Iterator[tuple[int, int]]:
-    """Yield comments and strings of TypeScript; what a template holds between ``${`` and ``}`` is code."""
+    """Yield comments and strings of TypeScript; the part of a template between ``${`` and ``}`` is code."""
     for match in SCRIPT.finditer(text):
         first, last = match.span()
         if text[first] == "`":

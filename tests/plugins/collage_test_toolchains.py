@@ -2,7 +2,7 @@
 
 All of them compute with numpy and take Relu, Add, Mul, MatMul and Sigmoid. `Numpy` is well; those of this file are right in
 the end, however they behave, or cannot be used at all. Those of `failing_toolchains` and `erring_toolchains` misbehave, each only
-where a sub-model holds a Relu, so that a test sees both its failures and what it could do all the same.
+if a sub-model holds a Relu, so that a test sees both its failures and what it could do all the same.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class Numpy(Toolchain):
         return SpoiltKernel(kernel, self) if kernel.has_relu else kernel
 
     def spoil_build(self) -> None:
-        """What happens instead of a build."""
+        """Misbehave in place of a build."""
 
     def spoil_run(self, kernel: NumpyKernel) -> None:
-        """What happens after a run."""
+        """Misbehave after a run."""
 
 
 class SpoiltKernel:

@@ -58,7 +58,7 @@ class OverwritesInput(Numpy):
 
 
 class Drifts(Numpy):
-    """What comes out of a Relu is a little too large: too little to be refused, enough to add up."""
+    """Its Relu gives a little too much: too little to be refused, enough to add up."""
 
     name = "drifts"
 
@@ -68,7 +68,7 @@ class Drifts(Numpy):
 
 
 class WrongShape(Numpy):
-    """What it computes does not fit into the buffer."""
+    """Its result does not fit into the buffer."""
 
     name = "wrong_shape"
 

@@ -58,7 +58,7 @@ PARTITION = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a behaviour gets: the options of a run, and where its files go."""
+    """The arguments of a behaviour: the options of a run, and the folder of its files."""
 
     options: Json
     out: Path
@@ -195,7 +195,7 @@ class FakeEngine(Engine[FakeRecord]):
         return Effects([effect(len(group)) for group in groups], off, None if terms.accuracy is None else effect(0))
 
     def trace(self, record: FakeRecord, file: Path, on_steps: Callable[[int], None]) -> None:
-        """Two chunks of two steps; what the constraints name happens in between."""
+        """Write two chunks of two steps; in between, do what the constraints name."""
         with TraceWriter(file) as writer:
             writer.add({"first": 0, "kinds": "bt"})
             on_steps(2)

@@ -1,4 +1,4 @@
-"""What each toolchain of `failing_toolchains` and `erring_toolchains` comes to: the stage, and the reason as the user reads it."""
+"""The failure of each toolchain of `failing_toolchains` and `erring_toolchains`: the stage, and the reason as the user reads it."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ REASONS = {
     "answers_itself": ("build", _NO_MESSAGE),
     "closes_all": ("build", r"^ended with exit status [01] while building$"),
 }
-"""Name → (stage, what the reason must match)."""
+"""Name → (stage, pattern of the reason)."""
 
 
 def plug_in_names(*names: str) -> str:
-    """What ``COLLAGE_TOOLCHAINS`` must say for these."""
+    """Return the value of ``COLLAGE_TOOLCHAINS`` for these."""
     return ",".join(PLACES[name] for name in names)

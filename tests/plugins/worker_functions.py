@@ -1,4 +1,4 @@
-"""What `test_isolation.py` lets workers run: functions that answer, raise, crash, hang, talk and eat."""
+"""Functions that workers run in tests: they answer, raise, crash, hang, talk and eat."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def environment(name: str) -> str | None:
 
 
 def open_descriptors() -> list[str]:
-    """What this process has open, apart from the listing itself."""
+    """Return the descriptors that this process has open, apart from that of the listing itself."""
     found = []
     for entry in Path("/proc/self/fd").iterdir():
         try:
@@ -149,7 +149,7 @@ def say_and_fail(words: str) -> None:
 
 
 def close_the_socket() -> None:
-    """What a library that closes all descriptors does; then it lives on."""
+    """Close all descriptors, as some libraries do, and live on."""
     os.closerange(3, 256)
     time.sleep(60)
 

@@ -38,7 +38,7 @@ def config(home: Path) -> ServerConfig:
 
 @pytest.fixture(scope="module")
 def app(config: ServerConfig, module_patch: pytest.MonkeyPatch) -> Iterator[Flask]:
-    """What is stopped has stopped when the answer comes, however busy the machine."""
+    """Yield a server on which runs and traces have stopped when the answer comes, however busy the machine."""
     module_patch.setattr(run_control, "CANCEL_WAIT_S", DEADLINE_S)
     module_patch.setattr(trace_service, "STOP_WAIT_S", DEADLINE_S)
     made, _ = create_app(config)

@@ -237,7 +237,7 @@ def test_export_overwrites_no_database(costs: Costs, path: Path) -> None:
 
 
 def line_of(**changes: Any) -> str:
-    """A cost with changes; what is None there and no field is left out."""
+    """Return a line for a cost with changes; a field that is "absent" is left out."""
     data = {"kind": "cost", **asdict(KEY), **asdict(RECORD), **changes}
     return json.dumps({name: value for name, value in data.items() if value != "absent"})
 

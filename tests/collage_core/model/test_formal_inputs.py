@@ -1,4 +1,4 @@
-"""What operators call their inputs: ONNX's own names, at the opset of the model."""
+"""The names of operators' inputs: ONNX's own, at the opset of the model."""
 
 import onnx.defs
 import pytest

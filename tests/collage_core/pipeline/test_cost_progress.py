@@ -1,4 +1,4 @@
-"""`CostProgress` in whole runs: progress that a person can read, whatever the estimator counts by itself; what a run says of its inputs."""
+"""`CostProgress` in whole runs: progress that a person can read, whatever the estimator counts by itself; notes on a run's inputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.helpers.models import model_of, write
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
-    """What a measured run of the mini-MNIST tells, on ONNX Runtime alone."""
+    """The events of a measured run of the mini-MNIST, on ONNX Runtime alone."""
     folder: Path = tmp_path_factory.mktemp("run")
     events: list[Event] = []
     partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1), events.append)
@@ -64,7 +64,7 @@ TRUTH = {("onnxruntime", 2): 1.0, ("openvino", 2): 0.8, ("tvm", 2): 0.1}
 
 
 class Unlucky:
-    """Measures a chain of Relu and Sigmoid; what it told first is off by up to a fifth, and what it tells again is the truth."""
+    """Measures a chain of Relu and Sigmoid; its first costs are off by up to a fifth, and those of repetitions are the truth."""
 
     name = "measure"
     machine = "a machine"

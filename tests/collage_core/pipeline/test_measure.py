@@ -93,7 +93,7 @@ def test_when_the_time_is_over_it_ends_with_what_it_has() -> None:
 
 
 def test_the_time_that_is_over_while_a_plan_is_searched_leaves_a_plan() -> None:
-    """Where all that was measured is excluded, the best plan calls for measurements for which there is no time left."""
+    """All measured candidates are excluded; the best plan then calls for measurements for which there is no time left."""
     events: list[Event] = []
     recorded = RecordedCosts(record_of("squeezenet"))
     loop = recorded.loop(emit=events.append)

@@ -89,7 +89,7 @@ def test_what_cannot_be_in_a_better_plan_is_neither_built_nor_timed(made: tuple[
 
 
 def searched(home: Path, model: str, *targets: str) -> list[dict[str, Any]]:
-    """What a run found of its targets that ends with the search: nothing is built."""
+    """Return the targets in the record of a run that ends with the search: nothing is built."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLLAGE_HOME", str(home))
         shorten(patch.setattr)

@@ -205,7 +205,7 @@ class Killing:
         return document(run(self.home, *self.command, **self.more))
 
     def processes(self) -> list[psutil.Process]:
-        """What is still alive of runs on this folder."""
+        """Return the processes of runs on this folder that are still alive."""
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):

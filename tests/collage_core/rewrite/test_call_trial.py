@@ -1,4 +1,4 @@
-"""What an assembled module takes to call a partition, measured on real artifacts."""
+"""The seconds that an assembled module takes to call a partition, measured on real artifacts."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Sets = set[tuple[int, ...]]
 
 
 def graph(*lines: str, outputs: Sequence[str] = ()) -> DataflowGraph:
-    """The graph of ``tensors: Op <- tensors``; ``x`` is its input; what nobody reads is an output, and whatever `outputs` names."""
+    """The graph of ``tensors: Op <- tensors``; ``x`` is its input; its outputs are the tensors that nobody reads, and `outputs`."""
     nodes, read, made = [], set(), []
     for index, line in enumerate(lines):
         head, _, sources = line.partition("<-")
@@ -241,7 +241,7 @@ def test_two_inception_modules_make_as_many_sets_as_are_known() -> None:
 
 
 def sets(combiners: str, on: DataflowGraph, depth: int | None = 4) -> list[str]:
-    """What joining makes of single calls, by the nodes' names, without the single ones."""
+    """Return the sets that joining makes of single calls, by the nodes' names, without the single ones."""
     made = found(Combine(OpCallByKind("O"), tuple(combiners.split()), depth), on)
     return sorted("+".join(on.nodes[index].name for index in nodes) for nodes in made if len(nodes) > 1)
 

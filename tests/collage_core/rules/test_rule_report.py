@@ -1,4 +1,4 @@
-"""What every rule of a tree gave and turned down: the counts agree with the candidates and the log, in a run and read back."""
+"""The candidates and rejections of every rule of a tree: the counts agree with the candidates and the log, in a run and read back."""
 
 from __future__ import annotations
 

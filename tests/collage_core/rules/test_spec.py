@@ -24,7 +24,7 @@ BRANCHES = """g (float[1,4] x, bool flag) => (float[1,4] y) {
 
 
 def found(model: OnnxModel) -> list[CandidatePartition]:
-    """What both styles of fusion find, the host included."""
+    """Return the candidates of both styles of fusion, the host's included."""
     specs = gather_specs(
         {"anything": arbitrary_fusion(OpPredicate(), RuleOptions(), 4), "classic": classic_fusion(OpPredicate(), RuleOptions(), 4)}
     )

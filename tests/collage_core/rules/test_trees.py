@@ -18,7 +18,7 @@ def combined(rule: PartitionRule) -> set[tuple[int, ...]]:
 
 
 CLASSIC = {(1, 2), (2, 3), (1, 2, 3), (6, 7)}
-"""What `FuseOps` may fuse in Pad, Conv, Add, Relu, MaxPool, Reshape, MatMul, Add."""
+"""The sets that `FuseOps` may fuse in Pad, Conv, Add, Relu, MaxPool, Reshape, MatMul, Add."""
 PAIRS = {(first, first + 1) for first in range(7)}
 
 

@@ -36,7 +36,7 @@ class _Strict(BaseModel):
 
 
 class Plan(_Strict):
-    """What a plan must be; a key that is left out is not checked, except `optimal` for exact searchers."""
+    """The plan that is expected; a key that is left out is not checked, except `optimal` for exact searchers."""
 
     chosen: list[int] | None = None
     total_s: float | None = None
@@ -47,7 +47,7 @@ class Plan(_Strict):
 
 
 class Failure(_Strict):
-    """What the error of a search without a plan must say; a text that is left out is not checked."""
+    """The expected error of a search without a plan; a text that is left out is not checked."""
 
     conflict: list[int] = []
     uncovered: list[int] = []

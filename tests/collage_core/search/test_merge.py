@@ -110,7 +110,7 @@ Sets = list[tuple[tuple[int, ...], str, int | None]]
 
 
 def suggested(edges: list[tuple[int, tuple[int, ...], int]], targets: str) -> list[tuple[str, list[int]]]:
-    """What is suggested for a plan of single nodes, each on the target of its letter."""
+    """Return the merges suggested for a plan of single nodes, each on the target of its letter."""
     sets: Sets = [((node,), HOST_NAME if letter == "h" else letter, 1) for node, letter in enumerate(targets)]
     problem = small(edges, sets)
     return sorted((target, list(IndexSet.from_bits(bits))) for target, bits in mergeable_neighbours(problem, range(len(targets))))

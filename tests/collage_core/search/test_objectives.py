@@ -100,7 +100,7 @@ def value_of(problem: SearchProblem, plan: Sequence[int], steps: Sequence[Mappin
     return (unknown, *(sum(factor * has[name] for name, factor in step.items()) for step in steps), time)
 
 
-# what the text may say
+# the text of an objective
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_an_objective_is_read_as_it_is_written(text: str, steps: list[dict[str, 
     assert objective.is_additive is ("memory" not in text)
 
 
-# what a plan has of each
+# the measures of a plan
 
 
 def diamond() -> SearchProblem:

@@ -1,4 +1,4 @@
-"""What a reporter is told of a search: every state and move when it traces, plans and progress when it does not."""
+"""The events that a reporter gets of a search: every state and move when it traces, plans and progress when it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every toolchain must do, run on all that are found: the bundled ones and any that is installed beside them."""
+"""The duties of every toolchain, tested on all that are found: the bundled ones and any that is installed beside them."""
 
 from __future__ import annotations
 

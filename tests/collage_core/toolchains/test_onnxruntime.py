@@ -1,4 +1,4 @@
-"""What is special about ONNX Runtime's toolchain; the rest is in test_conformance.py."""
+"""The peculiarities of ONNX Runtime's toolchain; the rest is in test_conformance.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special about OpenVINO's toolchain; the rest is in test_conformance.py."""
+"""The peculiarities of OpenVINO's toolchain; the rest is in test_conformance.py."""
 
 from __future__ import annotations
 

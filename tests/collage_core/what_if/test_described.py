@@ -1,4 +1,4 @@
-"""A described toolchain beside the costs of a run: what it takes, what it costs, what is refused, and what the record says of it."""
+"""A described toolchain beside the costs of a run: its candidates, their costs, refusals, and the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if: other terms over known costs, and what each of the terms costs, against searches by hand."""
+"""The what-if: other terms over known costs, and the effect of each term, against searches by hand."""
 
 from __future__ import annotations
 

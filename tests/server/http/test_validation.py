@@ -1,4 +1,4 @@
-"""What a client sends is read into a dataclass, or refused in one line that says which field is wrong."""
+"""A client's data is read into a dataclass, or refused in one line that says which field is wrong."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_never_raises_anything_else(data: Any) -> None:
 
 
 def outcome(kind: type, data: Any) -> str:
-    """What is told, or nothing where it was read."""
+    """Return the message of the refusal; empty if the data was read."""
     try:
         return "" if isinstance(read(kind, data), kind) else "another class"
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""What the page needs of a large model: its groups, and layouts that pages leave for one another."""
+"""The page's data on a large model: its groups, and layouts that pages leave for one another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind, as one zip."""
+"""The export of a run as one zip."""
 
 from __future__ import annotations
 

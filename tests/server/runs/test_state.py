@@ -266,7 +266,7 @@ def test_finish_without_a_plan() -> None:
 
 
 def test_the_page_does_with_events_what_the_server_does() -> None:
-    """The page's own test reads the same file; where this one fails, `apply` has changed, and the page's `reduce` has to follow."""
+    """The page's own test reads the same file; if this one fails, `apply` has changed, and the page's `reduce` has to follow."""
     known = json.loads((ROOT / "frontend" / "test" / "run_events.json").read_text())
     snapshot = START
     for item in known["items"]:

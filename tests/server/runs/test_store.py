@@ -1,4 +1,4 @@
-"""Runs survive the server; what was under way when it ended has failed, and says so."""
+"""Runs survive the server; those under way when it ended have failed, and say so."""
 
 from __future__ import annotations
 

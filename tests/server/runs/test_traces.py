@@ -1,4 +1,4 @@
-"""Traces of runs: made on demand, read chunk by chunk, stopped, dropped; what goes wrong is said, and nothing is left behind."""
+"""Traces of runs: made on demand, read chunk by chunk, stopped, dropped; errors are reported, and nothing is left behind."""
 
 from __future__ import annotations
 

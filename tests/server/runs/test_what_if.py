@@ -1,4 +1,4 @@
-"""What if: plans under other terms that nobody keeps, and what each of the terms costs, as the routes answer."""
+"""The what-if: plans under other terms that nobody keeps, and the effect of each term, as the routes answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client gets of a run's events: every decision or a gap, the others thinned, and no more than its window."""
+"""The events of a run that a client gets: every decision or a gap, the others thinned, and no more than its window."""
 
 from __future__ import annotations
 

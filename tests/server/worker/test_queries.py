@@ -1,4 +1,4 @@
-"""What is asked about a recorded run: its rules, as the page gets them."""
+"""Queries about a recorded run: its rules, as the page gets them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LINE = graph(["a: Relu <- x", "b: MatMul <- a", "c: Identity <- b", "d: Sum <- c
 
 
 class Measured:
-    """Stands for `MeasureEstimator`: a node costs a millisecond; what is in `known` need not be measured."""
+    """Stands for `MeasureEstimator`: a node costs a millisecond; candidates in `known` need not be measured."""
 
     name, machine = "measure", "this machine"
 

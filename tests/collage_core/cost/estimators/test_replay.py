@@ -138,7 +138,7 @@ def test_cost_for_certain_weights_is_not_replayed_for_others(path: Path) -> None
 
 
 def test_imported_costs_of_another_machine_are_replayed_when_named_and_never_mixed_in(path: Path) -> None:
-    """What is measured here never takes them; a replay does, says whose they are, and leaves out those of this machine."""
+    """Measuring here never takes them; a replay does, says whose they are, and leaves out those of this machine."""
     own, theirs = replace(key("a", CONV), machine=machine_id()), key("a", CONV, "a shed")
     with CostDatabase(path) as database:
         database.put(own, Record(samples=(1.0,)))

@@ -1,4 +1,4 @@
-"""Calls of partitions in an assembled module: what is measured, kept, and said where it cannot be."""
+"""Calls of partitions in an assembled module: they are measured and kept, and a note says when they cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What repetitions tell of the noise of a machine, on recorded costs and made-up noise: whether two runs agree, within how much."""
+"""The noise of a machine, learnt from repetitions, on recorded costs and made-up noise: whether two runs agree, within how much."""
 
 from __future__ import annotations
 

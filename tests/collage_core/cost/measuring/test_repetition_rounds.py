@@ -1,4 +1,4 @@
-"""The rounds in which repetitions are done: when they end, and what is kept."""
+"""The rounds in which repetitions are done: when they end, and which records are kept."""
 
 from __future__ import annotations
 

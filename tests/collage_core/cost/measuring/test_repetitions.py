@@ -1,4 +1,4 @@
-"""What several repetitions say of one cost."""
+"""One cost from several repetitions: its value, its interval, and the repetitions that count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meter of transitions: how two sizes become a line, and what is measured, kept and said."""
+"""The meter of transitions: two sizes become a line; it is measured, kept and reported."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_sample_runs_and_its_outputs_follow_its_inputs(name):
     one, other = (model.reference(model.seeded_inputs(seed)) for seed in (0, 1))
     assert all(np.isfinite(value).all() for value in one.values())
     assert largest_error(one, other) > 0.2
-    # Activations neither die nor explode on the way; what a mask adds is meant to be huge.
+    # Activations neither die nor explode on the way; the summand of a mask is meant to be huge.
     inputs = model.seeded_inputs()
     masks = {node.outputs[0].name for node in model.graph.nodes if node.op == "Where"}
     sizes = {name: np.abs(value).max() for name, value in model.activations(inputs, model.graph.types).items() if value.dtype == np.float32}

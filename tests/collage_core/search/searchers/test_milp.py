@@ -1,4 +1,4 @@
-"""`milp` against every plan there is, and against A* and Dijkstra; what it claims where HiGHS is inexact or cut short."""
+"""`milp` against every plan there is, and against A* and Dijkstra; its claims when HiGHS is inexact or cut short."""
 
 from __future__ import annotations
 
