@@ -25,22 +25,37 @@ HOST = -1
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """A shape with all dimensions known, and a numpy dtype name (``float32``, ``int64``, ``bool``, ``bfloat16`` …)."""
+    """A shape, and a numpy dtype name (``float32``, ``int64``, ``bool``, ``bfloat16`` …).
+
+    Attributes:
+        shape: The size of every dimension; of an open one that of the reference run.
+        open_axes: The dimensions whose size depends on data and may be another at each call, such as the boxes of a detector.
+    """
 
     shape: tuple[int, ...]
     dtype: str
+    open_axes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.declared_shape))}]"
 
     @property
     def bytes(self) -> int:
         """Size of the tensor's data; a string counts 8 bytes."""
         return prod(self.shape) * item_bytes(self.dtype)
 
+    @property
+    def declared_shape(self) -> tuple[int | str, ...]:
+        """The shape with ``?`` for every open dimension."""
+        return tuple("?" if axis in self.open_axes else size for axis, size in enumerate(self.shape))
+
     def to_json(self) -> dict[str, Any]:
-        return {"shape": list(self.shape), "dtype": self.dtype}
+        known = {"shape": list(self.shape), "dtype": self.dtype}
+        return {**known, "open_axes": list(self.open_axes)} if self.open_axes else known
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TensorType:
-        return cls(tuple(data["shape"]), data["dtype"])
+        return cls(tuple(data["shape"]), data["dtype"], tuple(data.get("open_axes", ())))
 
 
 _ODD_ITEM_BYTES = {"bfloat16": 2, "string": 8}
@@ -168,6 +183,11 @@ class DataflowGraph:
         made = {tensor.name: tensor.type for tensor in self.inputs}
         made.update({tensor.name: tensor.type for node in self.nodes for tensor in node.outputs})
         return made
+
+    @cached_property
+    def has_open_shapes(self) -> bool:
+        """Whether the shape of some tensor depends on data (`TensorType.open_axes`)."""
+        return any(kind.open_axes for kind in self.types.values())
 
     @cached_property
     def producer(self) -> Mapping[str, int]:

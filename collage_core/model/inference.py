@@ -1,10 +1,12 @@
 """Infers the types of a model's tensors from the graph, by ONNX's shape inference.
 
-A model with fixed input shapes enters; the types of all tensors leave whose shape and dtype inference finds completely. `onnx_model`
-takes the others from a reference run.
+A model with fixed input shapes enters; the types of all tensors leave whose shape and dtype inference finds completely, and for the
+others the dimensions that it leaves open. `onnx_model` takes their types from a reference run.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import onnx.shape_inference
 from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker
@@ -17,8 +19,21 @@ _SMALL_BYTES = 4096
 """Initializers up to this size are kept for inference, since shapes may be computed from them; others are replaced by their type."""
 
 
-def inferred_types(model: ModelProto) -> dict[str, TensorType]:
-    """Return the types of inputs and of outputs of nodes, where they are known completely.
+@dataclass
+class Inferred:
+    """The result of inference for a model's inputs and the outputs of its nodes.
+
+    Attributes:
+        types: Tensor → its type, where that is known completely.
+        open_axes: Tensor → its open dimensions, where their number is known and some are not.
+    """
+
+    types: dict[str, TensorType] = field(default_factory=dict)
+    open_axes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def infer(model: ModelProto) -> Inferred:
+    """Return the types of inputs and of outputs of nodes, as far as they are known.
 
     Raises:
         CollageError: a node makes a sequence, a map or an optional, which cannot pass between toolchains.
@@ -30,7 +45,7 @@ def inferred_types(model: ModelProto) -> dict[str, TensorType]:
         inferred = model.graph
     wanted = {value.name for value in model.graph.input} | {name for node in model.graph.node for name in node.output if name}
     makers = {name: node.name for node in model.graph.node for name in node.output}
-    types = {}
+    found = Inferred()
     for value in (*inferred.input, *inferred.value_info, *inferred.output):
         if value.name not in wanted:
             continue
@@ -39,15 +54,18 @@ def inferred_types(model: ModelProto) -> dict[str, TensorType]:
             what = kind.removesuffix("_type").replace("_", " ")
             message = f"node {makers.get(value.name, '')!r} makes {value.name!r}, which is a {what} and no tensor"
             raise CollageError(message, "only tensors can pass between toolchains: export the model without it", "unsupported")
-        known = _known_type(value)
+        known, open_axes = _known_type(value), _open_axes(value)
         if known is not None:
-            types[value.name] = known
-    return types
+            found.types[value.name] = known
+        elif open_axes:
+            found.open_axes[value.name] = open_axes
+    return found
 
 
 def value_info(name: str, known: TensorType) -> ValueInfoProto:
-    """Return the type of the tensor `name` as ONNX writes it."""
-    return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), known.shape)
+    """Return the type of the tensor `name` as ONNX writes it; open dimensions have no size."""
+    shape = [None if size == "?" else size for size in known.declared_shape]
+    return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), shape)
 
 
 def _known_type(value: ValueInfoProto) -> TensorType | None:
@@ -56,6 +74,10 @@ def _known_type(value: ValueInfoProto) -> TensorType | None:
     if tensor.elem_type == TensorProto.UNDEFINED or not tensor.HasField("shape") or not all(dim.HasField("dim_value") for dim in dims):
         return None
     return TensorType(tuple(dim.dim_value for dim in dims), dtype_name(tensor.elem_type))
+
+
+def _open_axes(value: ValueInfoProto) -> tuple[int, ...]:
+    return tuple(axis for axis, dim in enumerate(value.type.tensor_type.shape.dim) if not dim.HasField("dim_value"))
 
 
 def _skeleton(model: ModelProto) -> ModelProto:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,12 +25,13 @@ from .base import Arrays, FoldedNode, SubModel
 from .cutting import Cutter
 from .dtypes import dtype_name
 from .folding import fold as fold_model
-from .inference import inferred_types
+from .inference import infer
 from .inputs import Recipe, check_inputs, draw, find_recipe
 from .kinds import kind_of
 from .loading import read_model
 from .naming import op_name
 from .normalising import normalise
+from .open_axes import names_after_data
 from .ort_session import OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
 from .refusals import refused
@@ -202,8 +204,12 @@ class OnnxModel:
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)
 
     def _types(self) -> dict[str, TensorType]:
-        """Return the type of every tensor; a type that inference leaves open is taken from a run on the seeded inputs."""
-        types = inferred_types(self._model) | {tensor.name: tensor.type for tensor in self._inputs}
+        """Return the type of every tensor; a type that inference leaves open is taken from a run on the seeded inputs.
+
+        Its dimensions stay open where they may depend on data, and else are those of the run.
+        """
+        inferred = infer(self._model)
+        types = inferred.types | {tensor.name: tensor.type for tensor in self._inputs}
         makers = {name: node for node in self._model.graph.node for name in node.output if name}
         open_names = [name for name in makers if name not in types]
         if not open_names:
@@ -215,7 +221,11 @@ class OnnxModel:
             raise CollageError(
                 f"{where}, and {error_text(error)}", "export the model with shapes that don't depend on data", "open_shape"
             ) from error
-        return types | {name: _type_of(value) for name, value in values.items()}
+        after_data = names_after_data(self._model.graph)
+        made = {name: _type_of(value) for name, value in values.items()}
+        for name in after_data.intersection(made):
+            made[name] = replace(made[name], open_axes=inferred.open_axes.get(name, tuple(range(len(made[name].shape)))))
+        return types | made
 
 
 def _input_type(value: ValueInfoProto) -> TensorType:

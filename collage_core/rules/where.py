@@ -137,7 +137,7 @@ def _value(graph: DataflowGraph, node: Node, subject: str) -> Any:
     known = type_of(graph, names[slot]) if slot < len(names) else None
     if known is None:
         return None
-    return {"dtype": known.dtype, "rank": len(known.shape), "shape": known.shape}[what]
+    return {"dtype": known.dtype, "rank": len(known.shape), "shape": known.declared_shape}[what]
 
 
 def _holds(found: Any, wanted: Value) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...graph.dataflow_graph import HOST, DataflowGraph
+from ...graph.dataflow_graph import HOST, DataflowGraph, TensorType
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -81,7 +81,7 @@ def _lines(graph: DataflowGraph, drawing: Drawing) -> Iterator[str]:
     yield '  node [shape=box, style="filled,rounded", fillcolor="#ffffff", fontname="sans-serif", fontsize=11, margin="0.12,0.05"];'
     yield f'  edge [color="{PLAIN}", fontname="sans-serif", fontsize=9, arrowsize=0.7];'
     for number, tensor in enumerate(graph.inputs):
-        yield f"  i{number} [label={quoted(tensor.name, _shape(tensor.type.shape))}, shape=oval, style=solid];"
+        yield f"  i{number} [label={quoted(tensor.name, _shape(tensor.type))}, shape=oval, style=solid];"
     placed: set[int] = set()
     for number, cluster in enumerate(drawing.clusters):
         yield f"  subgraph cluster_{number} {{"
@@ -110,18 +110,18 @@ def _edges(graph: DataflowGraph) -> Iterator[str]:
     inputs = {tensor.name: number for number, tensor in enumerate(graph.inputs)}
     for name, maker in graph.producer.items():
         source = f"i{inputs[name]}" if maker == HOST else f"n{maker}"
-        label = f" [label={quoted(_shape(graph.types[name].shape))}]"
+        label = f" [label={quoted(_shape(graph.types[name]))}]"
         for reader in graph.readers[name]:
             yield f"  {source} -> n{reader}{label};"
     for number, name in enumerate(graph.outputs):
         if name in graph.producer:
             maker = graph.producer[name]
             source = f"i{inputs[name]}" if maker == HOST else f"n{maker}"
-            yield f"  {source} -> o{number} [label={quoted(_shape(graph.types[name].shape))}];"
+            yield f"  {source} -> o{number} [label={quoted(_shape(graph.types[name]))}];"
 
 
-def _shape(shape: Sequence[int]) -> str:
-    return "×".join(map(str, shape)) or "scalar"
+def _shape(kind: TensorType) -> str:
+    return "×".join(map(str, kind.declared_shape)) or "scalar"
 
 
 def quoted(*lines: str) -> str:

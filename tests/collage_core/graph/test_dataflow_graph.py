@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from collage_core.graph.dataflow_graph import HOST, DataflowGraph
+from collage_core.graph.dataflow_graph import HOST, DataflowGraph, TensorType
 from tests.helpers.graphs import MINI_MNIST, graphs
 
 
@@ -22,3 +22,13 @@ def test_a_tensor_leads_to_the_node_that_makes_it_and_to_those_that_read_it() ->
     assert MINI_MNIST.nodes[MINI_MNIST.producer["relu"]].name == "relu"
     assert [MINI_MNIST.nodes[reader].name for reader in MINI_MNIST.readers["relu"]] == ["pool"]
     assert MINI_MNIST.readers["bias"] == ()
+
+
+def test_an_open_dimension_is_kept_as_data_and_written_only_where_there_is_one() -> None:
+    boxes, fixed = TensorType((15, 3), "int64", (0,)), TensorType((15, 3), "int64")
+    assert str(boxes) == "int64[?, 3]"
+    assert boxes != fixed
+    assert boxes.bytes == fixed.bytes == 360
+    assert fixed.to_json() == {"shape": [15, 3], "dtype": "int64"}
+    for kind in (boxes, fixed):
+        assert TensorType.from_json(kind.to_json()) == kind

@@ -210,6 +210,14 @@ def test_conditions_keep_what_they_say(where: dict[str, object], taken: list[int
         assert [tuple(item.inside) for item in found] == [(index,) for index in taken]
 
 
+def test_an_open_dimension_equals_no_number() -> None:
+    boxes = Tensor("n", TensorType((15, 3), "int64", (0,)))
+    on = DataflowGraph((Node(0, "n", "NonMaxSuppression", OpPatternKind.OPAQUE, ("x",), (boxes,)),), (Tensor("x", boxes.type),), ("n",))
+    for shape, taken in (([15, 3], 0), ([">0", 3], 0), (["*", 3], 1)):
+        rule = OpPredicate(where=parse_where({"NonMaxSuppression.shape": shape}))
+        assert len(list(rule.find(RuleContext(on, "t", RejectionLog())))) == taken
+
+
 def test_a_condition_concerns_every_such_node_inside_and_no_other() -> None:
     on = conv_graph()
     chain = DFPattern("Relu(Conv(Conv))", "chain", where=parse_where({"Conv.in1.rank": 4}))
