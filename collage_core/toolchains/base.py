@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -61,18 +61,36 @@ class ToolchainError(CollageError):
 
 
 class Kernel(Protocol):
-    """A built sub-model, ready to run in this process."""
+    """A built sub-model, ready to run in this process.
+
+    One with outputs of open shape is an `AllocatingKernel`.
+    """
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
         """Set the buffers that the next calls of `run` read and write, in the order of the sub-model's tensors.
 
         The arrays are C-contiguous, of the declared shapes and dtypes, and outlive the calls. The kernel reads and writes them
-        in place; nothing is copied.
+        in place; nothing is copied. An input of open shape is bound again for a call in which its shape is another.
         """
         ...
 
     def run(self) -> None:
         """Run one inference on the bound buffers, and return when the outputs are written."""
+        ...
+
+
+class AllocatingKernel(Kernel, Protocol):
+    """A kernel some of whose outputs have open shapes (`TensorType.open_axes`), which it allocates itself as it runs."""
+
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> None:
+        """Set the buffers as `Kernel.bind` does; `outputs` has None for each output of open shape."""
+        ...
+
+    def allocated(self, index: int) -> np.ndarray:
+        """Return what the last `run` made of the output `index`, for which None was bound.
+
+        The array has the shape of that run and is C-contiguous. It may change at the next `run`.
+        """
         ...
 
 
@@ -85,6 +103,7 @@ class Toolchain(ABC):
         letter: One capital letter that marks it on the page.
         reads_weights: Whether its kernels depend on the values of weights, not only on their shapes; then no two candidates share a cost.
         conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
+        takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
     name: str
@@ -92,6 +111,7 @@ class Toolchain(ABC):
     letter: str = "?"
     reads_weights: bool = False
     conflicts: tuple[str, ...] = ()
+    takes_open_shapes: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Wrap the methods of a subclass so that a wrong answer or an exception of a plug-in does not end the run."""
@@ -138,6 +158,18 @@ class Toolchain(ABC):
             ToolchainError: at stage ``import`` or ``build``.
         """
         return None
+
+
+def outputs_of(kernel: Kernel, bound: Sequence[np.ndarray | None]) -> list[np.ndarray]:
+    """Return the outputs of the last run of `kernel`: the arrays that were bound, and those that it allocated where None was."""
+    return [cast(AllocatingKernel, kernel).allocated(index) if array is None else array for index, array in enumerate(bound)]
+
+
+def check_open_shapes(toolchain: Toolchain, model: SubModel) -> None:
+    """Raise ToolchainError where `model` reads or makes a tensor of open shape and `toolchain` does not take such tensors."""
+    for tensor in (*model.inputs, *model.outputs):
+        if tensor.type.open_axes and not toolchain.takes_open_shapes:
+            raise ToolchainError("import", f"{tensor.name!r} is {tensor.type}: its shape differs from call to call, which is not supported")
 
 
 _REPAIR_HINT = "leave it out, or mend the package that it comes with"

@@ -18,6 +18,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
+from .buffers import array_at, buffer_dtype
 from .reasons import one_line
 
 DEFAULT_DEPTH = 3
@@ -30,6 +31,7 @@ class OnnxRuntimeToolchain(Toolchain):
 
     name = "onnxruntime"
     letter = "O"
+    takes_open_shapes = True
 
     def availability(self) -> Availability:
         if util.find_spec("onnxruntime") is None:
@@ -69,30 +71,48 @@ class OnnxRuntimeToolchain(Toolchain):
 
 
 class _Kernel:
-    """A session with an I/O binding on the caller's buffers."""
+    """A session with an I/O binding on the caller's buffers.
+
+    ONNX Runtime allocates outputs of open shape. It writes into the last ones where it finds them bound, so they are bound anew each time.
+    """
 
     def __init__(self, session: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
         self._inputs = [tensor.name for tensor in inputs]
         self._outputs = [tensor.name for tensor in outputs]
         self._session = session
         self._binding = session.io_binding()
-        self._buffers: tuple[np.ndarray, ...] = ()
+        self._dtypes = [tensor.type.dtype for tensor in outputs]
+        self._open: list[str] = []
+        self._made: list[Any] = []
+        self._buffers: tuple[np.ndarray | None, ...] = ()
 
-    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> None:
+        self._open = [name for name, array in zip(self._outputs, outputs, strict=True) if array is None]
         try:
             for name, array in zip(self._inputs, inputs, strict=True):
                 self._binding.bind_input(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
-            for name, array in zip(self._outputs, outputs, strict=True):
-                self._binding.bind_output(name, "cpu", 0, _element_type(array.dtype), array.shape, array.ctypes.data)
+            for name, made in zip(self._outputs, outputs, strict=True):
+                if made is None:
+                    self._binding.bind_output(name, "cpu")
+                else:
+                    self._binding.bind_output(name, "cpu", 0, _element_type(made.dtype), made.shape, made.ctypes.data)
         except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
         self._buffers = (*inputs, *outputs)
 
     def run(self) -> None:
         try:
+            for name in self._open:
+                self._binding.bind_output(name, "cpu")
             self._session.run_with_iobinding(self._binding)
+            if self._open:
+                self._made = self._binding.get_outputs()
         except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
+
+    def allocated(self, index: int) -> np.ndarray:
+        made = self._made[index]
+        return array_at(made.data_ptr(), tuple(made.shape()), buffer_dtype(self._dtypes[index]))
 
 
 def _version() -> str:

@@ -18,7 +18,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
-from .buffers import array_at
+from .buffers import array_at, buffer_dtype
 from .reasons import one_line
 
 DEFAULT_DEPTH = 3
@@ -29,6 +29,7 @@ class OpenVinoToolchain(Toolchain):
 
     name = "openvino"
     letter = "V"
+    takes_open_shapes = True
 
     def availability(self) -> Availability:
         if util.find_spec("openvino") is None:
@@ -55,26 +56,28 @@ class OpenVinoToolchain(Toolchain):
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
             compiled = _core().import_model(package, "CPU", _config(threads))
-            return _Kernel(compiled, inputs)
+            return _Kernel(compiled, inputs, outputs)
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
 
 class _Kernel:
-    """An infer request whose tensors use the caller's buffers."""
+    """An infer request whose tensors use the caller's buffers; OpenVINO allocates outputs of open shape."""
 
-    def __init__(self, compiled: Any, inputs: Sequence[Tensor]):
+    def __init__(self, compiled: Any, inputs: Sequence[Tensor], outputs: Sequence[Tensor]):
         self._request = compiled.create_infer_request()
         self._ports = _ports(compiled.inputs, inputs)
-        self._buffers: tuple[np.ndarray, ...] = ()
+        self._dtypes = [tensor.type.dtype for tensor in outputs]
+        self._buffers: tuple[np.ndarray | None, ...] = ()
 
-    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> None:
         try:
             for index, array in zip(self._ports, inputs, strict=True):
                 if index is not None:
                     self._request.set_input_tensor(index, _over(array))
-            for index, array in enumerate(outputs):
-                self._request.set_output_tensor(index, _over(array))
+            for index, made in enumerate(outputs):
+                if made is not None:
+                    self._request.set_output_tensor(index, _over(made))
         except Exception as error:  # as above
             raise ToolchainError("run", reason(error)) from error
         self._buffers = (*inputs, *outputs)
@@ -84,6 +87,10 @@ class _Kernel:
             self._request.infer(share_outputs=True)
         except Exception as error:  # as above
             raise ToolchainError("run", reason(error)) from error
+
+    def allocated(self, index: int) -> np.ndarray:
+        made = self._request.get_output_tensor(index)
+        return made.data.view(buffer_dtype(self._dtypes[index]))
 
 
 def _version() -> str:

@@ -16,8 +16,8 @@ from collage_core.toolchains.buffers import aligned_empty
 Nodes = Sequence[NodeProto]
 
 
-def tensor(name: str, shape: Sequence[int], dtype: str = "float32") -> Tensor:
-    return Tensor(name, TensorType(tuple(shape), dtype))
+def tensor(name: str, shape: Sequence[int], dtype: str = "float32", open_axes: Sequence[int] = ()) -> Tensor:
+    return Tensor(name, TensorType(tuple(shape), dtype, tuple(open_axes)))
 
 
 def sub_model(
@@ -38,7 +38,8 @@ def sub_model(
 
 def _info(tensor: Tensor) -> onnx.ValueInfoProto:
     number = TensorProto.BFLOAT16 if tensor.type.dtype == "bfloat16" else helper.np_dtype_to_tensor_dtype(np.dtype(tensor.type.dtype))
-    return helper.make_tensor_value_info(tensor.name, number, tensor.type.shape)
+    shape = [None if size == "?" else size for size in tensor.type.declared_shape]
+    return helper.make_tensor_value_info(tensor.name, number, shape)
 
 
 def node(op: str, inputs: str, outputs: str, **attributes: object) -> NodeProto:
@@ -114,6 +115,20 @@ def untakable() -> SubModel:
     return sub_model(nodes, [tensor("x", (2, 2))], [tensor("y", (2, 2))])
 
 
+def found() -> SubModel:
+    """The positions of what is not zero, beside an output of fixed shape."""
+    nodes = [node("NonZero", "x", "y"), node("Neg", "x", "n")]
+    outputs = [tensor("y", (1, 5), "int64", (1,)), tensor("n", (8,))]
+    return sub_model(nodes, [tensor("x", (8,))], outputs)
+
+
+def any_rows() -> SubModel:
+    """Any number of rows, scaled, and their sum."""
+    nodes = [node("Mul", "x s", "m"), node("Relu", "m", "y"), node("ReduceSum", "m a", "n", keepdims=0)]
+    outputs = [tensor("y", (4, 3), "float32", (0,)), tensor("n", (3,))]
+    return sub_model(nodes, [tensor("x", (4, 3), "float32", (0,))], outputs, {"s": normal(3), "a": np.array([0])})
+
+
 MODELS = {
     "conv_relu": conv_relu,
     "matmul": matmul,
@@ -121,3 +136,6 @@ MODELS = {
     "several_inputs": several_inputs,
     "scalar": scalar,
 }
+
+OPEN_MODELS = {"found": found, "any_rows": any_rows}
+"""Models whose outputs have open shapes."""

@@ -6,16 +6,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
-from collage_core.toolchains.base import Kernel, Toolchain, ToolchainError
+from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import all_toolchains
-from tests.helpers.small_models import MODELS, conv_relu, drawn, matmul, reference, untakable
+from tests.helpers.small_models import MODELS, OPEN_MODELS, conv_relu, drawn, matmul, reference, untakable
 
 THREADS = 1
 TOLERANCE = 2e-6
@@ -51,6 +52,18 @@ def assert_close(got: Sequence[np.ndarray], want: Sequence[np.ndarray]) -> None:
             np.testing.assert_allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE * float(np.abs(other).max(initial=0)))
         else:
             np.testing.assert_array_equal(one, other)
+
+
+def drawn_rows(model: SubModel, rows: int) -> list[np.ndarray]:
+    """Return inputs of `model` with `rows` rows where their number is open, and so many rows above zero where it is not."""
+    made = []
+    for tensor, array in zip(model.inputs, drawn(model.inputs), strict=True):
+        if tensor.type.open_axes:
+            made.append(np.ascontiguousarray(np.resize(array, (rows, *array.shape[1:]))))
+        else:
+            array[rows:] = 0
+            made.append(array)
+    return made
 
 
 @pytest.fixture(params=all_toolchains(), ids=lambda toolchain: toolchain.name)
@@ -93,6 +106,23 @@ assert {library!r} not in sys.modules, "imported {library}"
         kernel.bind(inputs, outputs)
         kernel.run()
         assert_close(outputs, reference(model, inputs))
+
+    @pytest.mark.parametrize("name", OPEN_MODELS)
+    def test_allocates_outputs_of_open_shape_or_says_that_it_does_not(self, toolchain: Toolchain, name: str):
+        """The shapes grow, shrink and come to nothing from one call to the next."""
+        model = OPEN_MODELS[name]()
+        if not toolchain.takes_open_shapes:
+            with pytest.raises(ToolchainError, match="its shape differs from call to call, which is not supported"):
+                check_open_shapes(toolchain, model)
+            return
+        kernel = cast(AllocatingKernel, make(toolchain, model))
+        for rows in (3, 7, 0, 2):
+            inputs = [np.abs(array) for array in drawn_rows(model, rows)]
+            bound = [None if t.type.open_axes else aligned_empty(t.type) for t in model.outputs]
+            kernel.bind(inputs, bound)
+            for _ in range(2):
+                kernel.run()
+                assert_close(outputs_of(kernel, bound), reference(model, inputs))
 
     def test_reads_and_writes_the_bound_buffers(self, toolchain: Toolchain):
         model = conv_relu()
