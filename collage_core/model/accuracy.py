@@ -28,7 +28,7 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
     different places. It is the share of elements that differ for integers, booleans and strings, and infinite where shape or
     dtype differ.
     """
-    if got.shape != want.shape or got.dtype != want.dtype:
+    if has_other_type(got, want):
         return math.inf
     if want.size == 0:
         return 0.0
@@ -38,9 +38,14 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
     return _float_error(got.astype(wide), want.astype(wide))
 
 
+def has_other_type(got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether shape or dtype differ."""
+    return got.shape != want.shape or got.dtype != want.dtype
+
+
 def worst_element(got: np.ndarray, want: np.ndarray) -> str:
     """Return which element has the largest error, as in "[0, 3] is 1.5, not 2.5", or that shape or dtype differ."""
-    if got.shape != want.shape or got.dtype != want.dtype:
+    if has_other_type(got, want):
         return f"it is {got.dtype}{list(got.shape)}, not {want.dtype}{list(want.shape)}"
     if want.size == 0:
         return ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,4 +90,5 @@ class ActivationStore:
                 "make room on the disk, or set COLLAGE_HOME to another folder",
                 "unwritable",
             ) from error
-        return ArrayFile(Tensor(name, self._model.graph.types[name]), path)
+        known = self._model.graph.types[name]
+        return ArrayFile(Tensor(name, replace(known, shape=array.shape) if known.open_axes else known), path)

@@ -229,7 +229,9 @@ class TrialRunner:
         """Return the record of a kernel that computes something else than the reference; None where it is right."""
         error = check.error if math.isfinite(check.error) else None
         if check.error > self._accuracy or math.isnan(check.error):
-            if error is None:
+            if check.has_other_type:
+                said = f"its output {check.worst!r} has another shape or dtype than in the reference: "
+            elif error is None:
                 said = f"its output {check.worst!r} has NaN, infinity, or nothing at all where the reference has numbers, or the reverse: "
             else:
                 said = f"its output {check.worst!r} errs by {error:.2g} of the largest value, at most {self._accuracy:g} may be: "

@@ -12,13 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from ...graph.dataflow_graph import Tensor
-from ...model.accuracy import is_float, output_errors, worst_element
+from ...model.accuracy import has_other_type, is_float, output_errors, worst_element
 from ...model.base import SubModel
-from ...toolchains.base import Kernel, Toolchain, ToolchainError
+from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
@@ -55,6 +56,7 @@ class Check:
         worst: Name of the output that has it.
         element: Which of its elements errs most, and by what, where the error is over the accuracy (`worst_element`).
         overwritten: Name of an input that is not what it was, or empty.
+        has_other_type: Whether the worst output has another shape or dtype than the reference.
     """
 
     seconds: float
@@ -62,6 +64,7 @@ class Check:
     worst: str
     overwritten: str
     element: str = ""
+    has_other_type: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +77,21 @@ class Timed:
 
 @dataclass
 class _Trial:
-    """The kernel under trial and its buffers."""
+    """The kernel under trial and its buffers; None for an output that the kernel allocates."""
 
     kernel: Kernel
     threads: int
     given: list[ArrayFile] = field(default_factory=list)
     wanted: list[ArrayFile] = field(default_factory=list)
     inputs: list[np.ndarray] = field(default_factory=list)
-    outputs: list[np.ndarray] = field(default_factory=list)
+    outputs: list[np.ndarray | None] = field(default_factory=list)
     accuracy: float = 0.0
 
     def run_checked(self) -> Check:
         """Run once, into buffers that hold other values before: so an element that the kernel does not write is found."""
         for array, file in zip(self.outputs, self.wanted, strict=True):
-            _spoil(array, file)
+            if array is not None:
+                _spoil(array, file)
         start = time.perf_counter()
         self.kernel.run()
         return self.check(time.perf_counter() - start)
@@ -95,13 +99,14 @@ class _Trial:
     def check(self, seconds: float) -> Check:
         """Compare the outputs, and the inputs with what they were; `seconds` are those of the run."""
         names = [file.tensor.name for file in self.wanted]
-        got = dict(zip(names, self.outputs, strict=True))
+        got = dict(zip(names, outputs_of(self.kernel, self.outputs), strict=True))
         wanted = {file.tensor.name: file.read() for file in self.wanted}
         errors = output_errors(got, wanted)
         worst = max(errors, key=errors.__getitem__, default="")
         element = worst_element(got[worst], wanted[worst]) if errors.get(worst, 0.0) > self.accuracy else ""
         changed = (file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, file.read()))
-        return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""), element)
+        is_other = worst != "" and has_other_type(got[worst], wanted[worst])
+        return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""), element, is_other)
 
 
 class _Packages:
@@ -143,11 +148,14 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
     """
     release()
     toolchain = get_toolchain(target)
+    check_open_shapes(toolchain, model)
     package = _packages.built(toolchain, target, model, threads)
     global _trial
     kernel = toolchain.load(package, model.inputs, model.outputs, threads)
     if not all(callable(getattr(kernel, method, None)) for method in ("bind", "run")):
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot be bound and run")
+    if any(tensor.type.open_axes for tensor in model.outputs) and not callable(getattr(kernel, "allocated", None)):
+        raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot say what it allocated")
     _trial = _Trial(kernel, threads)
 
 
@@ -156,8 +164,8 @@ def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: flo
     trial = _current()
     trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
     trial.inputs = [_aligned(file) for file in given]
-    trial.outputs = [aligned_empty(file.tensor.type) for file in wanted]
-    trial.kernel.bind(list(trial.inputs), list(trial.outputs))
+    trial.outputs = [None if file.tensor.type.open_axes else aligned_empty(file.tensor.type) for file in wanted]
+    cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))
     return trial.run_checked()
 
 

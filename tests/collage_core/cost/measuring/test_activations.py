@@ -28,6 +28,8 @@ VALUES: dict[str, np.ndarray] = {
     "odd/name with spaces": np.ones(3, np.uint8),
 }
 
+BOXES = np.arange(12).reshape(4, 3)
+
 
 class FakeModel:
     """Knows tensors by name, and which of them it was asked for together."""
@@ -35,6 +37,7 @@ class FakeModel:
     def __init__(self) -> None:
         types = {name: TensorType(array.shape, array.dtype.name) for name, array in VALUES.items()}
         types["words"] = TensorType((2,), "string")
+        types["boxes"] = TensorType((15, 3), "int64", (0,))
         tensors = [Tensor(name, kind) for name, kind in types.items()]
         node = Node(0, "all", "Magic", OpPatternKind.OPAQUE, ("x",), tuple(tensors[1:]))
         self.graph = DataflowGraph((node,), (tensors[0],), ("large",))
@@ -42,7 +45,7 @@ class FakeModel:
 
     def activations(self, inputs: Mapping[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
         self.asked.append(list(names))
-        return {name: VALUES[name] for name in self.asked[-1]}
+        return {name: VALUES.get(name, BOXES) for name in self.asked[-1]}
 
 
 @pytest.fixture
@@ -70,6 +73,16 @@ def test_every_dtype_and_shape_comes_back_as_it_was(model: FakeModel, home: Path
         read = file.read()
         assert (read.dtype, read.shape) == (array.dtype, array.shape)
         assert np.array_equal(read, array)
+    store.close()
+
+
+def test_a_tensor_of_open_shape_has_the_shape_of_this_run(model: FakeModel, home: Path) -> None:
+    store = store_of(model)
+    store.fetch(["boxes"])
+    file = store.file("boxes")
+    assert file is not None
+    assert file.tensor == Tensor("boxes", TensorType((4, 3), "int64", (0,)))
+    np.testing.assert_array_equal(file.read(), BOXES)
     store.close()
 
 

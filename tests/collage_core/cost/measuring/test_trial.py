@@ -14,6 +14,7 @@ from collage_core.cost.measuring.trial import TrialLimits, TrialRunner, TrialTas
 from collage_core.cost.measuring.trial_worker import ArrayFile
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
+from tests.helpers.small_models import any_rows, drawn, reference
 
 LIMITS = TrialLimits(build_s=60, timing=TimingLimits(interval=-1.0, total_s=1.0, longest_s=2.0, most=100))
 """No interval is narrow enough: only a bound of the task ends the timing before its last sample."""
@@ -67,3 +68,35 @@ def test_failed_trial_tells_the_seconds_spent() -> None:
         runner.close()
     assert (record.stage, record.limit_s) == ("build", 0.3)
     assert record.seconds_spent >= 0.3
+
+
+def open_task(target: str, folder: Path, rows: int, cut: int = 0) -> TrialTask:
+    """Return a task whose tensors have `rows` rows in the run; `cut` of them are missing in what is wanted."""
+    model = any_rows()
+    given = np.resize(drawn(model.inputs)[0], (rows, 3))
+    made = reference(model, [given])
+    made[0] = made[0][: rows - cut]
+    files = []
+    for tensor, array in zip((*model.inputs, *model.outputs), (given, *made), strict=True):
+        np.save(folder / f"{tensor.name}.npy", array)
+        files.append(ArrayFile(replace(tensor, type=replace(tensor.type, shape=array.shape)), folder / f"{tensor.name}.npy"))
+    return TrialTask(target, model, files[:1], files[1:], None, enough_s=10.0)
+
+
+@pytest.mark.parametrize("rows", [6, 0])
+def test_tensors_of_open_shape_have_the_shapes_that_really_occur(runner: TrialRunner, tmp_path: Path, rows: int) -> None:
+    record = runner.run(open_task("onnxruntime", tmp_path, rows))
+    assert (record.stage, record.reason) == ("", "")
+    assert record.samples
+
+
+def test_another_shape_than_the_reference_has_is_wrong(runner: TrialRunner, tmp_path: Path) -> None:
+    record = runner.run(open_task("onnxruntime", tmp_path, 6, cut=1))
+    assert record.stage == "numerics"
+    assert record.reason == "its output 'y' has another shape or dtype than in the reference: it is float32[6, 3], not float32[5, 3]"
+
+
+def test_a_toolchain_that_takes_fixed_shapes_only_is_not_asked_to_build(runner: TrialRunner, tmp_path: Path) -> None:
+    record = runner.run(open_task("numpy", tmp_path, 6))
+    assert record.stage == "import"
+    assert record.reason == "'x' is float32[?, 3]: its shape differs from call to call, which is not supported"
