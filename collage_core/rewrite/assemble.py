@@ -23,7 +23,7 @@ from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..rules.spec import HOST_TARGET
 from ..toolchains import registry
-from ..toolchains.base import Toolchain, ToolchainError
+from ..toolchains.base import Toolchain, ToolchainError, check_open_shapes
 from ..toolchains.reasons import one_line
 from .partition_models import PartitionModel, check_flow, run_order
 from .runtime.machine import Machine
@@ -116,6 +116,7 @@ def _built(partition: PartitionModel, index: int, tool: Toolchain | None, folder
         return entry, None
     version, name = tool.availability().version, f"{index:03d}_{partition.target}"
     try:
+        check_open_shapes(tool, model)
         module = tool.relax_module(model)
         if module is not None:
             return replace(entry, version=version, function=f"{partition.target}_{index:03d}"), module

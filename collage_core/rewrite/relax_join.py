@@ -1,7 +1,8 @@
 """Joins partitions into one Relax module whose ``main`` calls one function per partition. Nothing is compiled.
 
 Partitions of TVM become Relax functions, equal kernels only once. Every other partition is a `call_dps_packed` of a symbol that the
-runtime registers. Partitions of the host, which only rename tensors, are left out.
+runtime registers; one with an output of open shape is a `call_pure_packed`, which returns its outputs instead of writing into buffers.
+Partitions of the host, which only rename tensors, are left out.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ def _called(builder: relax.BlockBuilder, called: CalledPartition, function: Any,
     kinds = [_relax_type(tensor) for tensor in model.outputs]
     if function is not None:
         result = builder.emit(relax.Call(function, arguments))
+    elif any(tensor.type.open_axes for tensor in model.outputs):
+        returned = kinds[0] if len(kinds) == 1 else relax.TupleType(kinds)
+        result = builder.emit(relax.op.call_pure_packed(called.symbol, *arguments, ty_args=[returned]))
     else:
         result = builder.emit(relax.call_dps_packed(called.symbol, relax.Tuple(arguments), kinds[0] if len(kinds) == 1 else kinds))
     if len(kinds) == 1:
@@ -91,7 +95,10 @@ def _constant(array: np.ndarray) -> Any:
 
 
 def _relax_type(tensor: Tensor) -> Any:
-    return relax.TensorType(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
+    dtype = buffer_dtype(tensor.type.dtype).name
+    if tensor.type.open_axes:
+        return relax.TensorType(dtype=dtype, ndim=len(tensor.type.shape))
+    return relax.TensorType(tensor.type.shape, dtype)
 
 
 def _add_functions(builder: relax.BlockBuilder, called: CalledPartition) -> Any:

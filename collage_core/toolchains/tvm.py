@@ -144,9 +144,9 @@ def use_threads(threads: int) -> None:
 def entry(library: bytes) -> tuple[Callable[..., None], tuple[Any, ...]]:
     """Return the function of `library` that runs the model, and its intermediate buffers.
 
-    The function is called with the tensors of the inputs, those of the outputs, and these buffers; it writes the outputs and
-    returns nothing. The library is loaded from a new file, since the system's loader takes a file of the same name for the
-    library that it has loaded already.
+    The function is called with the tensors of the inputs, those of the outputs, and these buffers. It writes the outputs, and
+    returns a tuple of those whose shape is open, which have no buffer. The library is loaded from a new file, since the system's
+    loader takes a file of the same name for the library that it has loaded already.
     """
     runtime = _runtime()
     with tempfile.TemporaryDirectory(prefix="collage-tvm-") as folder:

@@ -62,7 +62,7 @@ def lowered(model: SubModel, threads: int) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="CollageDestinationPassing")
 class DestinationPassing:
-    """Passes the outputs' buffers to ``main`` as further parameters; it then returns nothing.
+    """Passes the outputs' buffers to ``main`` as further parameters; it then returns a tuple of the outputs of open shape only.
 
     The input is the result of TVM's `CallTIRRewrite`: plain binding blocks, in which ``main`` allocates every tensor that a call
     fills. An output that ``main`` allocates is written in place; any other (an input, a constant, a view, a branch, an output
@@ -74,18 +74,22 @@ class DestinationPassing:
         bindings = [binding for block in main.body.blocks for binding in block.bindings]
         bound = {binding.var: binding.value for binding in bindings}
         allocated = {binding.var for binding in bindings if _is_call(binding, "relax.builtin.alloc_tensor")}
-        outputs = [relax.Var(f"out{index}", kind) for index, kind in enumerate(output_types(main))]
+        kinds = dict(enumerate(output_types(main)))
+        outputs = {index: relax.Var(f"out{index}", kind) for index, kind in kinds.items() if _is_static(kind.shape)}
+        returned = [index for index in kinds if index not in outputs]
         placed: dict[relax.Var, relax.Var] = {}
         copies = []
-        for index, output in enumerate(outputs):
+        for index, output in outputs.items():
             origin = _origin(main.body.body, index if isinstance(main.ret_ty, relax.TupleType) else None, bound)
             if origin in allocated and origin not in placed:
                 placed[origin] = output
             else:
                 copies.append(_copy(builder, origin, output))
         blocks = [relax.BindingBlock([_with_output(binding, placed) for binding in block.bindings]) for block in main.body.blocks]
-        body = relax.SeqExpr([*blocks, relax.BindingBlock(copies)], relax.Tuple([]))
-        function = relax.Function([*main.params, *outputs], body, relax.TupleType([]), False, main.attrs)
+        fields = [_field(main.body.body, index, bound) for index in returned]
+        body = relax.SeqExpr([*blocks, relax.BindingBlock(copies)], relax.Tuple(fields))
+        returns = relax.TupleType([kinds[index] for index in returned])
+        function = relax.Function([*main.params, *outputs.values()], body, returns, False, main.attrs)
         builder.update_func(mod.get_global_var("main"), function)
         return builder.get()
 
@@ -101,6 +105,13 @@ def _origin(expr: Any, field: int | None, bound: dict[Any, Any]) -> Any:
             expr = bound[expr]
         else:
             return expr if field is None else relax.TupleGetItem(expr, field)
+
+
+def _field(expr: Any, index: int, bound: dict[Any, Any]) -> Any:
+    """Return the field `index` of the tuple `expr`, or of the tuple that the variable `expr` is another name of."""
+    while not isinstance(expr, relax.Tuple):
+        expr = bound[expr]
+    return expr.fields[index]
 
 
 def _with_output(binding: Any, placed: dict[relax.Var, relax.Var]) -> Any:

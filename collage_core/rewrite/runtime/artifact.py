@@ -7,7 +7,7 @@ loads native code from it: open only those that you trust.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...toolchains.buffers import array_at, buffer_dtype
 from ...toolchains.reasons import one_line
 from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
-from .packed import PackedPartition
+from .packed import PackedPartition, make_packed
 
 WARM_UP = 3
 """Number of inferences before those that `Artifact.time` times."""
@@ -53,8 +53,9 @@ class Artifact:
         self._partitions = partitions
         self._main, scratch = entry
         self._given = [_empty(tensor) for tensor in self.inputs]
-        self._made = [_empty(tensor) for tensor in self.outputs]
-        self._arguments = (*self._given, *self._made, *scratch)
+        self._made = [None if tensor.type.open_axes else _empty(tensor) for tensor in self.outputs]
+        self._returned: Sequence[Any] = ()
+        self._arguments = (*self._given, *(made for made in self._made if made is not None), *scratch)
 
     @classmethod
     def open(cls, folder: str | Path) -> Artifact:
@@ -81,7 +82,9 @@ class Artifact:
         """
         self._give(arrays)
         self._call()
-        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, self._made, strict=True)}
+        returned = iter(self._returned)
+        made = [next(returned) if value is None else value for value in self._made]
+        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, made, strict=True)}
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
@@ -113,7 +116,7 @@ class Artifact:
 
     def _call(self) -> None:
         try:
-            self._main(*self._arguments)
+            self._returned = self._main(*self._arguments)
         except Exception as error:
             raise self._explained(error) from error
 
@@ -170,7 +173,7 @@ def _loaded(folder: Path, entry: PartitionEntry, threads: int) -> PackedPartitio
         raise CollageError(
             f"{entry.target} cannot load partition {entry.id}: {error.message}", error.hint or REBUILD, error.code
         ) from error
-    return PackedPartition(entry, kernel)
+    return make_packed(entry, kernel)
 
 
 def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tuple[Any, tuple[Any, ...]]:
@@ -202,4 +205,4 @@ def _empty(tensor: Tensor) -> Any:
 
 def _values(tensor: Tensor, value: Any) -> np.ndarray:
     """Return the values of TVM's tensor `value`, which must outlive the array."""
-    return array_at(value.data_ptr(), tensor.type.shape, buffer_dtype(tensor.type.dtype))
+    return array_at(value.data_ptr(), tuple(map(int, value.shape)), buffer_dtype(tensor.type.dtype))

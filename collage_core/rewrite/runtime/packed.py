@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ...toolchains.base import Kernel
-from ...toolchains.buffers import array_at, buffer_dtype
+from ...toolchains.base import AllocatingKernel, Kernel, outputs_of
+from ...toolchains.buffers import aligned_empty, array_at, buffer_dtype
 from .manifest import PartitionEntry
+
+
+def make_packed(entry: PartitionEntry, kernel: Kernel) -> PackedPartition:
+    """Return the function that the virtual machine calls for `entry`."""
+    is_open = any(tensor.type.open_axes for tensor in entry.outputs)
+    return AllocatingPartition(entry, kernel) if is_open else PackedPartition(entry, kernel)
 
 
 class PackedPartition:
     """A function that the virtual machine calls with the tensors of the inputs and then of the outputs. Nothing is copied.
 
-    The kernel is bound again only when a tensor has another address than in the previous call.
+    The kernel is bound again only when a tensor has another address, or an input another shape, than in the previous call.
 
     Attributes:
         failure: The kernel's exception in the last call, of which the virtual machine only reports the text.
@@ -27,20 +33,53 @@ class PackedPartition:
         self._run = kernel.run
         self._arity = len(entry.inputs)
         self._kinds = [(tensor.type.shape, buffer_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
+        self._open = [index for index, tensor in enumerate(entry.inputs) if tensor.type.open_axes]
         self._addresses: list[int] = []
+        self._shapes: list[tuple[int, ...]] = []
 
-    def __call__(self, *tensors: Any) -> None:
+    def __call__(self, *tensors: Any) -> Any:
         addresses = [tensor.data_ptr() for tensor in tensors]
+        shapes = [tuple(map(int, tensors[index].shape)) for index in self._open]
         try:
-            if addresses != self._addresses:
-                self._bind(addresses)
+            if addresses != self._addresses or shapes != self._shapes:
+                self._bind(addresses, shapes)
             self._run()
+            return self._returned()
         except Exception as error:
             self.failure = error
             raise
 
-    def _bind(self, addresses: list[int]) -> None:
+    def _returned(self) -> Any:
+        return None
+
+    def _bind(self, addresses: list[int], shapes: list[tuple[int, ...]]) -> None:
         self._addresses = []
-        arrays: list[np.ndarray] = [array_at(at, shape, dtype) for at, (shape, dtype) in zip(addresses, self._kinds, strict=True)]
+        for index, shape in zip(self._open, shapes, strict=True):
+            self._kinds[index] = shape, self._kinds[index][1]
+        arrays = [array_at(at, shape, dtype) for at, (shape, dtype) in zip(addresses, self._kinds, strict=True)]
+        self._bind_arrays(arrays)
+        self._addresses, self._shapes = addresses, shapes
+
+    def _bind_arrays(self, arrays: list[np.ndarray]) -> None:
         self._kernel.bind(arrays[: self._arity], arrays[self._arity :])
-        self._addresses = addresses
+
+
+class AllocatingPartition(PackedPartition):
+    """A function that the virtual machine calls with the tensors of the inputs alone, and that returns the outputs.
+
+    Outputs of open shape lie in the kernel's own memory, and the others in buffers here; both are valid until the next call.
+    """
+
+    def __init__(self, entry: PartitionEntry, kernel: Kernel):
+        super().__init__(entry, kernel)
+        del self._kinds[self._arity :]
+        self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
+
+    def _returned(self) -> Any:
+        from tvm_ffi import from_dlpack
+
+        made = [from_dlpack(array) for array in outputs_of(self._kernel, self._made)]
+        return made[0] if len(made) == 1 else made
+
+    def _bind_arrays(self, arrays: list[np.ndarray]) -> None:
+        cast(AllocatingKernel, self._kernel).bind(arrays, self._made)

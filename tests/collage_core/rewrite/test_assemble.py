@@ -12,7 +12,9 @@ from onnx import helper
 
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import Tensor, TensorType
+from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import output_errors
+from collage_core.model.onnx_model import load_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel, run_order
 from collage_core.rewrite.runtime.artifact import Artifact
@@ -20,7 +22,9 @@ from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.registry import get
 from collage_core.toolchains.tvm import TvmToolchain
+from tests.helpers.detectors import detector, pictures
 from tests.helpers.mixed_models import NETS, load, partition_models
+from tests.helpers.models import write
 from tests.helpers.small_models import node, sub_model, tensor, untakable
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -47,6 +51,57 @@ def test_a_mixed_plan_computes_what_the_model_says(name: str, tmp_path: Path):
     tolerance = 2e-3 if name == "dtypes" else 2e-6
     assert max(errors.values()) <= tolerance, errors
     assert list(got) == [output.name for output in net.outputs]
+
+
+@pytest.mark.parametrize(
+    ("targets", "stops"),
+    [
+        (["onnxruntime"], []),
+        (["tvm", "onnxruntime", "onnxruntime"], ["nms", "pick"]),
+        (["onnxruntime", "openvino", "onnxruntime"], ["nms", "area"]),
+        (["openvino", "onnxruntime", "openvino"], ["nms", "pick"]),
+    ],
+)
+def test_tensors_of_open_shape_cross_boundaries_and_leave_the_model(tmp_path: Path, targets: list[str], stops: list[str]):
+    """Each target takes the nodes up to the next stop; the number of boxes is another at each call."""
+    model = load_model(write(tmp_path, detector(picks=True)))
+    bounds = [0, *(model.graph.index_by_name[stop] for stop in stops), len(model.graph)]
+    placed = [(number, target) for number, target in enumerate(targets) for _ in range(bounds[number], bounds[number + 1])]
+    assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
+    artifact = Artifact.open(tmp_path / "out")
+    counts = []
+    for picture in [*pictures().values()] * 2:
+        got, want = artifact.run({"image": picture}), model.reference({"image": picture})
+        assert max(output_errors(got, want).values()) <= 1e-5
+        counts.append(len(got["scaled"]))
+    assert len(set(counts[:3])) == 3
+    assert min(counts) == 0
+    assert counts[:3] == counts[3:]
+
+
+def test_outputs_of_open_and_of_fixed_shape_leave_one_partition(tmp_path: Path):
+    model = load_model(write(tmp_path, detector()))
+    names = tuple(node.name for node in model.graph.nodes)
+    outputs = ["selected", "boxes", "selected"]
+    parts = [(range(11), "onnxruntime"), (range(11, 12), "onnxruntime")]
+    pieces = [
+        PartitionModel(target, names[nodes[0] : nodes[-1] + 1], model.cut(IndexSet(nodes)), f"p{nodes[0]}") for nodes, target in parts
+    ]
+    assemble(pieces, model.graph.inputs, outputs, tmp_path / "out", 1)
+    artifact = Artifact.open(tmp_path / "out")
+    for picture in pictures().values():
+        want = model.activations({"image": picture}, outputs)
+        errors = output_errors(artifact.run({"image": picture}), want)
+        assert max(errors.values()) <= 1e-5, errors
+
+
+def test_a_toolchain_that_takes_fixed_shapes_only_is_named(tmp_path: Path):
+    model = load_model(write(tmp_path, detector(picks=True)))
+    placed = [(0, "onnxruntime")] * (len(model.graph) - 1) + [(1, "tvm")]
+    with pytest.raises(
+        CollageError, match=r"tvm cannot build partition p1: 'picked' is float32\[\?, 4\]: its shape differs from call to call"
+    ):
+        assemble(partition_models(model, placed), model.graph.inputs, model.graph.outputs, tmp_path / "out", 1)
 
 
 def test_a_model_without_nodes_passes_its_inputs_on(tmp_path: Path):

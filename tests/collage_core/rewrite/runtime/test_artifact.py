@@ -101,9 +101,9 @@ def test_kernels_are_bound_once_since_buffers_stay_where_they_are(built: Path, m
     bound: list[str] = []
     bind = PackedPartition._bind
 
-    def counting(self: PackedPartition, addresses: list[int]) -> None:
+    def counting(self: PackedPartition, addresses: list[int], shapes: list[tuple[int, ...]]) -> None:
         bound.append(self.entry.id)
-        bind(self, addresses)
+        bind(self, addresses, shapes)
 
     monkeypatch.setattr(PackedPartition, "_bind", counting)
     artifact = Artifact.open(built)
