@@ -24,7 +24,7 @@ from ..rules import rule_report
 from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
-from ..rules.spec import HOST_TARGET, find_candidates, gather_specs
+from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, without_open_shapes
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
@@ -70,6 +70,8 @@ class CandidateSet:
         with phases("candidates"), no_collector():
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log))
+            if self.graph.has_open_shapes:
+                self._drop_open_shapes()
             for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
                 emit(Note(said))
             self.unique = {target: len({c.computation for c in found}) for target, found in self.by_target.items()}
@@ -77,6 +79,12 @@ class CandidateSet:
                 if target in self.toolchains:
                     rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
                     emit(CandidatesFound(target, len(found), self.unique[target], rejected))
+
+    def _drop_open_shapes(self) -> None:
+        """Keep, for each toolchain that takes fixed shapes only, the candidates with fixed shapes at their boundary."""
+        for target, toolchain in self.toolchains.items():
+            if not toolchain.takes_open_shapes:
+                self.by_target[target] = without_open_shapes(self.by_target[target], self.log)
 
     def _said(self, note: Rejection) -> str:
         """A note on the rules, with the user's file that they stand in."""

@@ -6,14 +6,14 @@ After RFC 62 (Collage), "PartitionSpec", "Phase 1", "Phase 2".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..graph.computation import Computations
 from ..graph.dataflow_graph import DataflowGraph
 from .base import PartitionRule, RuleContext, RuleMatch, find_with_note
 from .base_rules import Host
-from .candidate import CandidatePartition, RejectionLog
+from .candidate import CandidatePartition, Rejection, RejectionLog
 
 HOST_TARGET = "host"
 """Target of nodes that only rename or regroup tensors; they cost nothing."""
@@ -55,6 +55,31 @@ def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog
             for item, number in zip(found, numbers, strict=True)
         ]
     return made
+
+
+def without_open_shapes(found: Sequence[CandidatePartition], log: RejectionLog) -> list[CandidatePartition]:
+    """Return the candidates that neither read nor make a tensor of open shape, and log the others as rejections.
+
+    It is for a target whose kernels cannot take such tensors.
+    """
+    kept = []
+    for candidate in found:
+        tensor = _open_tensor(candidate)
+        if tensor is None:
+            kept.append(candidate)
+            continue
+        kind = candidate.graph.types[tensor]
+        reason = f"shapes: {tensor!r} is {kind}: its shape differs from call to call, and {candidate.target} takes fixed shapes only"
+        path = candidate.rule.removeprefix(f"{candidate.target}.")
+        log.add(Rejection(candidate.target, tuple(candidate.inside), path, "validity", reason), "shapes")
+    return kept
+
+
+def _open_tensor(candidate: CandidatePartition) -> str | None:
+    """Return the first tensor of open shape that crosses the boundary of `candidate`."""
+    sub_graph, types = candidate.sub_graph, candidate.graph.types
+    crossing = (*sub_graph.input_tensors(), *sub_graph.output_tensors())
+    return next((name for name in crossing if types[name].open_axes), None)
 
 
 _SWAPPED = str.maketrans("01", "10")

@@ -22,7 +22,9 @@ from collage_core.rules.candidate import CandidatePartition, RejectionLog
 from collage_core.rules.combinators import OnlyValid
 from collage_core.rules.combine import ANYTHING, Combine
 from collage_core.rules.spec import PartitionSpec, find_candidates
+from tests.helpers.detectors import detector
 from tests.helpers.graphs import MINI_MNIST, graph
+from tests.helpers.models import write
 
 CHAIN = graph([f"n{index}: Relu <- {f'n{index - 1}' if index else 'x'}" for index in range(6)])
 
@@ -152,3 +154,17 @@ def test_the_search_sees_candidates_without_their_ids_being_made() -> None:
     assert seen[0].named is held
     assert seen[0].id == seen[1].id == held.id
     assert costed[0].candidate == costed[1].candidate
+
+
+def test_a_target_that_takes_fixed_shapes_only_is_not_offered_a_boundary_of_open_shape(tmp_path: Path) -> None:
+    path = write(tmp_path, detector(picks=True))
+    found = CandidateSet(path, Options(("tvm", "onnxruntime")), Phases(ignore), ignore)
+    types = found.graph.types
+    crossing = {
+        target: {str(types[name]) for one in candidates for name in (*one.sub_graph.input_tensors(), *one.sub_graph.output_tensors())}
+        for target, candidates in found.by_target.items()
+    }
+    assert not any("?" in text for text in crossing["tvm"])
+    assert {"int64[?, 3]", "float32[?, 4]"} <= crossing["onnxruntime"]
+    reasons = {rejection.reason for rejection in found.log.sample if rejection.target == "tvm" and rejection.stage == "validity"}
+    assert "shapes: 'picked' is float32[?, 4]: its shape differs from call to call, and tvm takes fixed shapes only" in reasons

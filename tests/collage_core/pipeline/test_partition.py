@@ -34,6 +34,8 @@ from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.toolchains.registry import get
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
+from tests.helpers.detectors import detector, pictures
+from tests.helpers.models import write
 
 
 @pytest.fixture(scope="module", params=[brief_collage, pytest.param(collage, marks=pytest.mark.long)], ids=["briefly", "as a user"])
@@ -275,3 +277,27 @@ def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatc
     with pytest.raises(CollageError, match="costs cannot be kept in a database of the kind 'mysql'"):
         Run("mini_mnist", Options(("onnxruntime",), costs_db="mysql://costs"), ignore)
     assert closed == ["the fleet"]
+
+
+@pytest.mark.parametrize("front", ["onnxruntime", pytest.param("openvino", marks=pytest.mark.long)])
+def test_an_artifact_of_a_detector_gives_as_many_boxes_as_there_are(tmp_path: Path, front: str) -> None:
+    """From the file to the artifact: the whole on ONNX Runtime, or its convolutions on OpenVINO."""
+    pins = [{"kind": "pin", "op": "Conv", "target": front}, {"kind": "pin", "op": "NonMaxSuppression", "target": "onnxruntime"}]
+    (tmp_path / "pins.json").write_text(json.dumps({"constraints": pins}))
+    path, out = write(tmp_path, detector(picks=True)), tmp_path / "out"
+    targets = ",".join(dict.fromkeys(("onnxruntime", front)))
+    command = ("partition", path, "--targets", targets, "--constraints", tmp_path / "pins.json", "--out", out, "--max-depth", 2, "--json")
+    found = document(brief_collage(tmp_path / "home", *command))
+    assert found["verify"]["max_rel_error"] < 1e-4
+    assert found["model"]["outputs"][0]["open_axes"] == [0]
+    assert {partition["target"] for partition in found["plan"]["partitions"]} == {"onnxruntime", front}
+    model, counts = load_model(path), {}
+    for name, picture in pictures().items():
+        np.savez(tmp_path / "inputs.npz", image=picture)
+        files = ("--inputs", tmp_path / "inputs.npz", "--outputs", tmp_path / "outputs.npz")
+        done = document(brief_collage(tmp_path / "home", "run", out, *files, "--json"))
+        with np.load(tmp_path / "outputs.npz") as got:
+            assert largest_error(dict(got), model.reference({"image": picture})) < 1e-4
+            counts[name] = len(got["scaled"])
+        assert done["outputs"]["scaled"]["shape"] == [counts[name], 4]
+    assert counts["none"] == 0 < counts["some"] < counts["many"]
