@@ -22,7 +22,10 @@ from .messages import live, models, requests
 COMMAND = "make protocol"
 
 REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.CheckOptions, requests.RunRequest, requests.WhatIfRequest)
-"""Requests of the page: a field with a default may be left out."""
+"""Requests of the page."""
+
+SPARSE = (*REQUESTS, models.TensorJson)
+"""Messages of which a field with a default may be left out."""
 
 REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}
 """Fields that are a bare dict in Python and the JSON of a known class."""
@@ -61,7 +64,7 @@ def _interface(kind: type, tag: bool = False) -> str:
     if tag:
         lines.append(f"  type: {_quoted(kind.__name__)};")
     for field in dataclasses.fields(kind):
-        optional = "?" if kind in REQUESTS and _has_default(field) else ""
+        optional = "?" if kind in SPARSE and _has_default(field) else ""
         text = REFINED.get((kind.__name__, field.name)) or _type(hints[field.name])
         lines.append(f"  {field.name}{optional}: {'RunEvent' if (kind, field.name) == (live.Numbered, 'event') else text};")
     return "\n".join([*lines, "}"])

@@ -8,11 +8,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class TensorJson:
-    """A tensor that the host or a node makes, as `Tensor.to_json` gives it."""
+    """A tensor that the host or a node makes, as `Tensor.to_json` gives it.
+
+    Attributes:
+        shape: That of the reference run.
+        open_axes: The dimensions whose size differs from call to call; left out where there are none.
+    """
 
     name: str
     shape: list[int]
     dtype: str
+    open_axes: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

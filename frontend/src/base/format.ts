@@ -73,9 +73,9 @@ export function plusMinus(seconds: number | null, offS: number | null): string {
   return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
 }
 
-/** "1×64×56×56"; a tensor of no dimensions is "scalar". */
-export function shape(dimensions: readonly number[]): string {
-  return dimensions.length === 0 ? "scalar" : dimensions.join("×");
+/** "1×64×56×56", "?×3" where the first dimension is open; a tensor of no dimensions is "scalar". */
+export function shape(dimensions: readonly number[], openAxes: readonly number[] = []): string {
+  return dimensions.length === 0 ? "scalar" : dimensions.map((size, axis) => (openAxes.includes(axis) ? "?" : size)).join("×");
 }
 
 /** "1,204". */

@@ -207,11 +207,18 @@ export interface SampleList {
   samples: SampleInfo[];
 }
 
-/** A tensor that the host or a node makes, as `Tensor.to_json` gives it. */
+/**
+ * A tensor that the host or a node makes, as `Tensor.to_json` gives it.
+ *
+ * Attributes:
+ *     shape: That of the reference run.
+ *     open_axes: The dimensions whose size differs from call to call; left out where there are none.
+ */
 export interface TensorJson {
   name: string;
   shape: number[];
   dtype: string;
+  open_axes?: number[];
 }
 
 /** A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation. */

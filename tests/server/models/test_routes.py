@@ -20,7 +20,9 @@ from collage_server.worker import load_model
 from flask import Flask
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.helpers.detectors import detector
 from tests.helpers.live import Live, put_model
+from tests.helpers.models import write
 
 WEIGHTS = "tiny.weights"
 
@@ -58,8 +60,8 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     assert answer.status_code == 201, answer.text
     info = answer.json
     assert (info["name"], info["nodes"], info["quantised"], info["sample"], info["stale"]) == ("tiny", 2, False, None, False)
-    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32"}]
-    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32"}]
+    assert info["inputs"] == [{"name": "x", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
+    assert info["outputs"] == [{"name": "y", "shape": [1, 3], "dtype": "float32", "open_axes": []}]
     assert info["size_bytes"] == sum(len(content) for _, content in files)
     assert upload(app, files).status_code == 200, "it was open already"
     client = app.test_client()
@@ -118,6 +120,17 @@ def test_a_graph_that_an_older_version_kept_is_written_anew(app: Flask, tmp_path
     assert again.json == now | {"formal": now["formal"] | {"Clip": {"names": names, "rest": None}}}
     assert client.get(address, headers={"If-None-Match": again.headers["ETag"]}).status_code == 304
     assert (read_json(folder / model_store.META) == meta) is is_there
+
+
+def test_an_open_dimension_is_told_beside_the_shape_of_the_reference_run(app: Flask, tmp_path: Path) -> None:
+    client = app.test_client()
+    info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
+    (selected,) = info["outputs"]
+    assert (selected["name"], selected["shape"][1], selected["open_axes"]) == ("selected", 3, [0])
+    assert info["inputs"][0]["open_axes"] == []
+    nodes = client.get(f"/api/v1/models/{info['id']}/graph").json["graph"]["nodes"]
+    assert [node["name"] for node in nodes if "open_axes" in node["outputs"][0]] == ["nms"]
+    assert client.get("/api/v1/models").json["models"][0]["outputs"] == info["outputs"]
 
 
 def test_sample(app: Flask) -> None:

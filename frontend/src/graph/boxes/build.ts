@@ -53,13 +53,13 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
     boxes.push(nodeBox(node, graph.constants, formal));
     for (const tensor of node.outputs) {
       producer.set(tensor.name, node.id);
-      types.set(tensor.name, shape(tensor.shape));
+      types.set(tensor.name, shape(tensor.shape, tensor.open_axes));
     }
   });
   for (const tensor of graph.inputs) {
-    const text = `${shape(tensor.shape)} ${tensor.dtype}`;
+    const text = `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}`;
     producer.set(tensor.name, boxes.length);
-    types.set(tensor.name, shape(tensor.shape));
+    types.set(tensor.name, shape(tensor.shape, tensor.open_axes));
     boxes.push({ id: boxes.length, kind: "input", title: tensor.name, name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
   }
   const readers = graph.nodes.map((node): [number, string[]] => [node.id, node.inputs]);

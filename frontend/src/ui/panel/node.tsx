@@ -88,7 +88,9 @@ function Facts({ node, opened }: { node: NodeJson; opened: OpenedModel }): JSX.E
 }
 
 function typeText(tensor: TensorJson | undefined): string {
-  return tensor ? `${shape(tensor.shape)} ${tensor.dtype}` : "";
+  if (!tensor) return "";
+  const seen = tensor.open_axes?.length ? ` (${shape(tensor.shape)} here)` : "";
+  return `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}${seen}`;
 }
 
 /** The name of a tensor, as a link to the node that makes it. */
