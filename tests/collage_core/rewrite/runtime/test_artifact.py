@@ -16,21 +16,27 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given as given_any
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import TensorType
 from collage_core.model.accuracy import output_errors
+from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
 from collage_core.rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
 from collage_core.rewrite.runtime.machine import Machine
 from collage_core.rewrite.runtime.manifest import fingerprint, read_manifest
-from collage_core.rewrite.runtime.packed import PackedPartition
+from collage_core.rewrite.runtime.packed import AllocatingPartition, PackedPartition
 from collage_core.toolchains.base import Availability
 from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
+from tests.helpers.detectors import IMAGE, detector
 from tests.helpers.mixed_models import NETS, load, partition_models, spoil
+from tests.helpers.models import weights, write
 from tests.helpers.small_models import node, sub_model, tensor
 
 pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -95,6 +101,42 @@ def test_two_of_the_same_live_side_by_side(built: Path):
     del two
     gc.collect()
     np.testing.assert_array_equal(one.run(given(1))["y"], first)
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory: pytest.TempPathFactory) -> tuple[OnnxModel, Artifact]:
+    """A detector whose boxes cross two boundaries, and its artifact."""
+    folder = tmp_path_factory.mktemp("detector")
+    model = load_model(write(folder, detector(picks=True)))
+    stops = [model.graph.index_by_name[name] for name in ("nms", "pick")]
+    parts = list(enumerate(("tvm", "onnxruntime", "openvino")))
+    by_node = [parts[sum(index >= stop for stop in stops)] for index in range(len(model.graph))]
+    assemble(partition_models(model, by_node), model.graph.inputs, model.graph.outputs, folder / "out", 1)
+    return model, Artifact.open(folder / "out")
+
+
+@given_any(scales=st.lists(st.floats(0, 1), min_size=1, max_size=4), seed=st.integers(0, 99))
+@settings(max_examples=30)
+def test_any_pictures_in_a_row_have_their_own_numbers_of_boxes(boxes: tuple[OnnxModel, Artifact], scales: list[float], seed: int):
+    model, artifact = boxes
+    kept = []
+    for scale in scales:
+        picture = {"image": weights(*IMAGE, seed=seed) * np.float32(scale)}
+        kept.append((artifact.run(picture), model.reference(picture)))
+    for got, want in kept:
+        assert got["scaled"].shape == want["scaled"].shape
+        assert max(output_errors(got, want).values()) <= 1e-5
+
+
+def test_a_kernel_that_fails_to_allocate_is_named(boxes: tuple[OnnxModel, Artifact], monkeypatch: pytest.MonkeyPatch):
+    model, artifact = boxes
+
+    def failing(self: AllocatingPartition) -> None:
+        raise MemoryError("no room for boxes")
+
+    monkeypatch.setattr(AllocatingPartition, "_returned", failing)
+    with pytest.raises(CollageError, match=r"partition p1 on onnxruntime failed as it ran: no room for boxes"):
+        artifact.run(model.seeded_inputs())
 
 
 def test_kernels_are_bound_once_since_buffers_stay_where_they_are(built: Path, monkeypatch: pytest.MonkeyPatch):
