@@ -35,9 +35,9 @@ class Net:
         self._graph.input.append(helper.make_tensor_value_info(name, elem_type, shape))
         return name
 
-    def output(self, name: str, shape: Sequence[int | str]) -> None:
-        """Make the tensor `name` an output."""
-        self._graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+    def output(self, name: str, shape: Sequence[int | str], elem_type: int = TensorProto.FLOAT) -> None:
+        """Make the tensor `name` an output; a dimension that is a string depends on the data, or is the batch."""
+        self._graph.output.append(helper.make_tensor_value_info(name, elem_type, shape))
 
     def constant(self, name: str, values: Any, dtype: Any = np.float32) -> str:
         """Add an initializer with these values and return its name."""
@@ -58,6 +58,11 @@ class Net:
         drawn -= drawn.sum(1, keepdims=True) // drawn.shape[1]
         return drawn.reshape(shape).astype(np.float32) * np.float32(bound / 2**20)
 
+    def integers_balanced(self, shape: Sequence[int]) -> np.ndarray:
+        """Return integers, uniform from -100 to 100 but for a shift by which they add up to about zero along the last axis but one."""
+        drawn = self._random.integers(-100, 101, tuple(shape))
+        return drawn - (drawn.sum(-2, keepdims=True) + shape[-2] // 2) // shape[-2]
+
     def uniform(self, name: str, shape: Sequence[int], least: float, most: float) -> str:
         """Add an initializer of values uniform from `least` to `most` and return its name."""
         return self.constant(name, self.draw(shape, least, most))
@@ -67,9 +72,9 @@ class Net:
         bound = math.sqrt(3 * gain / inputs)
         return self.uniform(name, shape, -bound, bound)
 
-    def balanced_weight(self, name: str, shape: Sequence[int]) -> str:
-        """Add a weight whose values for each output add up to zero, with a gain at which a layer after a ReLU keeps the input's size."""
-        return self.constant(name, self.draw_balanced(shape, math.sqrt(9 / math.prod(shape[1:]))))
+    def balanced_weight(self, name: str, shape: Sequence[int], gain: float = 1.0) -> str:
+        """Add a weight whose values for each output add up to zero; with a gain of 1 a layer after a ReLU keeps the size of its input."""
+        return self.constant(name, self.draw_balanced(shape, math.sqrt(9 * gain / math.prod(shape[1:]))))
 
     def node(self, op: str, inputs: Sequence[str], name: str, *, made: str | None = None, **attributes: Any) -> str:
         """Add a node with one output and return its name: `made`, or the node's name and ``:0``."""
@@ -77,14 +82,14 @@ class Net:
         self._graph.node.append(helper.make_node(op, list(inputs), [output], name, **attributes))
         return output
 
-    def nodes(self, op: str, inputs: Sequence[str], name: str, count: int, **attributes: Any) -> list[str]:
-        """Add a node with `count` outputs and return their names."""
-        outputs = [f"{name}:{index}" for index in range(count)]
+    def nodes(self, op: str, inputs: Sequence[str], name: str, count: int, *, made: Sequence[str] = (), **attributes: Any) -> list[str]:
+        """Add a node with `count` outputs and return their names: those in `made`, then the node's name and ``:1``, or another index."""
+        outputs = [*made, *(f"{name}:{index}" for index in range(len(made), count))]
         self._graph.node.append(helper.make_node(op, list(inputs), outputs, name, **attributes))
         return outputs
 
     def model(self) -> ModelProto:
         """Return the finished model."""
-        return helper.make_model(
-            self._graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION, producer_name="collage-explorer"
-        )
+        opsets = [helper.make_opsetid("", _OPSET)]
+        opsets += [helper.make_opsetid(domain, 1) for domain in sorted({node.domain for node in self._graph.node} - {""})]
+        return helper.make_model(self._graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="collage-explorer")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from onnx import ModelProto
 
+from .blocks import conv_norm, conv_relu, max_pool
 from .builder import Net
 
 
@@ -54,19 +55,6 @@ def _mnist_head(net: Net, x: str, features: int) -> None:
     net.output("logits", ["batch", 10])
 
 
-def _conv(net: Net, x: str, name: str, channels: tuple[int, int], size: int, *, stride: int = 1, pad: int = 0) -> str:
-    """Add a convolution with a bias and a ReLU, and return the output."""
-    before, after = channels
-    kernel = net.balanced_weight(f"{name}.weight", (after, before, size, size))
-    bias = net.uniform(f"{name}.bias", (after,), -0.1, 0.1)
-    x = net.node("Conv", [x, kernel, bias], f"{name}/Conv", kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
-    return net.node("Relu", [x], f"{name}/Relu")
-
-
-def _max_pool(net: Net, x: str, name: str, *, stride: int = 2, pad: int = 0) -> str:
-    return net.node("MaxPool", [x], name, kernel_shape=[3, 3], strides=[stride, stride], pads=[pad] * 4)
-
-
 def _classify(net: Net, x: str, features: int) -> None:
     """Add a global average, a flatten and a fully connected layer of 1,000 classes."""
     x = net.node("GlobalAveragePool", [x], "avgpool/GlobalAveragePool")
@@ -79,8 +67,8 @@ def _classify(net: Net, x: str, features: int) -> None:
 def squeezenet() -> ModelProto:
     """Return SqueezeNet 1.1 (Iandola and others, 2016): eight fire modules, 66 nodes."""
     net = Net("squeezenet", 11)
-    x = _conv(net, net.input("image", ["batch", 3, 224, 224]), "conv1", (3, 64), 3, stride=2)
-    x = _max_pool(net, x, "pool1/MaxPool")
+    x = conv_relu(net, net.input("image", ["batch", 3, 224, 224]), "conv1", (3, 64), 3, stride=2)
+    x = max_pool(net, x, "pool1/MaxPool")
     width = 64
     for number, squeeze, expand in (
         (2, 16, 64),
@@ -95,9 +83,9 @@ def squeezenet() -> ModelProto:
         x = _fire(net, x, f"fire{number}", (width, squeeze, expand))
         width = 2 * expand
         if number in (3, 5):
-            x = _max_pool(net, x, f"pool{number}/MaxPool")
+            x = max_pool(net, x, f"pool{number}/MaxPool")
     x = net.node("Dropout", [x], "classifier/Dropout")
-    x = _conv(net, x, "classifier/conv10", (width, 1000), 1)
+    x = conv_relu(net, x, "classifier/conv10", (width, 1000), 1)
     x = net.node("GlobalAveragePool", [x], "classifier/GlobalAveragePool")
     net.node("Flatten", [x], "Flatten", made="logits", axis=1)
     net.output("logits", ["batch", 1000])
@@ -107,8 +95,11 @@ def squeezenet() -> ModelProto:
 def _fire(net: Net, x: str, name: str, widths: tuple[int, int, int]) -> str:
     """Add a fire module (a 1×1 squeeze, then parallel 1×1 and 3×3 expansions) and return its output."""
     before, squeeze, expand = widths
-    x = _conv(net, x, f"{name}/squeeze", (before, squeeze), 1)
-    sides = [_conv(net, x, f"{name}/expand1x1", (squeeze, expand), 1), _conv(net, x, f"{name}/expand3x3", (squeeze, expand), 3, pad=1)]
+    x = conv_relu(net, x, f"{name}/squeeze", (before, squeeze), 1)
+    sides = [
+        conv_relu(net, x, f"{name}/expand1x1", (squeeze, expand), 1),
+        conv_relu(net, x, f"{name}/expand3x3", (squeeze, expand), 3, pad=1),
+    ]
     return net.node("Concat", sides, f"{name}/Concat", axis=1)
 
 
@@ -118,8 +109,8 @@ def resnet50() -> ModelProto:
     Folding takes the batch norms into the convolutions' weights: 122 nodes are left.
     """
     net = Net("resnet50", 50)
-    x = _conv_norm(net, net.input("image", ["batch", 3, 224, 224]), "conv1", (3, 64), 7, stride=2, pad=3)
-    x = _max_pool(net, net.node("Relu", [x], "relu/Relu"), "maxpool/MaxPool", pad=1)
+    x = conv_norm(net, net.input("image", ["batch", 3, 224, 224]), "conv1", (3, 64), 7, stride=2, pad=3)
+    x = max_pool(net, net.node("Relu", [x], "relu/Relu"), "maxpool/MaxPool", pad=1)
     width = 64
     for stage, (blocks, inner) in enumerate(((3, 64), (4, 128), (6, 256), (3, 512)), 1):
         for block in range(blocks):
@@ -130,26 +121,6 @@ def resnet50() -> ModelProto:
     return net.model()
 
 
-def _conv_norm(
-    net: Net,
-    x: str,
-    name: str,
-    channels: tuple[int, int],
-    size: int,
-    *,
-    stride: int = 1,
-    pad: int = 0,
-    scale: tuple[float, float] = (0.8, 1.2),
-) -> str:
-    """Add a convolution without bias and its batch norm, whose factors are at most `scale`; return the output."""
-    before, after = channels
-    kernel = net.balanced_weight(f"{name}.weight", (after, before, size, size))
-    x = net.node("Conv", [x, kernel], f"{name}/Conv", kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
-    bounds = {"scale": scale, "shift": (-0.1, 0.1), "mean": (-0.1, 0.1), "var": (0.8, 1.2)}
-    norm = [net.uniform(f"{name}.norm.{part}", (after,), *bound) for part, bound in bounds.items()]
-    return net.node("BatchNormalization", [x, *norm], f"{name}/norm/BatchNormalization", epsilon=1e-5)
-
-
 def _bottleneck(net: Net, x: str, name: str, widths: tuple[int, int], stride: int) -> str:
     """Add a bottleneck block (1×1 down, 3×3, 1×1 up, and the shortcut) and return its output.
 
@@ -157,22 +128,22 @@ def _bottleneck(net: Net, x: str, name: str, widths: tuple[int, int], stride: in
     """
     before, inner = widths
     after = 4 * inner
-    y = net.node("Relu", [_conv_norm(net, x, f"{name}/conv1", (before, inner), 1)], f"{name}/relu1/Relu")
-    y = net.node("Relu", [_conv_norm(net, y, f"{name}/conv2", (inner, inner), 3, stride=stride, pad=1)], f"{name}/relu2/Relu")
-    y = _conv_norm(net, y, f"{name}/conv3", (inner, after), 1, scale=(0.2, 0.4))
+    y = net.node("Relu", [conv_norm(net, x, f"{name}/conv1", (before, inner), 1)], f"{name}/relu1/Relu")
+    y = net.node("Relu", [conv_norm(net, y, f"{name}/conv2", (inner, inner), 3, stride=stride, pad=1)], f"{name}/relu2/Relu")
+    y = conv_norm(net, y, f"{name}/conv3", (inner, after), 1, scale=(0.2, 0.4))
     if before != after or stride != 1:
-        x = _conv_norm(net, x, f"{name}/downsample", (before, after), 1, stride=stride)
+        x = conv_norm(net, x, f"{name}/downsample", (before, after), 1, stride=stride)
     return net.node("Relu", [net.node("Add", [y, x], f"{name}/Add")], f"{name}/relu3/Relu")
 
 
 def inception() -> ModelProto:
     """Return a stem and four inception modules, the first ones of GoogLeNet (Szegedy and others, 2014)."""
     net = Net("inception", 2014)
-    x = _conv(net, net.input("image", ["batch", 3, 224, 224]), "stem/conv1", (3, 64), 7, stride=2, pad=3)
-    x = _max_pool(net, x, "stem/pool1/MaxPool", pad=1)
-    x = _conv(net, x, "stem/conv2", (64, 64), 1)
-    x = _conv(net, x, "stem/conv3", (64, 192), 3, pad=1)
-    x = _max_pool(net, x, "stem/pool2/MaxPool", pad=1)
+    x = conv_relu(net, net.input("image", ["batch", 3, 224, 224]), "stem/conv1", (3, 64), 7, stride=2, pad=3)
+    x = max_pool(net, x, "stem/pool1/MaxPool", pad=1)
+    x = conv_relu(net, x, "stem/conv2", (64, 64), 1)
+    x = conv_relu(net, x, "stem/conv3", (64, 192), 3, pad=1)
+    x = max_pool(net, x, "stem/pool2/MaxPool", pad=1)
     width = 192
     modules = {
         "3a": (64, (96, 128), (16, 32), 32),
@@ -182,7 +153,7 @@ def inception() -> ModelProto:
     }
     for name, (ones, threes, fives, pooled) in modules.items():
         if name == "4a":
-            x = _max_pool(net, x, "pool3/MaxPool", pad=1)
+            x = max_pool(net, x, "pool3/MaxPool", pad=1)
         x = _inception_module(net, x, f"inception{name}", width, (ones, threes, fives, pooled))
         width = ones + threes[1] + fives[1] + pooled
     _classify(net, x, width)
@@ -192,10 +163,10 @@ def inception() -> ModelProto:
 def _inception_module(net: Net, x: str, name: str, width: int, widths: tuple[int, Sequence[int], Sequence[int], int]) -> str:
     """Add an inception module of four parallel branches (1×1; 1×1, 3×3; 1×1, 5×5; pool, 1×1) and return its output."""
     ones, threes, fives, pooled = widths
-    branches = [_conv(net, x, f"{name}/1x1", (width, ones), 1)]
+    branches = [conv_relu(net, x, f"{name}/1x1", (width, ones), 1)]
     for size, (inner, after) in ((3, threes), (5, fives)):
-        y = _conv(net, x, f"{name}/{size}x{size}_reduce", (width, inner), 1)
-        branches.append(_conv(net, y, f"{name}/{size}x{size}", (inner, after), size, pad=size // 2))
-    y = _max_pool(net, x, f"{name}/pool/MaxPool", stride=1, pad=1)
-    branches.append(_conv(net, y, f"{name}/pool_proj", (width, pooled), 1))
+        y = conv_relu(net, x, f"{name}/{size}x{size}_reduce", (width, inner), 1)
+        branches.append(conv_relu(net, y, f"{name}/{size}x{size}", (inner, after), size, pad=size // 2))
+    y = max_pool(net, x, f"{name}/pool/MaxPool", stride=1, pad=1)
+    branches.append(conv_relu(net, y, f"{name}/pool_proj", (width, pooled), 1))
     return net.node("Concat", branches, f"{name}/Concat", axis=1)

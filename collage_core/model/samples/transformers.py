@@ -7,24 +7,24 @@ import math
 import numpy as np
 from onnx import ModelProto, TensorProto
 
+from .attention import attention, dense, layer_norm
 from .builder import Net
 
 _WIDTH, _HEADS, _LENGTH = 768, 12, 128
-_LEAST = float(np.finfo(np.float32).min)
 
 
 def gpt2() -> ModelProto:
     """Return one block of GPT-2 (Radford and others, 2019): 768 wide, 12 heads, 128 tokens, causal mask, tanh GELU as operators."""
     net = Net("gpt2", 2)
     x = net.input("hidden_states", ["batch", _LENGTH, _WIDTH])
-    normed = _layer_norm(net, x, "h.0/ln_1", 1e-5)
-    joined = _dense(net, normed, "h.0/attn/c_attn", _WIDTH, 3 * _WIDTH)
+    normed = layer_norm(net, x, "h.0/ln_1", _WIDTH, 1e-5)
+    joined = dense(net, normed, "h.0/attn/c_attn", _WIDTH, 3 * _WIDTH)
     parts = net.nodes("Split", [joined, net.constant("h.0.attn.sizes", [_WIDTH] * 3, "int64")], "h.0/attn/Split", 3, axis=2)
     seen = net.constant("h.0.attn.causal", np.tril(np.ones((1, 1, _LENGTH, _LENGTH))), bool)
-    mixed = _attention(net, parts, "h.0/attn", seen)
-    x = net.node("Add", [_dense(net, mixed, "h.0/attn/c_proj", _WIDTH, _WIDTH), x], "h.0/attn/residual/Add")
-    y = _dense(net, _layer_norm(net, x, "h.0/ln_2", 1e-5), "h.0/mlp/c_fc", _WIDTH, 4 * _WIDTH)
-    y = _dense(net, _tanh_gelu(net, y, "h.0/mlp/act"), "h.0/mlp/c_proj", 4 * _WIDTH, _WIDTH)
+    mixed = attention(net, parts, "h.0/attn", (_HEADS, _WIDTH), seen)
+    x = net.node("Add", [dense(net, mixed, "h.0/attn/c_proj", _WIDTH, _WIDTH), x], "h.0/attn/residual/Add")
+    y = dense(net, layer_norm(net, x, "h.0/ln_2", _WIDTH, 1e-5), "h.0/mlp/c_fc", _WIDTH, 4 * _WIDTH)
+    y = dense(net, _tanh_gelu(net, y, "h.0/mlp/act"), "h.0/mlp/c_proj", 4 * _WIDTH, _WIDTH)
     net.node("Add", [x, y], "h.0/mlp/residual/Add", made="last_hidden_state")
     net.output("last_hidden_state", ["batch", _LENGTH, _WIDTH])
     return net.model()
@@ -41,7 +41,7 @@ def bert() -> ModelProto:
     for number in range(2):
         x = _bert_layer(net, x, f"layer.{number}", seen)
     first = net.node("Gather", [x, net.constant("pooler.first", 0, "int64")], "pooler/Gather", axis=1)
-    net.node("Tanh", [_dense(net, first, "pooler/dense", _WIDTH, _WIDTH)], "pooler/Tanh", made="pooler_output")
+    net.node("Tanh", [dense(net, first, "pooler/dense", _WIDTH, _WIDTH)], "pooler/Tanh", made="pooler_output")
     net.output(x, ["batch", _LENGTH, _WIDTH])
     net.output("pooler_output", ["batch", _WIDTH])
     return net.model()
@@ -51,43 +51,16 @@ def _embed(net: Net, ids: str) -> str:
     words = net.uniform("embeddings.word", (1000, _WIDTH), -1.0, 1.0)
     x = net.node("Gather", [words, ids], "embeddings/word/Gather", axis=0)
     x = net.node("Add", [x, net.uniform("embeddings.position", (1, _LENGTH, _WIDTH), -0.5, 0.5)], "embeddings/position/Add")
-    return _layer_norm(net, x, "embeddings/LayerNorm", 1e-12)
+    return layer_norm(net, x, "embeddings/LayerNorm", _WIDTH, 1e-12)
 
 
 def _bert_layer(net: Net, x: str, name: str, seen: str) -> str:
-    parts = [_dense(net, x, f"{name}/attention/{part}", _WIDTH, _WIDTH) for part in ("query", "key", "value")]
-    mixed = _dense(net, _attention(net, parts, f"{name}/attention", seen), f"{name}/attention/output", _WIDTH, _WIDTH)
-    x = _layer_norm(net, net.node("Add", [mixed, x], f"{name}/attention/Add"), f"{name}/attention/LayerNorm", 1e-12)
-    y = _erf_gelu(net, _dense(net, x, f"{name}/intermediate", _WIDTH, 4 * _WIDTH), f"{name}/intermediate/act")
-    y = net.node("Add", [_dense(net, y, f"{name}/output", 4 * _WIDTH, _WIDTH), x], f"{name}/output/residual/Add")
-    return _layer_norm(net, y, f"{name}/output/LayerNorm", 1e-12)
-
-
-def _layer_norm(net: Net, x: str, name: str, epsilon: float) -> str:
-    scale = net.uniform(f"{name}.scale", (_WIDTH,), 0.8, 1.2)
-    shift = net.uniform(f"{name}.shift", (_WIDTH,), -0.1, 0.1)
-    return net.node("LayerNormalization", [x, scale, shift], f"{name}/LayerNormalization", axis=-1, epsilon=epsilon)
-
-
-def _dense(net: Net, x: str, name: str, before: int, after: int) -> str:
-    product = net.node("MatMul", [x, net.weight(f"{name}.weight", (before, after), before)], f"{name}/MatMul")
-    return net.node("Add", [product, net.uniform(f"{name}.bias", (after,), -0.1, 0.1)], f"{name}/Add")
-
-
-def _attention(net: Net, parts: list[str], name: str, seen: str) -> str:
-    """Add scaled dot-product attention over query, key and value and return its output; `seen` says which scores count."""
-    heads = net.constant(f"{name}.heads", [0, 0, _HEADS, _WIDTH // _HEADS], "int64")
-    orders = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
-    query, key, value = (
-        net.node("Transpose", [net.node("Reshape", [part, heads], f"{name}/{which}/Reshape")], f"{name}/{which}/Transpose", perm=order)
-        for which, part, order in zip("qkv", parts, orders, strict=True)
-    )
-    scores = net.node("MatMul", [query, key], f"{name}/scores/MatMul")
-    scores = net.node("Div", [scores, net.constant(f"{name}.root", math.sqrt(_WIDTH // _HEADS))], f"{name}/scores/Div")
-    scores = net.node("Where", [seen, scores, net.constant(f"{name}.least", _LEAST)], f"{name}/scores/Where")
-    shares = net.node("Softmax", [scores], f"{name}/Softmax", axis=-1)
-    mixed = net.node("Transpose", [net.node("MatMul", [shares, value], f"{name}/MatMul")], f"{name}/Transpose", perm=[0, 2, 1, 3])
-    return net.node("Reshape", [mixed, net.constant(f"{name}.joined", [0, 0, _WIDTH], "int64")], f"{name}/Reshape")
+    parts = [dense(net, x, f"{name}/attention/{part}", _WIDTH, _WIDTH) for part in ("query", "key", "value")]
+    mixed = dense(net, attention(net, parts, f"{name}/attention", (_HEADS, _WIDTH), seen), f"{name}/attention/output", _WIDTH, _WIDTH)
+    x = layer_norm(net, net.node("Add", [mixed, x], f"{name}/attention/Add"), f"{name}/attention/LayerNorm", _WIDTH, 1e-12)
+    y = _erf_gelu(net, dense(net, x, f"{name}/intermediate", _WIDTH, 4 * _WIDTH), f"{name}/intermediate/act")
+    y = net.node("Add", [dense(net, y, f"{name}/output", 4 * _WIDTH, _WIDTH), x], f"{name}/output/residual/Add")
+    return layer_norm(net, y, f"{name}/output/LayerNorm", _WIDTH, 1e-12)
 
 
 def _tanh_gelu(net: Net, x: str, name: str) -> str:
