@@ -59,7 +59,7 @@ page-test: setup ## the page's unit tests
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
 	$(PYTEST_SPREAD) -m "not long" $(PYTEST)
 
-acceptance: setup ## measures every sample and four real models on this machine; takes its time
+acceptance: setup ## measures the quick samples and four real models on this machine; takes its time
 	$(BIN)/python tools/acceptance.py
 
 bench: setup ## times the engine beside the C++ original and checks its budgets (BENCH="--only gpt2" for one model)

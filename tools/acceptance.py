@@ -1,4 +1,4 @@
-"""`make acceptance`: runs the whole pipeline, with measuring, on the samples and on real models from installed packages.
+"""`make acceptance`: runs the whole pipeline, with measuring, on the quick samples and on real models from installed packages.
 
 For each model it calls `collage partition … --costs measure --out DIR --json`, then `collage run DIR` in a fresh process. It checks that
 every node is in exactly one partition, that the largest relative error is within the default accuracy, that the total is not above that
@@ -39,7 +39,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Return the samples, and the models inside `rapidocr-onnxruntime` and `magika`."""
+    """Return the quick samples, and the models inside `rapidocr-onnxruntime` and `magika`."""
     made = [
         Case(name, name, {}) for name in ("mini_mnist", "mnist", "lstm", "quantised", "gpt2", "squeezenet", "inception", "bert", "resnet50")
     ]

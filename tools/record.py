@@ -1,7 +1,8 @@
 """`make record`: measures the samples on this machine, and writes the recorded runs that come with them.
 
 They are written to ``collage_core/model/samples/recorded/<sample>.json.gz``. Every candidate is measured, even those that cannot matter,
-since the tests of lazy measuring replay them. Run it on an idle machine; the page shows which machine it was.
+since the tests of lazy measuring replay them. Run it on an idle machine; the page shows which machine it was. Samples that have no
+recorded run yet are recorded when they are named: the large ones take hours.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "model" / "sa
 
 
 def main() -> int:
-    """Record the samples in the arguments, or all of them."""
+    """Record the samples in the arguments, or those that have a recorded run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="only these samples")
-    names = parser.parse_args().names or list(SAMPLES)
+    names = parser.parse_args().names or [name for name in SAMPLES if (FOLDER / f"{name}.json.gz").exists()]
     FOLDER.mkdir(exist_ok=True)
     for name in names:
         with Progress() as progress:

@@ -1,4 +1,4 @@
 """Sample models, built by code with seeded random weights. The name of a sample is accepted wherever a model file is.
 
-`recorded` holds a recorded run of each.
+`recorded` holds recorded runs of the smaller ones.
 """

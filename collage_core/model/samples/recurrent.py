@@ -1,12 +1,14 @@
-"""A recurrent sample network: a tagger that reads a sentence both ways."""
+"""Recurrent sample networks: a tagger that reads a sentence both ways, and a reader of text lines in images."""
 
 from __future__ import annotations
 
 from onnx import ModelProto, TensorProto
 
+from .blocks import conv_relu, max_pool
 from .builder import Net
 
 _WORDS, _LENGTH, _EMBEDDED, _HIDDEN, _TAGS = 1000, 64, 128, 256, 20
+_STEPS, _CHARACTERS = 81, 37
 
 
 def lstm() -> ModelProto:
@@ -28,3 +30,39 @@ def lstm() -> ModelProto:
     net.node("Softmax", [x], "tags/Softmax", made="tags", axis=-1)
     net.output("tags", ["batch", _LENGTH, _TAGS])
     return net.model()
+
+
+def crnn() -> ModelProto:
+    """Return CRNN (Shi and others, 2015) on text lines of 32 × 320 pixels: VGG convolutions, two bidirectional LSTMs, 37 characters."""
+    net = Net("crnn", 2015)
+    x = net.input("image", [1, 1, 32, 320])
+    width = 1
+    for number, after in enumerate((64, 128, 256, 256, 512, 512, 512)):
+        size = 2 if number == 6 else 3
+        x = conv_relu(net, x, f"/cnn/conv{number}", (width, after), size, pad=size - 2, gain=1.0 if number else 1 / 3)
+        if number in (0, 1):
+            x = max_pool(net, x, f"/cnn/pooling{number}/MaxPool", size=2)
+        elif number in (3, 5):  # halves the height, and keeps the width
+            x = net.node("MaxPool", [x], f"/cnn/pooling{number}/MaxPool", kernel_shape=[2, 2], strides=[2, 1], pads=[0, 1, 0, 1])
+        width = after
+    x = net.node("Squeeze", [x, net.constant("height", [2], "int64")], "/Squeeze")
+    x = net.node("Transpose", [x], "/Transpose", perm=[2, 0, 1])
+    x = _bidirectional(net, x, "/rnn/0", 512, _HIDDEN, _HIDDEN)
+    _bidirectional(net, x, "/rnn/1", _HIDDEN, _HIDDEN, _CHARACTERS, made="logits")
+    net.output("logits", [_STEPS, 1, _CHARACTERS])
+    return net.model()
+
+
+def _bidirectional(net: Net, x: str, name: str, before: int, hidden: int, after: int, made: str | None = None) -> str:
+    """Add an LSTM in both directions and a linear layer over both, and return the output."""
+    weights = [
+        net.weight(f"{name}/rnn.input", (2, 4 * hidden, before), before),
+        net.weight(f"{name}/rnn.hidden", (2, 4 * hidden, hidden), hidden),
+        net.uniform(f"{name}/rnn.bias", (2, 8 * hidden), -0.1, 0.1),
+    ]
+    x = net.node("LSTM", [x, *weights], f"{name}/rnn/LSTM", direction="bidirectional", hidden_size=hidden)
+    x = net.node("Transpose", [x], f"{name}/rnn/Transpose", perm=[0, 2, 1, 3])
+    x = net.node("Reshape", [x, net.constant(f"{name}/rnn.rows", [-1, 2 * hidden], "int64")], f"{name}/rnn/Reshape")
+    weight = net.weight(f"{name}/embedding.weight", (after, 2 * hidden), 2 * hidden, gain=16.0)
+    x = net.node("Gemm", [x, weight, net.uniform(f"{name}/embedding.bias", (after,), -0.1, 0.1)], f"{name}/embedding/Gemm", transB=1)
+    return net.node("Reshape", [x, net.constant(f"{name}.steps", [_STEPS, 1, after], "int64")], f"{name}/Reshape", made=made)

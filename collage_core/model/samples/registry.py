@@ -16,7 +16,7 @@ from onnx import ModelProto
 
 from ...base.home import home
 from ...errors import CollageError
-from . import convolutional, quantised, recurrent, transformers
+from . import convolutional, detection, detr, quantised, recurrent, retinanet, speech, transformers, unets
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,30 @@ _ALL = (
         quantised.quantised,
         ("quantized", "qdq", "quantised_cnn", "quantized_cnn", "int8"),
     ),
+    Sample("crnn", "CRNN", "Reader of text lines: VGG convolutions, then two bidirectional LSTMs.", recurrent.crnn),
+    Sample(
+        "unet_segmentation", "U-Net segmentation", "Gives each pixel of 256 × 256 one of 21 classes.", unets.unet_segmentation, ("unet",)
+    ),
+    Sample(
+        "unet_attention",
+        "Diffusion U-Net",
+        "64 × 64, attention of eight heads at 32 × 32 and 16 × 16.",
+        unets.unet_attention,
+        ("diffusion",),
+    ),
+    Sample(
+        "speech_transformer",
+        "Speech transformer",
+        "Convolutions in 8 bits, six layers that quantise as they run.",
+        speech.speech_transformer,
+    ),
+    Sample(
+        "speech_lstm", "Speech LSTM", "Convolutions in 8 bits, three bidirectional LSTMs that quantise as they run.", speech.speech_lstm
+    ),
+    Sample("ssd300", "SSD300", "VGG-16 and six feature maps, then non-maximum suppression.", detection.ssd300, ("ssd",)),
+    Sample("yolov4_tiny", "YOLOv4-tiny", "Leaky ReLUs and split channels, then non-maximum suppression.", detection.yolov4_tiny, ("yolo",)),
+    Sample("detr", "DETR", "ResNet-34, six encoder and six decoder layers, then TopK.", detr.detr),
+    Sample("retinanet", "RetinaNet", "ResNet-18 in 8 bits, pyramid and heads in float, TopK and suppression.", retinanet.retinanet),
 )
 
 SAMPLES: dict[str, Sample] = {sample.name: sample for sample in _ALL}

@@ -9,7 +9,7 @@ import pytest
 
 from collage_core.base.home import home
 from collage_core.errors import CollageError
-from collage_core.model.accuracy import largest_error
+from collage_core.model.accuracy import default_accuracy, largest_error
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples import quantised, registry
 from collage_core.model.samples.registry import SAMPLES, find_sample, resolve
@@ -26,7 +26,20 @@ EXPECTED = {
     "bert": (77, 77, 1, "8c7b814dc80dbf1e"),
     "lstm": (8, 8, 1, "77447f2525c0ef92"),
     "quantised": (39, 39, 1, "05f6b23d7bd575da"),
+    "crnn": (30, 30, 1, "2231342c0c7557c3"),
+    "unet_segmentation": (50, 50, 1, "b708a0b6b1048d6e"),
+    "unet_attention": (762, 716, 1, "254ed8c23c46cd64"),
+    "speech_transformer": (345, 345, 1, "bab21bbfb3c2ab79"),
+    "speech_lstm": (42, 42, 1, "7319945a937a6812"),
+    "ssd300": (113, 112, 1, "4c7ce9db6d4e5e38"),
+    "yolov4_tiny": (109, 90, 1, "6d285eb08a8b40d7"),
+    "detr": (630, 585, 1, "0c13845a03dbd05b"),
+    "retinanet": (252, 250, 1, "45d38138d7490705"),
 }
+LARGE = {"unet_segmentation", "unet_attention", "speech_transformer", "speech_lstm", "ssd300", "detr", "retinanet"}
+NAMES = [pytest.param(name, marks=pytest.mark.long) if name in LARGE else name for name in EXPECTED]
+# Whose 8 bits are rounded otherwise, layer after layer, as soon as a sum is added up in another order.
+ROUNDED = {"speech_transformer", "speech_lstm"}
 
 
 @cache
@@ -39,13 +52,13 @@ def test_the_samples_are_those_that_are_expected():
     assert all(sample.title and sample.description.endswith(".") for sample in SAMPLES.values())
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_bytes_are_the_same_everywhere(name):
     digest = hashlib.sha256(resolve(name).read_bytes()).hexdigest()
     assert (SAMPLES[name].version, digest[:16]) == EXPECTED[name][2:]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_sample_runs_and_its_outputs_follow_its_inputs(name):
     model = folded(name)
     assert len(model.graph) == EXPECTED[name][1]
@@ -53,16 +66,20 @@ def test_a_sample_runs_and_its_outputs_follow_its_inputs(name):
     one, other = (model.reference(model.seeded_inputs(seed)) for seed in (0, 1))
     assert all(np.isfinite(value).all() for value in one.values())
     assert largest_error(one, other) > 0.2
-    # Activations neither die nor explode on the way; the summand of a mask is meant to be huge.
+    # Activations neither die nor explode on the way; the summand of a mask and a sum of 8-bit products are meant to be huge.
     inputs = model.seeded_inputs()
-    masks = {node.outputs[0].name for node in model.graph.nodes if node.op == "Where"}
-    sizes = {name: np.abs(value).max() for name, value in model.activations(inputs, model.graph.types).items() if value.dtype == np.float32}
-    assert all(0.01 < size < 1000 for name, size in sizes.items() if name not in masks), sizes
+    huge = {node.outputs[0].name for node in model.graph.nodes if node.op in ("Where", "Cast")}
+    sizes = {
+        name: np.abs(value).max()
+        for name, value in model.activations(inputs, model.graph.types).items()
+        if value.dtype == np.float32 and value.size > 1
+    }
+    assert all(0.01 < size < 1000 for name, size in sizes.items() if name not in huge), sizes
     folded_outputs = model.activations(inputs, model.graph.outputs)
-    assert largest_error(folded_outputs, one) < 1e-4
+    assert largest_error(folded_outputs, one) < (default_accuracy(model) if name in ROUNDED else 1e-4)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_file_holds_the_nodes_that_its_builder_says(name):
     assert len(load_model(resolve(name), fold=False).graph) == EXPECTED[name][0]
 
