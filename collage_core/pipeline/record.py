@@ -19,10 +19,10 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..cost.estimators.roofline import Rates, described_rates
-from ..cost.estimators.work_estimate import WorkEstimator
 from ..errors import CollageError
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
+from ..graph.work_estimate import WorkEstimator
 from ..rewrite.plan import Plan, plan_from_json
 from ..rules import rule_report
 from ..rules.candidate import CandidatePartition

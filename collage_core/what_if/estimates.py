@@ -9,7 +9,7 @@ from typing import Any
 
 from ..cost.database.records import machine_id
 from ..cost.estimators.roofline import machine_rates
-from ..cost.estimators.work_estimate import WorkEstimator
+from ..graph.work_estimate import WorkEstimator
 from ..pipeline.record import RunRecord
 
 MEASURED = frozenset({"measured", "recorded"})

@@ -18,9 +18,8 @@ import numpy as np
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...graph.index_set import IndexSet
-from .work_estimate import WORK_KINDS, WorkEstimator, work_kind
+from ...graph.work_estimate import BY_BYTES, WORK_KINDS, WorkEstimator, work_kind
 
-_BY_BYTES = ("moving", "light", "dear")
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
 CALL_S, NODE_S = 2e-6, 0.2e-6
 BYTES_PER_S = 20e9
@@ -66,7 +65,7 @@ class Predictor:
     def _prior(self, known: Known) -> np.ndarray:
         rates = [self._work(inside).operations / seconds for (_, inside), seconds in known.items()]
         heavy = 1 / (BETTER * max([LEAST_OPERATIONS_PER_S, *rates]))
-        given = {"call": CALL_S, "node": NODE_S, "border_bytes": 1 / BYTES_PER_S, **dict.fromkeys(_BY_BYTES, 1 / BYTES_PER_S)}
+        given = {"call": CALL_S, "node": NODE_S, "border_bytes": 1 / BYTES_PER_S, **dict.fromkeys(BY_BYTES, 1 / BYTES_PER_S)}
         return np.array([given.get(name, heavy) for name in FEATURES])
 
     def _fitted(self, measured: list[tuple[IndexSet, float]], prior: np.ndarray, quantile: float) -> tuple[np.ndarray, float, float]:
@@ -95,8 +94,8 @@ class Predictor:
         counted["call"], counted["node"], counted["border_bytes"] = 1.0, float(len(inside)), float(self._work(inside).bytes)
         for index in inside:
             node = graph.nodes[index]
-            kind = work_kind(node)
-            if kind in _BY_BYTES:
+            kind = work_kind(graph, node)
+            if kind in BY_BYTES:
                 moved = {name for name in node.inputs if name in graph.types}
                 counted[kind] += sum(graph.types[name].bytes for name in moved) + sum(tensor.type.bytes for tensor in node.outputs)
             else:

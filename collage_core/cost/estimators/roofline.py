@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...errors import CollageError
 from ...events import Emit, Note, ignore
 from ...graph.dataflow_graph import DataflowGraph
+from ...graph.work_estimate import WorkEstimate, WorkEstimator
 from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains.base import Toolchain
@@ -22,7 +23,6 @@ from ..cost import HOST_COST, Cost
 from ..estimator import Known
 from ..transition import TransitionModel
 from .machine_speed import machine_speed
-from .work_estimate import WorkEstimate, WorkEstimator
 
 CALL_S = 2e-6
 """Assumed seconds of a call of a toolchain that runs here: about the least that any of the bundled ones needs."""

@@ -2,7 +2,7 @@
 
 Operations are those of the direct method: a multiplication and an addition are two. Winograd's and other methods do with
 fewer, so this is no bound on what a toolchain executes. Bytes are those of the tensors and weights at the boundary: what is
-made and read inside may stay in a cache. Used by `roofline` and by the predictions of `lazy`.
+made and read inside may stay in a cache.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ...graph.dataflow_graph import DataflowGraph, Node, TensorType
-from ...graph.index_set import IndexSet
-from ...graph.sub_graph import SubGraph
+from .dataflow_graph import HOST, DataflowGraph, Node, TensorType
+from .index_set import IndexSet
+from .sub_graph import SubGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,11 @@ def _convolution(types: Types, made: int, attributes: Mapping[str, Any]) -> floa
     return 2.0 * made * prod(_shape(types, 1)[1:])
 
 
+def _convolution_of_integers(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
+    """As `_convolution`; the scale and the zero point of the input come before the weights."""
+    return 2.0 * made * prod(_shape(types, 3)[1:])
+
+
 def _transposed(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
     """Each input element is spread over the kernel and the channels that its group makes."""
     return 2.0 * prod(_shape(types, 0)) * prod(_shape(types, 1)[1:])
@@ -116,7 +121,9 @@ def _nothing(types: Types, made: int, attributes: Mapping[str, Any]) -> float:
 
 
 _CONVOLUTIONS = ("Conv", "ConvInteger", "QLinearConv", "FusedConv")
-_PRODUCTS = ("MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "FusedGemm")
+_DYNAMIC = ("MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul")
+_PRODUCTS = ("MatMul", "Gemm", "QLinearMatMul", "FusedMatMul", "FusedGemm", *_DYNAMIC)
+_ON_INTEGERS = ("ConvInteger", "QLinearConv", "QLinearMatMul")
 _RECURRENT = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 _REDUCING = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare")
 _READING = ("GlobalAveragePool", "GlobalMaxPool", "ArgMax", "ArgMin", "TopK", "CumSum", "ReduceLogSumExp", *_REDUCING)
@@ -140,6 +147,7 @@ _MOVING = ("Transpose", "Concat", "Split", "Slice", "Gather", "DepthToSpace", "S
 
 _COUNTS: dict[str, Count] = {
     **dict.fromkeys(_CONVOLUTIONS, _convolution),
+    "QLinearConv": _convolution_of_integers,
     "ConvTranspose": _transposed,
     **dict.fromkeys(_PRODUCTS, _product),
     **dict.fromkeys(_RECURRENT, _recurrent),
@@ -151,21 +159,48 @@ _COUNTS: dict[str, Count] = {
 }
 """Operator → function that counts its operations; an operator that is not named takes one for each element that it makes."""
 
-WORK_KINDS = ("pointwise", "convolution", "grouped", "product", "recurrent", "moving", "light", "dear")
+WORK_KINDS = (
+    "pointwise",
+    "convolution",
+    "grouped",
+    "quantised_convolution",
+    "product",
+    "quantised_product",
+    "dynamic_product",
+    "recurrent",
+    "moving",
+    "light",
+    "dear",
+)
 """Kinds of work that machines do at different rates; of the last three the bytes count and not the operations."""
+BY_BYTES = WORK_KINDS[-3:]
 
 
-def work_kind(node: Node) -> str:
+def work_kind(graph: DataflowGraph, node: Node) -> str:
     """Return which of `WORK_KINDS` the work of a node is."""
     op = node.op.rpartition(".")[2]
+    if op in _DYNAMIC:
+        return "dynamic_product"
     if op in _CONVOLUTIONS or op == "ConvTranspose":
-        if node.attributes.get("group", 1) > 1:
-            return "grouped"
-        return "pointwise" if max(node.attributes.get("kernel_shape") or (3,)) == 1 else "convolution"
+        return _convolution_kind(graph, node, op)
     if op in _PRODUCTS:
-        return "product"
+        return "quantised_product" if _is_quantised(graph, node, op) else "product"
     if op in _RECURRENT:
         return "recurrent"
     if _COUNTS.get(op) is _nothing:
         return "moving"
     return "dear" if op in _DEAR or op in _NORMS else "light"
+
+
+def _convolution_kind(graph: DataflowGraph, node: Node, op: str) -> str:
+    if _is_quantised(graph, node, op):
+        return "quantised_convolution"
+    if node.attributes.get("group", 1) > 1:
+        return "grouped"
+    return "pointwise" if max(node.attributes.get("kernel_shape") or (3,)) == 1 else "convolution"
+
+
+def _is_quantised(graph: DataflowGraph, node: Node, op: str) -> bool:
+    """Return whether the node works on integers, or on what a node dequantises: toolchains compute that on integers where they can."""
+    maker = graph.producer.get(node.inputs[0], HOST) if node.inputs else HOST
+    return op in _ON_INTEGERS or (maker != HOST and graph.nodes[maker].op == "DequantizeLinear")
