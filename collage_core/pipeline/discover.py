@@ -24,7 +24,7 @@ from ..rules import rule_report
 from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
-from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, without_open_shapes
+from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, without_open_shapes
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
@@ -68,8 +68,9 @@ class CandidateSet:
         self.log = RejectionLog()
         self.by_target: dict[str, list[CandidatePartition]] = {}
         with phases("candidates"), no_collector():
+            taken = taken_nodes(self.graph, self.specs)
             for spec in self.specs:
-                self.by_target.update(find_candidates(self.graph, spec, self.log))
+                self.by_target.update(find_candidates(self.graph, spec, self.log, taken))
             if self.graph.has_open_shapes:
                 self._drop_open_shapes()
             for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):

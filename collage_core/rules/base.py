@@ -6,8 +6,8 @@ After RFC 62 (Collage), "PartitionRule". Base rules read the graph; combinator r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -52,11 +52,16 @@ class RuleMatch:
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """The input of a rule: the graph, the target it works for, and the log that takes rejections."""
+    """The input of a rule: the graph, the target it works for, and the log that takes rejections.
+
+    Attributes:
+        others: For each of the other targets, by name, which nodes it takes; only of targets whose rules have `Segments`.
+    """
 
     graph: DataflowGraph
     target: str
     log: RejectionLog
+    others: Mapping[str, Sequence[bool]] = field(default_factory=dict)
 
     def note(self, rule: str, stage: str, reason: str, check: str) -> None:
         """Log a note on the rules themselves, such as a limit that was reached: a rejection without nodes."""
@@ -90,6 +95,13 @@ class PartitionRule(ABC):
                 yield found
             else:
                 reject(found, violation)
+
+    @property
+    def below(self) -> tuple[PartitionRule, ...]:
+        """The sub-rules."""
+        values = [getattr(self, spec.name) for spec in fields(self)]  # type: ignore[arg-type]
+        listed = [value if isinstance(value, tuple) else (value,) for value in values]
+        return tuple(item for items in listed for item in items if isinstance(item, PartitionRule))
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule as data that `rule_from_json` reads."""
@@ -126,15 +138,13 @@ def _plain(value: Any) -> Any:
 
 
 def _lines(rule: PartitionRule, indent: int) -> Iterator[str]:
-    options, subs = [], []
+    options = []
     for spec in fields(rule):  # type: ignore[arg-type]
         value = getattr(rule, spec.name)
-        if isinstance(value, PartitionRule):
-            subs.append(value)
-        elif isinstance(value, tuple) and value and isinstance(value[0], PartitionRule):
-            subs.extend(value)
-        elif value is not None and value != () and value != "":
+        if isinstance(value, PartitionRule) or (isinstance(value, tuple) and value and isinstance(value[0], PartitionRule)):
+            continue
+        if value is not None and value != () and value != "":
             options.append(f"{rule.words.get(spec.name, spec.name)}={_plain(value)!r}")
     yield "  " * indent + rule.name + (f"({', '.join(options)})" if options else "")
-    for sub in subs:
+    for sub in rule.below:
         yield from _lines(sub, indent + 1)

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool]) -> list[list[int]]:
-    """Return the regions of the taken nodes, single nodes included, each ascending, ordered by their first node."""
+def regions(reads: Sequence[Sequence[int]], is_taken: Sequence[bool], beside: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+    """Return the regions of the taken nodes, single nodes included, each ascending, ordered by their first node.
+
+    Args:
+        beside: Regions of others, without taken nodes, each ascending: with them the regions fit in one plan as well.
+    """
     contraction = _Contraction(reads)
-    waiting = [(source, index) for index in range(len(reads)) if is_taken[index] for source in reads[index] if is_taken[source]]
-    while True:
-        # Nodes between two regions may have joined one of them since: repeat until nothing joins.
-        left = [(upper, lower) for upper, lower in waiting if not contraction.join(upper, lower)]
-        if len(left) == len(waiting):
-            break
-        waiting = left
+    for nodes in beside:
+        own = set(nodes)
+        contraction.join_all([(source, index) for index in nodes for source in reads[index] if source in own])
+    contraction.join_all([(source, index) for index in range(len(reads)) if is_taken[index] for source in reads[index] if is_taken[source]])
     members: dict[int, list[int]] = {}
     for index in range(len(reads)):
         if is_taken[index]:
@@ -49,6 +50,14 @@ class _Contraction:
             parent[index] = parent[parent[index]]
             index = parent[index]
         return index
+
+    def join_all(self, edges: Sequence[tuple[int, int]]) -> None:
+        """Join the ends of as many of `edges` as can be. What lies between two may join one of them: repeat until nothing joins."""
+        while True:
+            left = [(upper, lower) for upper, lower in edges if not self.join(upper, lower)]
+            if len(left) == len(edges):
+                return
+            edges = left
 
     def join(self, upper: int, lower: int) -> bool:
         """Join the two unless a second path leads from `upper` to `lower`, and return whether they are one node now."""

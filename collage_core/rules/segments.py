@@ -1,8 +1,7 @@
-"""`Segments`: runs between cut points, maximal regions and the whole model, for toolchains that optimise across operators.
+"""`Segments`: runs between frontiers, maximal regions and the whole model, for toolchains that optimise across operators.
 
-Segments may have several exits. Every other node leads to a cut point or comes from it, and one tensor of the cut point is all that
-the nodes up to it pass to the nodes after it; tensors of the host do not count. The beginning and the end of the model count as
-cut points.
+Segments may have several exits. At a frontier few tensors pass from the nodes before it to those after it (`frontiers`); one tensor
+alone at a cut point (`Line.cut_points`). The beginning and the end of the model are frontiers too.
 """
 
 from __future__ import annotations
@@ -11,25 +10,31 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, pairwise
+from itertools import combinations, pairwise
 from typing import ClassVar
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
+from ..graph.work_estimate import WorkEstimator
 from .base import PartitionRule, RuleContext, RuleMatch
 from .candidate import Rejection, RejectionLog
+from .frontiers import MOST_PARTS, Label, majors, split
+from .leftovers import leftovers
+from .line import Line
 from .regions import regions
 
 DEFAULT_LIMIT = 5_000
 """Most runs that one rule finds; longer ones are left out then, and a note reports it."""
+LONG_RUNS = 100
+"""So many of the runs that begin the model, and as many of those that end it, are found whatever the limit."""
 
 
 @dataclass(frozen=True)
 class Segments(PartitionRule):
-    """The whole model where the sub-rule takes every node, else the maximal regions; then every run between two cut points.
+    """The whole model where the sub-rule takes every node, else the maximal regions; leftovers; then runs between two frontiers.
 
     Host nodes are included. A set with fewer than two nodes that are not the host's is left out, since the sub-rule finds it.
-    Runs are deferred; they come shortest first and are made one by one.
+    Runs are deferred, but for those between major frontiers; the others come shortest first and are made one by one.
 
     Attributes:
         of: The rule that finds the single nodes that the toolchain takes.
@@ -43,30 +48,23 @@ class Segments(PartitionRule):
     limit: int = DEFAULT_LIMIT
 
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
-        graph, reads = context.graph, context.graph.sources
-        is_taken = self._taken(context)
-        whole = [list(range(len(graph)))] if all(is_taken) else regions(reads, is_taken)
-        seen = set()
-        for nodes in whole:
-            if _placeable(graph, nodes) < 2:
+        graph, seen = context.graph, set[IndexSet]()
+        is_taken = self.taken(context)
+        for nodes, path in self._regions(context, is_taken):
+            if nodes in seen or _placeable(graph, nodes) < 2:
                 continue
-            inside = IndexSet(nodes)
-            seen.add(inside)
-            depth = _depth(reads, nodes)
-            if self.max_depth is None or depth <= self.max_depth:
-                yield RuleMatch(inside, self.name)
+            seen.add(nodes)
+            if self._is_shallow(graph, nodes):
+                yield RuleMatch(nodes, path)
             else:
-                reason = f"depth: its longest path holds {depth} nodes, at most {self.max_depth} may be"
+                reason = f"depth: its longest path holds {_depth(graph, nodes)} nodes, at most {self.max_depth} may be"
                 context.log.add(Rejection(context.target, tuple(nodes), self.name, "validity", reason), "depth")
-        runs = (run for run in _runs(graph, is_taken, self.max_depth) if run not in seen)
-        for count, run in enumerate(runs):
-            if count == self.limit:
-                reason = f"stopped at {self.limit} runs: longer ones of {context.target} were not looked at"
-                context.note(self.name, "validity", reason, "limit")
-                return
-            yield RuleMatch(run, self.name, deferred=True)
+        for run, is_deferred in self._runs(context, is_taken):
+            if run not in seen:
+                seen.add(run)
+                yield RuleMatch(run, self.name, deferred=is_deferred)
 
-    def _taken(self, context: RuleContext) -> list[bool]:
+    def taken(self, context: RuleContext) -> list[bool]:
         """Return for each node whether it is taken; the host's nodes are. Log the sub-rule's rejections unless they are logged already."""
         quiet = RuleContext(context.graph, context.target, RejectionLog())
         is_taken = [node.is_host for node in context.graph.nodes]
@@ -77,86 +75,121 @@ class Segments(PartitionRule):
             deque(self.of.find(context), maxlen=0)
         return is_taken
 
+    def _regions(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, str]]:
+        """Yield the whole model or the regions, then the leftovers, each with its path."""
+        graph = context.graph
+        for nodes in [range(len(graph))] if all(is_taken) else regions(graph.sources, is_taken):
+            yield IndexSet(nodes), self.name
+        found = leftovers(graph, is_taken, context.others)
+        for names, nodes in found.regions:
+            yield IndexSet(nodes), f"{self.name}.beside({', '.join(names)})"
+        if found.missing:
+            sets = f"{found.looked_at} of {found.looked_at + found.missing} sets of other targets"
+            context.note(self.name, "validity", f"what others leave to {context.target} was looked for with {sets}", "beside")
+
+    def _runs(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, bool]]:
+        """Yield the runs, and whether each is deferred; those between major frontiers first."""
+        line = context.graph.derive(Line)
+        positions, parts = majors(*_labels(context, line, is_taken), line.crossings, line.can_end)
+        if parts > MOST_PARTS:
+            reason = f"the kind of work or who takes it changes {parts - 1} times: only the runs between the {len(positions)} frontiers"
+            context.note(self.name, "validity", f"{reason} with the most work beside them are not deferred", "frontiers")
+        for begin, end in combinations(positions, 2):
+            nodes = line.between(begin, end)
+            if all(is_taken[index] for index in nodes) and _placeable(context.graph, nodes) > 1 and self._is_shallow(context.graph, nodes):
+                yield nodes, False
+        runs = _Runs(self, context.graph, line, is_taken)
+        for count, run in enumerate(runs.shortest_first()):
+            if count == self.limit:
+                longer = f"longer ones of {context.target} were not looked at, but for some that begin or end the model"
+                context.note(self.name, "validity", f"stopped at {self.limit} runs: {longer}", "limit")
+                yield from ((run, True) for run in runs.at_the_ends())
+                return
+            yield run, True
+
+    def _is_shallow(self, graph: DataflowGraph, nodes: IndexSet) -> bool:
+        return self.max_depth is None or _depth(graph, nodes) <= self.max_depth
+
+
+class _Runs:
+    """The runs of taken nodes between two frontiers of one graph, as far as the depth of `rule` allows."""
+
+    def __init__(self, rule: Segments, graph: DataflowGraph, line: Line, is_taken: Sequence[bool]):
+        self._rule, self._graph = rule, graph
+        ends = _ends(graph, line)
+        self._intervals = [line.between(begin, end) for begin, end in pairwise(ends)]
+        self._is_whole = [all(is_taken[index] for index in interval) for interval in self._intervals]
+
+    def shortest_first(self) -> Iterator[IndexSet]:
+        """Yield every run, made only when it is asked for. A run that extends a run that is too deep is too deep as well."""
+        heap: list[tuple[int, int, int, IndexSet]] = []
+        for first in range(len(self._intervals)):
+            self._extend(heap, first, first, IndexSet())
+        heapify(heap)
+        while heap:
+            _, first, last, nodes = heappop(heap)
+            self._extend(heap, first, last + 1, nodes)
+            if _placeable(self._graph, nodes) > 1:
+                yield nodes
+
+    def _extend(self, heap: list[tuple[int, int, int, IndexSet]], first: int, last: int, nodes: IndexSet) -> None:
+        """Push `nodes` with interval `last`, where that is allowed: a run from interval `first`."""
+        if last < len(self._intervals) and self._is_whole[last]:
+            longer = nodes | self._intervals[last]
+            if self._rule._is_shallow(self._graph, longer):
+                heappush(heap, (len(longer), first, last, longer))
+
+    def at_the_ends(self) -> Iterator[IndexSet]:
+        """Yield at most `LONG_RUNS` runs that begin the model, spread evenly, and as many that end it."""
+        for intervals, whole in ((self._intervals, self._is_whole), (self._intervals[::-1], self._is_whole[::-1])):
+            count = next((index for index, is_whole in enumerate(whole) if not is_whole), len(whole))
+            nodes, step = IndexSet(), -(-count // LONG_RUNS)
+            for index in range(count):
+                nodes |= intervals[index]
+                if index % step == step - 1 and _placeable(self._graph, nodes) > 1 and self._rule._is_shallow(self._graph, nodes):
+                    yield nodes
+
+
+def _labels(context: RuleContext, line: Line, is_taken: Sequence[bool]) -> tuple[list[Label], list[float]]:
+    """Return for each position of `line` the label of its node and its operations.
+
+    A label is the kind of heavy work and who takes it; a node of light work has one only where not everybody takes it.
+    """
+    masks = [is_taken, *context.others.values()]
+    work = context.graph.derive(WorkEstimator)
+    operations = [work.operations(index) for index in line.order]
+    labels: list[Label] = []
+    for index, kind in zip(line.order, line.kinds, strict=True):
+        takers = tuple(mask[index] for mask in masks)
+        labels.append(None if kind is None and all(takers) else (kind, takers))
+    return labels, operations
+
 
 def cut_points(graph: DataflowGraph) -> list[int]:
-    """Return the cut points in order, without those of the host. Takes time linear in nodes and edges.
+    """Return the nodes that are cut points, in order.
 
-    In a topological order, every node before v leads to v exactly when v is the only one of the first v + 1 nodes that none of
-    them reads; and every node after v comes from v exactly when v is the only one of v and its successors that reads none of them.
+    Every other node that an input of the model reaches leads to a cut point or comes from it, and one tensor of it is all that the
+    nodes up to it pass to the nodes after it.
     """
-    count, reads = len(graph), graph.sources
-    first_reader, last_reader = [count] * count, [-1] * count
-    for index in range(count - 1, -1, -1):
-        for source in reads[index]:
-            first_reader[source] = index
-            last_reader[source] = max(last_reader[source], index)
-    unread = _covering([(index, first_reader[index]) for index in range(count)], count)
-    unfed = _covering([(max(sources, default=-1) + 1, index + 1) for index, sources in enumerate(reads)], count)
-    passing = _covering([(index + 1, last_reader[index]) for index in range(count)], count)
-    return [
-        index
-        for index, node in enumerate(graph.nodes)
-        if unread[index] == unfed[index] == 1
-        and passing[index] == 0
-        and not node.is_host
-        and sum(1 for tensor in node.outputs if graph.readers[tensor.name]) == 1
-    ]
+    line = graph.derive(Line)
+    return [line.order[position] for position in line.cut_points]
 
 
-def _covering(intervals: Sequence[tuple[int, int]], count: int) -> list[int]:
-    """Return for each position how many of the half-open intervals (begin, end) cover it."""
-    change = [0] * (count + 1)
-    for begin, end in intervals:
-        if begin < end:
-            change[begin] += 1
-            change[end] -= 1
-    return list(accumulate(change[:count]))
+def _ends(graph: DataflowGraph, line: Line) -> list[int]:
+    """Return the positions at which runs begin and end, the beginning and the end of the model among them."""
+    found = [0, *(position + 1 for position in line.cut_points if position + 1 < len(line)), len(line)]
+    if len(found) > 2 and _placeable(graph, line.between(found[-2], found[-1])) == 0:
+        del found[-2]  # Only host nodes follow; they belong to the run before.
+    return split(found, line.crossings, line.can_end)
 
 
-def _runs(graph: DataflowGraph, is_taken: Sequence[bool], max_depth: int | None) -> Iterator[IndexSet]:
-    """Yield every run of taken nodes from after one cut point up to another, the shortest first.
-
-    All nodes between two cut points are on paths from one to the other. So depths add up, and a run that extends a run that is too
-    deep is too deep as well.
-    """
-    ends = _ends(graph)
-    intervals = list(pairwise(ends))
-    depth = [_depth(graph.sources, range(begin + 1, end + 1)) for begin, end in intervals]
-    whole = [all(is_taken[begin + 1 : end + 1]) for begin, end in intervals]
-    placeable_in = [_placeable(graph, range(begin + 1, end + 1)) for begin, end in intervals]
-
-    def starting(first: int, last: int, deep: int, placeable: int) -> list[tuple[int, int, int, int, int]]:
-        """Return the run from interval `first` to interval `last`, as the heap holds it; an empty list where it is not allowed."""
-        if last == len(intervals) or not whole[last] or (max_depth is not None and deep + depth[last] > max_depth):
-            return []
-        return [(ends[last + 1] - ends[first], first, last, deep + depth[last], placeable + placeable_in[last])]
-
-    heap = [run for first in range(len(intervals)) for run in starting(first, first, 0, 0)]
-    heapify(heap)
-    while heap:
-        length, first, last, deep, placeable = heappop(heap)
-        for longer in starting(first, last + 1, deep, placeable):
-            heappush(heap, longer)
-        if placeable > 1:
-            yield IndexSet.window(ends[first] + 1, (1 << length) - 1)
-
-
-def _ends(graph: DataflowGraph) -> list[int]:
-    """Return the boundaries of runs: the index -1, each cut point, and the last node."""
-    ends = [-1, *cut_points(graph)]
-    last = len(graph) - 1
-    if _placeable(graph, range(ends[-1] + 1, last + 1)) == 0 and len(ends) > 1:
-        ends.pop()  # Only host nodes follow; they belong to the run before.
-    return [*ends, last] if ends[-1] < last else ends
-
-
-def _placeable(graph: DataflowGraph, nodes: Sequence[int]) -> int:
+def _placeable(graph: DataflowGraph, nodes: IndexSet) -> int:
     return sum(1 for index in nodes if not graph.nodes[index].is_host)
 
 
-def _depth(reads: Sequence[Sequence[int]], nodes: Sequence[int]) -> int:
-    """Return the number of nodes on the longest path among `nodes`, which are ascending."""
+def _depth(graph: DataflowGraph, nodes: IndexSet) -> int:
+    """Return the number of nodes on the longest path among `nodes`."""
     longest: dict[int, int] = {}
     for index in nodes:
-        longest[index] = 1 + max((longest.get(source, 0) for source in reads[index]), default=0)
+        longest[index] = 1 + max((longest.get(source, 0) for source in graph.sources[index]), default=0)
     return max(longest.values(), default=0)

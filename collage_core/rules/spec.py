@@ -14,6 +14,7 @@ from ..graph.dataflow_graph import DataflowGraph
 from .base import PartitionRule, RuleContext, RuleMatch, find_with_note
 from .base_rules import Host
 from .candidate import CandidatePartition, Rejection, RejectionLog
+from .segments import Segments
 
 HOST_TARGET = "host"
 """Target of nodes that only rename or regroup tensors; they cost nothing."""
@@ -36,13 +37,41 @@ def gather_specs(rules: Mapping[str, PartitionRule]) -> list[PartitionSpec]:
     return [*specs, PartitionSpec((HOST_TARGET,), Host())]
 
 
-def find_candidates(graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog) -> dict[str, list[CandidatePartition]]:
+Taken = Mapping[str, Sequence[bool]]
+"""Target → for each node whether it takes it."""
+
+
+def taken_nodes(graph: DataflowGraph, specs: Sequence[PartitionSpec]) -> Taken:
+    """Return the nodes that each target takes into its segments; targets whose rules have no `Segments` are left out."""
+    made = {}
+    for spec in specs:
+        found = _segments(spec.rule)
+        if found is not None:
+            mask = found.taken(RuleContext(graph, "", RejectionLog()))
+            made.update(dict.fromkeys(spec.targets, mask))
+    return made
+
+
+def _segments(rule: PartitionRule) -> Segments | None:
+    """Return the first `Segments` in the tree `rule`."""
+    if isinstance(rule, Segments):
+        return rule
+    return next((found for sub in rule.below if (found := _segments(sub)) is not None), None)
+
+
+def find_candidates(
+    graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog, taken: Taken | None = None
+) -> dict[str, list[CandidatePartition]]:
     """Return the candidates of each target of `spec`, ordered by their first node, then by their nodes (phase 2).
 
     The rules run once for all targets of the spec; their rejections are added to `log` for each target.
+
+    Args:
+        taken: What the targets of all specs take (`taken_nodes`); the rules of one may look at what the others take.
     """
     rejected = RejectionLog()
-    context = RuleContext(graph, " and ".join(spec.targets), rejected)
+    others = {name: mask for name, mask in (taken or {}).items() if name not in spec.targets}
+    context = RuleContext(graph, " and ".join(spec.targets), rejected, others)
     found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
     numbers = [graph.derive(Computations).of(item.inside) for item in found]
     times = Counter(numbers)

@@ -18,8 +18,10 @@ from collage_core.rules.regions import regions
 from collage_core.rules.segments import Segments, cut_points
 from collage_core.rules.trees import arbitrary_fusion
 from tests.helpers.graphs import MINI_MNIST, graph, graphs
+from tests.helpers.typed_graphs import alternating, detector, speech, u_net
 
 EVERY = OpPredicate()
+FRONT = {"QuantizeLinear", "DequantizeLinear", "Conv", "Relu", "Reshape"}
 NOT_RELU = OpPredicate(ops=("Pad", "Conv", "Add", "MaxPool", "Reshape", "MatMul"))
 
 
@@ -143,16 +145,16 @@ def test_regions_do_not_make_a_cycle_between_them() -> None:
 
 def test_the_whole_model_comes_first_and_then_every_run() -> None:
     items = find(Segments(EVERY), MINI_MNIST)
-    assert sets(items, deferred=False) == [tuple(range(8))]
-    runs = sets(items, deferred=True)
+    now, runs = sets(items, deferred=False), sets(items, deferred=True)
+    assert now == [tuple(range(8)), tuple(range(6)), (6, 7)], "Reshape is the last place before the product"
     assert runs[:2] == [(0, 1), (1, 2)]
-    assert set(runs) == {tuple(range(i, j)) for i in range(8) for j in range(i + 2, 9)} - {tuple(range(8))}
+    assert {*now, *runs} == {tuple(range(i, j)) for i in range(8) for j in range(i + 2, 9)}
 
 
 def test_segments_stop_at_what_is_not_taken() -> None:
     items = find(Segments(NOT_RELU), MINI_MNIST)
-    assert sets(items, deferred=False) == [(0, 1, 2), (4, 5, 6, 7)]
-    assert sets(items, deferred=True) == [(0, 1), (1, 2), (4, 5), (5, 6), (6, 7), (4, 5, 6), (5, 6, 7)]
+    assert sets(items, deferred=False) == [(0, 1, 2), (4, 5, 6, 7), (6, 7)], "the product"
+    assert sets(items, deferred=True) == [(0, 1), (1, 2), (4, 5), (5, 6), (4, 5, 6), (5, 6, 7)]
 
 
 def test_a_residual_is_no_cut_until_it_is_added() -> None:
@@ -176,18 +178,19 @@ def test_host_nodes_are_taken_along_and_make_no_runs_of_their_own() -> None:
 def test_a_depth_bounds_regions_and_runs() -> None:
     log = RejectionLog()
     items = find(Segments(EVERY, max_depth=2), MINI_MNIST, log)
-    assert sets(items, deferred=False) == []
-    assert sets(items, deferred=True) == [(i, i + 1) for i in range(7)]
+    assert sets(items, deferred=False) == [(6, 7)]
+    assert sets(items, deferred=True) == [(i, i + 1) for i in range(6)]
     assert [rejection.reason for rejection in log.sample] == ["depth: its longest path holds 8 nodes, at most 2 may be"]
 
 
 def test_too_many_runs_are_cut_off_and_that_is_said() -> None:
     log = RejectionLog()
     items = find(Segments(EVERY, limit=3), MINI_MNIST, log)
-    assert sets(items, deferred=True) == [(0, 1), (1, 2), (2, 3)]
-    assert [(rejection.nodes, rejection.reason) for rejection in log.sample] == [
-        ((), "stopped at 3 runs: longer ones of t were not looked at")
-    ]
+    runs = sets(items, deferred=True)
+    assert runs[:3] == [(0, 1), (1, 2), (2, 3)]
+    assert set(runs[3:]) == {tuple(range(end)) for end in (3, 4, 5, 7)} | {tuple(range(begin, 8)) for begin in range(1, 6)}
+    said = "stopped at 3 runs: longer ones of t were not looked at, but for some that begin or end the model"
+    assert [(rejection.nodes, rejection.reason) for rejection in log.sample] == [((), said)]
 
 
 def test_runs_are_not_made_before_they_are_asked_for() -> None:
@@ -209,4 +212,38 @@ def test_what_the_sub_rule_rejects_is_logged_once() -> None:
 def test_combinators_keep_what_is_deferred_deferred() -> None:
     tree = Primitive(Union((OnlyValid(Segments(EVERY)),)))
     items = list(tree.find(RuleContext(MINI_MNIST, "t", RejectionLog())))
-    assert [item.deferred for item in items] == [False] + [True] * 27
+    assert [item.deferred for item in items] == [False] * 3 + [True] * 25
+
+
+def test_runs_take_along_what_only_constants_feed() -> None:
+    on = speech(convolutions=2, layers=0)
+    runs = [[on.nodes[index].op for index in run] for run in sets(find(Segments(EVERY), on), deferred=True)]
+    assert ["DequantizeLinear", "Conv"] in runs, "with its weights"
+    assert ["QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv", "Relu"] in runs
+
+
+def test_the_front_and_the_tail_of_two_kinds_of_work_are_not_deferred() -> None:
+    on = speech()
+    now = sets(find(Segments(EVERY), on), deferred=False)
+    fronts = [run for run in now if run[0] == 0 and {on.nodes[index].op for index in run} <= FRONT]
+    assert len(fronts) == 1
+    assert tuple(range(len(fronts[0]), len(on))) in now
+    assert len(now) <= 1 + 276
+
+
+def test_more_changes_than_are_measured_are_said() -> None:
+    log = RejectionLog()
+    on = alternating(10)
+    assert len(sets(find(Segments(EVERY), on, log), deferred=False)) <= 277
+    said = "the kind of work or who takes it changes 59 times: only the runs between the 21 frontiers with the most work beside them"
+    assert f"{said} are not deferred" in [rejection.reason for rejection in log.notes]
+
+
+@given(on=st.sampled_from([speech(2, 1), u_net(2, 2), detector(3)]), taken=st.sets(st.integers(0, 60)), data=st.data())
+@settings(max_examples=60)
+def test_every_run_is_convex_and_taken(on: DataflowGraph, taken: set[int], data: st.DataObject) -> None:
+    names = tuple(node.name for node in on.nodes if node.index not in taken)
+    items = find(Segments(_Named(names), limit=60), on)
+    for item in data.draw(st.permutations(items))[:20]:
+        assert not SubGraph(on, item.inside).re_entered
+        assert all(on.nodes[index].name in names for index in item.inside)

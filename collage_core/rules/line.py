@@ -1,0 +1,183 @@
+"""`Line`: the nodes of a model in one order, the tensors that cross each position of it, and the cut points.
+
+A graph enters; positions, sets of nodes and plain numbers leave. The order is topological. So the nodes between any two positions are
+convex, and such sets fit together into a plan, whatever crosses. Nodes that no input of the model reaches are not in the order: each
+belongs to the first node that reads what comes of it. Else dequantised weights would cross every position of a quantised model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+
+from ..graph.dataflow_graph import HOST, DataflowGraph
+from ..graph.index_set import IndexSet
+from ..graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
+
+_FAMILIES = {"pointwise": "convolution", "grouped": "convolution"}
+"""Kinds of work that are no reason to change the toolchain between them → the kind that they count as."""
+HEAVY = 1e-3
+"""The least share of the model's operations in a node of heavy work."""
+_QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
+"""Toolchains compute on integers where they find these together with the node that they are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A tensor that crosses the positions `begin` to `end`, both included: it is made before them and read after them."""
+
+    begin: int
+    end: int
+    bytes: int
+
+    @property
+    def span(self) -> int:
+        """The positions from its maker to its last reader."""
+        return self.end - self.begin + 1
+
+
+class Line:
+    """The order of one graph. Position p lies before the p-th node; the position after the last node is `len`.
+
+    Attributes:
+        order: The nodes that an input of the model reaches; all nodes where it reaches none.
+        kinds: For each of them the kind of heavy work that it does; None for light work.
+    """
+
+    def __init__(self, graph: DataflowGraph):
+        self._graph = graph
+        fed = _fed(graph)
+        kinds = _heavy_kinds(graph)
+        self.order = _keeping_to_a_kind(graph, fed, kinds)
+        self.kinds = [kinds[index] for index in self.order]
+        self._home = _homes(graph, self.order)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @cached_property
+    def members(self) -> list[IndexSet]:
+        """For each position the node after it, with the nodes that belong to that."""
+        made: list[list[int]] = [[] for _ in self.order]
+        for index, position in enumerate(self._home):
+            made[position].append(index)
+        return [IndexSet(nodes) for nodes in made]
+
+    def between(self, begin: int, end: int) -> IndexSet:
+        """Return the nodes between two positions."""
+        return IndexSet(index for members in self.members[begin:end] for index in members)
+
+    @cached_property
+    def crossings(self) -> list[Crossing]:
+        """Every tensor of a node in the order that a later one reads; so the model's inputs are not among them."""
+        graph, home, made = self._graph, self._home, []
+        for position, index in enumerate(self.order):
+            for tensor in graph.nodes[index].outputs:
+                last = max((home[reader] for reader in graph.readers[tensor.name]), default=-1)
+                if last > position:
+                    made.append(Crossing(position + 1, last, tensor.type.bytes))
+        return made
+
+    @cached_property
+    def can_end(self) -> list[bool]:
+        """For each position but the last whether a run may end there: not after a node of the host, nor one that only quantises."""
+        nodes = [self._graph.nodes[index] for index in self.order[:-1]]
+        return [False, *(not node.is_host and node.op not in _QUANTISING for node in nodes)]
+
+    @cached_property
+    def cut_points(self) -> list[int]:
+        """The cut points as positions of their nodes, ascending. Takes time linear in nodes and edges.
+
+        Every node before v leads to v exactly when v is the only one of the nodes up to it that none of them reads; and every node
+        after v comes from v exactly when v is the only one of v and its successors that reads none of them.
+        """
+        count, home = len(self), self._home
+        in_order = set(self.order)
+        reads = [[home[source] for source in self._graph.sources[index] if source in in_order] for index in self.order]
+        first_reader, last_reader = [count] * count, [-1] * count
+        for position in range(count - 1, -1, -1):
+            for source in reads[position]:
+                first_reader[source] = position
+                last_reader[source] = max(last_reader[source], position)
+        unread = covering([(position, first_reader[position]) for position in range(count)], count)
+        unfed = covering([(max(sources, default=-1) + 1, position + 1) for position, sources in enumerate(reads)], count)
+        passing = covering([(position + 1, last_reader[position]) for position in range(count)], count)
+        nodes, readers = self._graph.nodes, self._graph.readers
+        return [
+            position
+            for position, index in enumerate(self.order)
+            if unread[position] == unfed[position] == 1
+            and passing[position] == 0
+            and not nodes[index].is_host
+            and sum(1 for tensor in nodes[index].outputs if readers[tensor.name]) == 1
+        ]
+
+
+def covering(intervals: Iterable[tuple[int, int]], count: int) -> list[int]:
+    """Return for each of `count` positions how many of the half-open intervals (begin, end) cover it."""
+    change = [0] * (count + 1)
+    for begin, end in intervals:
+        if begin < end:
+            change[begin] += 1
+            change[end] -= 1
+    return list(accumulate(change[:count]))
+
+
+def _fed(graph: DataflowGraph) -> list[bool]:
+    """Return for each node whether an input of the model reaches it; all do where none would."""
+    fed: list[bool] = []
+    for node, sources in zip(graph.nodes, graph.sources, strict=True):
+        fed.append(any(graph.producer.get(name) == HOST for name in node.inputs) or any(fed[source] for source in sources))
+    return fed if any(fed) else [True] * len(fed)
+
+
+def _heavy_kinds(graph: DataflowGraph) -> list[str | None]:
+    """Return for each node the kind of heavy work that it does; None where that is light, or too little to count."""
+    operations = list(map(graph.derive(WorkEstimator).operations, range(len(graph))))
+    least = HEAVY * sum(operations)
+    made: list[str | None] = []
+    for node, amount in zip(graph.nodes, operations, strict=True):
+        kind = work_kind(graph, node)
+        made.append(None if kind in BY_BYTES or amount < least else _FAMILIES.get(kind, kind))
+    return made
+
+
+def _keeping_to_a_kind(graph: DataflowGraph, fed: Sequence[bool], kinds: Sequence[str | None]) -> list[int]:
+    """Return the fed nodes in a topological order in which heavy nodes of one kind follow each other as long as there are any.
+
+    So a backbone comes before the heads that read it along its way. Light nodes come as late as they can, right before their first
+    reader, so that what they make crosses little. The order is made from its end.
+    """
+    waiting = [len(readers) for readers in graph.consumers]
+    ready: dict[str | None, list[int]] = {None: []}
+    for index, count in enumerate(waiting):
+        if fed[index] and count == 0:
+            ready.setdefault(kinds[index], []).append(-index)
+    for heap in ready.values():
+        heapify(heap)
+    order: list[int] = []
+    kind: str | None = None
+    while any(ready.values()):
+        if not ready[None] and not ready[kind]:
+            kind = min((heap[0], word) for word, heap in ready.items() if heap and word is not None)[1]
+        index = -heappop(ready[None] or ready[kind])
+        order.append(index)
+        for source in graph.sources[index]:
+            waiting[source] -= 1
+            if fed[source] and waiting[source] == 0:
+                heappush(ready.setdefault(kinds[source], []), -source)
+    return order[::-1]
+
+
+def _homes(graph: DataflowGraph, order: Sequence[int]) -> list[int]:
+    """Return for each node its position; that of its first reader for a node that is not in the order, and the last without any."""
+    home = [-1] * len(graph)
+    for position, index in enumerate(order):
+        home[index] = position
+    for index in range(len(graph) - 1, -1, -1):
+        if home[index] < 0:
+            home[index] = min((home[reader] for reader in graph.consumers[index]), default=len(order) - 1)
+    return home
