@@ -3,8 +3,9 @@
 A target's cost is modelled as a sum: a part for the call, one for each node, for the bytes at the border, for the operations of
 each kind of heavy work, and for the bytes that light nodes read and write. The factors are fitted to the costs measured on the
 target (non-negative least squares of the relative error). Work that was not measured yet keeps a rate that is half as much again
-as the best seen on this model, so it looks attractive and is tried. By how much measured costs are below their own prediction
-tells by how much an unmeasured one may be below its own: the bound is a quantile of that.
+as the best seen on this model, so it looks attractive and is tried. So does a kind of work that was only measured together with
+others that may have taken most of the time: the fit cannot tell which of them took it. By how much measured costs are below their
+own prediction tells by how much an unmeasured one may be below its own: the bound is a quantile of that.
 
 The bound is no proof; `make bench-costs` measures what it loses.
 """
@@ -21,12 +22,17 @@ from ...graph.index_set import IndexSet
 from ...graph.work_estimate import BY_BYTES, WORK_KINDS, WorkEstimator, work_kind
 
 FEATURES = ("call", "node", "border_bytes", *WORK_KINDS)
+_IS_HEAVY = np.array([name in WORK_KINDS and name not in BY_BYTES for name in FEATURES])
 CALL_S, NODE_S = 2e-6, 0.2e-6
 BYTES_PER_S = 20e9
 """Rates of work that was not measured yet: about the best that there are."""
 BETTER = 1.5
 """The rate of heavy work may be so many times the best seen on the whole model."""
 LEAST_OPERATIONS_PER_S = 2e9
+ALONE = 0.5
+"""A rate counts as measured when the other kinds of heavy work can have taken no more than this share of a measurement."""
+SLOWEST = 30.0
+"""No rate of heavy work is taken to be so many times slower than that of work that was not measured yet."""
 HOLD = 0.05
 """Weight of those rates in the fit, where a measurement has weight 1."""
 FEW = 3
@@ -80,6 +86,7 @@ class Predictor:
         factors = nnls(rows / scale, np.concatenate([np.ones(len(seconds)), np.full(len(prior), HOLD)]))[0] / scale
         ratios = 1 / np.maximum(relative @ factors, 1e-9)
         share = min(1.0, float(np.quantile(ratios, quantile))) if len(measured) > FEW else 0.5
+        factors = np.where(_IS_HEAVY & ~_told_apart(relative, prior), np.minimum(factors, prior), factors)
         singles = [cost for inside, cost in measured if len(inside) == 1]
         return factors, share, 0.8 * min([CALL_S, *singles])
 
@@ -101,3 +108,20 @@ class Predictor:
             else:
                 counted[kind] += self._work.operations(index)
         return np.array(list(counted.values()))
+
+
+def _told_apart(relative: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return for each feature whether some measurement tells the rate of its kind of work apart from those of other kinds.
+
+    An operation of no kind takes longer than it would if its kind took all the time of a measurement.
+
+    Args:
+        relative: For each measurement its features, divided by its seconds.
+        prior: Seconds of work that was not measured yet.
+    """
+    heavy = relative * _IS_HEAVY
+    most = np.minimum(1 / np.maximum(heavy.max(axis=0), 1e-30), SLOWEST * prior)
+    shares = np.minimum(heavy * most, 1.0)
+    others = shares.sum(axis=1, keepdims=True) - shares
+    is_told: np.ndarray = ((others <= ALONE) & (heavy > 0)).any(axis=0)
+    return is_told

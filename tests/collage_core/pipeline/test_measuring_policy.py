@@ -8,7 +8,9 @@ import pytest
 from recorded_costs import RecordedCosts, computation_key
 
 from collage_core.cost.cost import Cost
+from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.graph.index_set import IndexSet
+from collage_core.graph.work_estimate import work_kind
 from collage_core.pipeline.cost_table import CostTable
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord, indices_of
@@ -16,6 +18,8 @@ from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
 from tests.helpers.paths import RECORDED
+from tests.helpers.rated_costs import RatedCosts
+from tests.helpers.typed_graphs import alternating, speech
 
 SMALL = {"lstm", "mini_mnist", "mnist"}
 """With a few dozen candidates, a quarter is hardly more than one for each operator and target."""
@@ -65,6 +69,33 @@ def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: 
         lost.append(found_s / best_s - 1)
         assert {computation_key(one) for one in recorded.repeated} >= {computation_key(item.held) for item in measured(planned.partitions)}
     assert sorted(lost)[SEEDS // 2] <= NOISE
+
+
+INTEGER, DYNAMIC = "quantised_convolution", "dynamic_product"
+GIGA = 1e9
+
+
+@pytest.mark.parametrize(("on", "noise"), [(speech(), 0.0), (speech(), NOISE), (alternating(2), 0.0), (alternating(3), NOISE)])
+@pytest.mark.parametrize(("front", "tail"), [((100, 25), (20, 60)), ((80, 20), (8, 24)), ((40, 10), (40, 120))])
+def test_the_parts_at_which_each_target_is_several_times_faster_are_found(
+    on: DataflowGraph, noise: float, front: tuple[float, float], tail: tuple[float, float]
+) -> None:
+    """No small part of them is in a best plan, and the whole model on either target says little of its rate at either kind of work."""
+    rates = {
+        name: {INTEGER: front[k] * GIGA, DYNAMIC: tail[k] * GIGA, "product": tail[k] * GIGA, "": 20 * GIGA} for k, name in enumerate("ab")
+    }
+    costs = RatedCosts(on, rates, noise)
+    loop = costs.loop()
+    loop.costs()
+    assert len(costs.asked) <= 28
+    planned = loop.repeat(loop.search(), costs_s=60.0)
+    on_target = {index: item.target for item in planned.partitions for index in item.inside}
+    kinds = {node.index: work_kind(on, node) for node in on.nodes}
+    assert {on_target[index] for index, kind in kinds.items() if kind == INTEGER} == {"a"}
+    dynamic = [on_target[index] for index, kind in kinds.items() if kind == DYNAMIC]
+    assert dynamic.count("b") >= 0.8 * len(dynamic), "with noise a cut may lie a little further"
+    assert costs.true_s(planned) <= 1.03 * costs.best_s()
+    assert costs.best_s() < 0.75 * min(costs.alone_s("a"), costs.alone_s("b"))
 
 
 def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collage_core.cost.estimators.prediction import Predictor
 from collage_core.graph.index_set import IndexSet
+from collage_core.rules.line import Line
 from tests.helpers.graphs import graph
+from tests.helpers.typed_graphs import speech
 
 CHAIN = graph([f"n{k}: {'Conv' if k % 2 else 'Relu'} <- {'x' if k == 0 else f'n{k - 1}'}" for k in range(8)])
 
@@ -24,3 +26,20 @@ def test_a_target_that_nobody_measured_looks_attractive() -> None:
     seen = {("a", IndexSet((0,))): 5e-4}
     bounds = Predictor(CHAIN).bounds(seen, [("b", IndexSet((0,)))], 0.5)
     assert bounds["b", IndexSet((0,))] < 1e-5
+
+
+def test_a_kind_of_work_that_was_only_measured_with_another_looks_attractive() -> None:
+    """The whole model took long: whether for its convolutions or its products, one measurement does not tell."""
+    on = speech()
+    whole = IndexSet(range(len(on)))
+    line = Line(on)
+    cut = max(position for position, kind in enumerate(line.kinds) if kind == "quantised_convolution") + 1
+    front, tail = ("a", line.between(0, cut)), ("a", line.between(cut, len(line)))
+    known = {("a", whole): 10e-3, ("b", whole): 1e-3}
+    unknown = Predictor(on).bounds(known, [front, tail], 0.5)
+    assert max(unknown.values()) < 1e-3
+    told = Predictor(on).bounds({**known, front: 9e-3}, [tail], 0.5)
+    assert told[tail] <= 1e-3
+    others = [("a", line.between(0, cut - 4)), ("a", line.between(0, cut - 8)), ("a", line.between(0, cut - 12))]
+    measured = {front: 9e-3, others[0]: 7.5e-3, others[1]: 6e-3}
+    assert 2e-3 < Predictor(on).bounds({**known, **measured}, [others[2]], 0.03)[others[2]] <= 4.6e-3, "convolutions are known by now"

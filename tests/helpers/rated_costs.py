@@ -1,0 +1,112 @@
+"""`RatedCosts`: the measuring loop over candidates whose costs follow from how fast each target is at each kind of work; with noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from collage_core.cost.cost import Cost
+from collage_core.events import Emit, ignore
+from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
+from collage_core.pipeline.cost_table import CostTable
+from collage_core.pipeline.measure import MeasuringLoop
+from collage_core.pipeline.measuring_policy import MeasuringPolicy
+from collage_core.pipeline.record import CostedCandidate, flow_tensors, search_candidates
+from collage_core.pipeline.search_and_merge import Planned
+from collage_core.rules.base import RuleOptions
+from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.candidate import CandidatePartition, RejectionLog
+from collage_core.rules.spec import find_candidates, gather_specs, taken_nodes
+from collage_core.rules.trees import arbitrary_fusion
+from collage_core.search.problem import SearchProblem
+from collage_core.search.solve import solve
+
+CALL_S, NODE_S = 5e-6, 0.5e-6
+LIGHT_BYTES_PER_S = 10e9
+UNEVEN = 0.15
+"""By so much a node may be slower than its rate says, or faster: the same on every target of one seed."""
+REPETITIONS = 7
+
+Rates = Mapping[str, float]
+"""Kind of heavy work → operations a second; ``""`` for the kinds that are not named."""
+
+
+class RatedCosts:
+    """Candidates of targets that take every operator, and what measuring them would give.
+
+    Args:
+        rates: Target → its rates.
+        noise: Standard deviation of a measurement as a share of the cost.
+
+    Attributes:
+        asked: What was measured, in order.
+    """
+
+    def __init__(self, graph: DataflowGraph, rates: Mapping[str, Rates], noise: float = 0.0, seed: int = 0):
+        self.graph = graph
+        self._rates = rates
+        self._noise = noise
+        self._random = random.Random(seed)
+        self._uneven = [1 + self._random.uniform(-UNEVEN, UNEVEN) for _ in graph.nodes]
+        trees = {name: arbitrary_fusion(OpPredicate(), RuleOptions(), 3) for name in rates}
+        specs = gather_specs(trees)
+        taken = taken_nodes(graph, specs)
+        found: dict[str, list[CandidatePartition]] = {}
+        for spec in specs:
+            found.update(find_candidates(graph, spec, RejectionLog(), taken))
+        self.candidates = [candidate for listed in found.values() for candidate in listed if not candidate.deferred]
+        self.asked: list[CandidatePartition] = []
+        self._work = WorkEstimator(graph)
+
+    def loop(self) -> MeasuringLoop:
+        table = CostTable(self.graph, self.candidates, lambda one: (one.target, one.computation))
+        return MeasuringLoop(table, MeasuringPolicy(), self.measure, self.search, ignore, self.repeat if self._noise else None)
+
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> dict[CandidatePartition, Cost]:
+        """As `measure.Measure`."""
+        self.asked += wanted
+        return {candidate: self._noisy(candidate, 1) for candidate in wanted}
+
+    def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None, left_s: float) -> dict[CandidatePartition, Cost]:
+        """As `measure.Repeat`."""
+        return {candidate: self._noisy(candidate, REPETITIONS) for candidate in wanted}
+
+    def search(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
+        """As `measure.Search`."""
+        problem = SearchProblem(len(self.graph), flow_tensors(self.graph), search_candidates(costed), {}, (), tuple(self._rates))
+        result = solve(problem)
+        return Planned(result, result, problem, costed)
+
+    def best_s(self) -> float:
+        """The least sum of the true costs."""
+        costed = [CostedCandidate(candidate, Cost(self.seconds(candidate), "measured")) for candidate in self.candidates]
+        return self.true_s(self.search(costed, ignore))
+
+    def true_s(self, planned: Planned) -> float:
+        """The sum of the true costs of a plan."""
+        return sum(self.seconds(item.held) for item in planned.partitions if isinstance(item.held, CandidatePartition))
+
+    def alone_s(self, target: str) -> float:
+        """The true cost of the whole model on one target."""
+        return min(self.seconds(one) for one in self.candidates if one.target == target and len(one.inside) == len(self.graph))
+
+    def seconds(self, candidate: CandidatePartition) -> float:
+        """The true cost."""
+        rates = self._rates.get(candidate.target, {})
+        total = CALL_S if candidate.target in self._rates else 0.0
+        for index in candidate.inside:
+            node = self.graph.nodes[index]
+            kind = work_kind(self.graph, node)
+            if kind in BY_BYTES:
+                own = sum(tensor.type.bytes for tensor in node.outputs) / LIGHT_BYTES_PER_S
+            else:
+                own = self._work.operations(index) / rates.get(kind, rates[""]) * self._uneven[index]
+            total += own + NODE_S
+        return total
+
+    def _noisy(self, candidate: CandidatePartition, repetitions: int) -> Cost:
+        cost, share = Cost(self.seconds(candidate), "measured"), self._noise / repetitions**0.5
+        seconds = (cost.seconds or 0.0) * max(0.1, 1 + self._random.gauss(0.0, share))
+        return replace(cost, seconds=seconds, interval_s=1.96 * share * seconds)
