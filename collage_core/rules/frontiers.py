@@ -92,7 +92,7 @@ def majors(
     parts = _joined(_Part(label, work[index], index, index) for index, label in enumerate(labels) if label is not None)
     before = len(parts)
     while len(parts) > most:
-        parts = _without_the_lightest(parts, max(1, (len(parts) - most) // 2))
+        parts = _without_the_lightest(parts, max(1, (len(parts) - most) // 2), most // 2)
     bytes_at = _bytes_at(crossings, count)
     tensors_at = covering(((crossing.begin, crossing.end + 1) for crossing in crossings), count)
     found = [0]
@@ -112,14 +112,15 @@ def _joined(parts: Iterable[_Part]) -> list[_Part]:
     return made
 
 
-def _without_the_lightest(parts: Sequence[_Part], count: int) -> list[_Part]:
-    """Return the parts without those that are no heavier than the `count`-th lightest; without `count` where that were nearly all."""
-    by_work = sorted(range(len(parts)), key=lambda index: parts[index].work)
-    bar = parts[by_work[count - 1]].work
-    heavier = [part for part in parts if part.work > bar]
-    if len(heavier) < 2:
-        heavier = [parts[index] for index in sorted(by_work[count:])]
-    return _joined(heavier)
+def _without_the_lightest(parts: Sequence[_Part], count: int, fewest: int) -> list[_Part]:
+    """Return the parts without the `count` lightest and all as light; without `count` of those, spread evenly, for fewer than `fewest`."""
+    bar = sorted(part.work for part in parts)[count - 1]
+    left = _joined(part for part in parts if part.work > bar)
+    if len(left) >= fewest:
+        return left
+    light = [index for index, part in enumerate(parts) if part.work <= bar]
+    gone = {light[number * len(light) // count] for number in range(count)}
+    return _joined(part for index, part in enumerate(parts) if index not in gone)
 
 
 def _bytes_at(crossings: Iterable[Crossing], count: int) -> list[int]:

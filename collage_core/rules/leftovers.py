@@ -46,13 +46,15 @@ def leftovers(graph: DataflowGraph, is_taken: Mask, others: Mapping[str, Mask]) 
     for name, mask in others.items():
         by_mask.setdefault(tuple(mask), name)
     partial = {name: mask for mask, name in by_mask.items() if not all(mask) and list(mask) != list(is_taken)}
+    work = list(map(graph.derive(WorkEstimator).operations, range(len(graph))))
+    least = LARGE * sum(work)
     sets = [*permutations(partial, 1), *permutations(partial, 2)]
     found = []
     for names in sets[:MOST_SETS]:
         beside: list[list[int]] = []
         for name in names:
             mine = regions(graph.sources, _without(partial[name], beside), beside)
-            beside += [nodes for nodes in mine if _is_large(graph, nodes)]
+            beside += [nodes for nodes in mine if sum(work[index] for index in nodes) >= least]
         left = _without(is_taken, beside)
         if left != list(is_taken):
             found += [(names, nodes) for nodes in regions(graph.sources, left, beside)]
@@ -62,8 +64,3 @@ def leftovers(graph: DataflowGraph, is_taken: Mask, others: Mapping[str, Mask]) 
 def _without(mask: Mask, beside: Sequence[Sequence[int]]) -> list[bool]:
     gone = {index for nodes in beside for index in nodes}
     return [is_taken and index not in gone for index, is_taken in enumerate(mask)]
-
-
-def _is_large(graph: DataflowGraph, nodes: Sequence[int]) -> bool:
-    work = graph.derive(WorkEstimator)
-    return sum(map(work.operations, nodes)) >= LARGE * sum(map(work.operations, range(len(graph))))

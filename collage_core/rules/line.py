@@ -19,8 +19,8 @@ from ..graph.work_estimate import BY_BYTES, WorkEstimator, work_kind
 
 _FAMILIES = {"pointwise": "convolution", "grouped": "convolution"}
 """Kinds of work that are no reason to change the toolchain between them → the kind that they count as."""
-HEAVY = 1e-3
-"""The least share of the model's operations in a node of heavy work."""
+HEAVY, HEAVY_OF_MOST = 1e-3, 0.1
+"""The least share of the model's operations in a node of heavy work; in a model of very many nodes, of those of its heaviest node."""
 _QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
 """Toolchains compute on integers where they find these together with the node that they are for."""
 
@@ -137,7 +137,7 @@ def _fed(graph: DataflowGraph) -> list[bool]:
 def _heavy_kinds(graph: DataflowGraph) -> list[str | None]:
     """Return for each node the kind of heavy work that it does; None where that is light, or too little to count."""
     operations = list(map(graph.derive(WorkEstimator).operations, range(len(graph))))
-    least = HEAVY * sum(operations)
+    least = min(HEAVY * sum(operations), HEAVY_OF_MOST * max(operations, default=0.0))
     made: list[str | None] = []
     for node, amount in zip(graph.nodes, operations, strict=True):
         kind = work_kind(graph, node)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from itertools import combinations, pairwise
+from heapq import heappop, heappush
+from itertools import pairwise, takewhile
 from typing import ClassVar
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -94,11 +94,8 @@ class Segments(PartitionRule):
         if parts > MOST_PARTS:
             reason = f"the kind of work or who takes it changes {parts - 1} times: only the runs between the {len(positions)} frontiers"
             context.note(self.name, "validity", f"{reason} with the most work beside them are not deferred", "frontiers")
-        for begin, end in combinations(positions, 2):
-            nodes = line.between(begin, end)
-            if all(is_taken[index] for index in nodes) and _placeable(context.graph, nodes) > 1 and self._is_shallow(context.graph, nodes):
-                yield nodes, False
-        runs = _Runs(self, context.graph, line, is_taken)
+        yield from ((run, False) for run in _Runs(self, context.graph, line, is_taken, positions).shortest_first())
+        runs = _Runs(self, context.graph, line, is_taken, _ends(context.graph, line))
         for count, run in enumerate(runs.shortest_first()):
             if count == self.limit:
                 longer = f"longer ones of {context.target} were not looked at, but for some that begin or end the model"
@@ -112,41 +109,41 @@ class Segments(PartitionRule):
 
 
 class _Runs:
-    """The runs of taken nodes between two frontiers of one graph, as far as the depth of `rule` allows."""
+    """The runs of taken nodes between two of some positions of one graph, as far as the depth of `rule` allows."""
 
-    def __init__(self, rule: Segments, graph: DataflowGraph, line: Line, is_taken: Sequence[bool]):
+    def __init__(self, rule: Segments, graph: DataflowGraph, line: Line, is_taken: Sequence[bool], positions: Sequence[int]):
         self._rule, self._graph = rule, graph
-        ends = _ends(graph, line)
-        self._intervals = [line.between(begin, end) for begin, end in pairwise(ends)]
+        self._intervals = [line.between(begin, end) for begin, end in pairwise(positions)]
         self._is_whole = [all(is_taken[index] for index in interval) for interval in self._intervals]
+        self._placeable = [_placeable(graph, interval) for interval in self._intervals]
 
     def shortest_first(self) -> Iterator[IndexSet]:
         """Yield every run, made only when it is asked for. A run that extends a run that is too deep is too deep as well."""
-        heap: list[tuple[int, int, int, IndexSet]] = []
+        heap: list[tuple[int, int, int, IndexSet, int]] = []
         for first in range(len(self._intervals)):
-            self._extend(heap, first, first, IndexSet())
-        heapify(heap)
+            self._extend(heap, first, first, IndexSet(), 0)
         while heap:
-            _, first, last, nodes = heappop(heap)
-            self._extend(heap, first, last + 1, nodes)
-            if _placeable(self._graph, nodes) > 1:
+            _, first, last, nodes, placeable = heappop(heap)
+            self._extend(heap, first, last + 1, nodes, placeable)
+            if placeable > 1:
                 yield nodes
 
-    def _extend(self, heap: list[tuple[int, int, int, IndexSet]], first: int, last: int, nodes: IndexSet) -> None:
+    def _extend(self, heap: list[tuple[int, int, int, IndexSet, int]], first: int, last: int, nodes: IndexSet, placeable: int) -> None:
         """Push `nodes` with interval `last`, where that is allowed: a run from interval `first`."""
         if last < len(self._intervals) and self._is_whole[last]:
             longer = nodes | self._intervals[last]
             if self._rule._is_shallow(self._graph, longer):
-                heappush(heap, (len(longer), first, last, longer))
+                heappush(heap, (len(longer), first, last, longer, placeable + self._placeable[last]))
 
     def at_the_ends(self) -> Iterator[IndexSet]:
         """Yield at most `LONG_RUNS` runs that begin the model, spread evenly, and as many that end it."""
-        for intervals, whole in ((self._intervals, self._is_whole), (self._intervals[::-1], self._is_whole[::-1])):
-            count = next((index for index, is_whole in enumerate(whole) if not is_whole), len(whole))
-            nodes, step = IndexSet(), -(-count // LONG_RUNS)
-            for index in range(count):
-                nodes |= intervals[index]
-                if index % step == step - 1 and _placeable(self._graph, nodes) > 1 and self._rule._is_shallow(self._graph, nodes):
+        count = len(self._intervals)
+        for order in (range(count), range(count - 1, -1, -1)):
+            taken = list(takewhile(self._is_whole.__getitem__, order))
+            nodes, placeable, step = IndexSet(), 0, -(-len(taken) // LONG_RUNS)
+            for number, interval in enumerate(taken, 1):
+                nodes, placeable = nodes | self._intervals[interval], placeable + self._placeable[interval]
+                if number % step == 0 and placeable > 1 and self._rule._is_shallow(self._graph, nodes):
                     yield nodes
 
 

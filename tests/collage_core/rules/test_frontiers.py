@@ -110,3 +110,11 @@ def test_ten_thousand_nodes_take_a_fraction_of_a_second() -> None:
     began = time.process_time()
     assert len(frontiers(on)) > 700
     assert time.process_time() - began < 3.0, "a tenth of that on a machine that does nothing else"
+
+
+def test_of_many_equal_parts_some_remain_all_over_the_model() -> None:
+    labels = ["a", "b"] * 200
+    found, before = majors(labels, [2.0, 1.0] * 200, [], [False, *[True] * 399])
+    assert before == 400
+    assert len(found) > MOST_PARTS // 2
+    assert max(high - low for low, high in pairwise(found)) < 200

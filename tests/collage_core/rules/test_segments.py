@@ -146,7 +146,7 @@ def test_regions_do_not_make_a_cycle_between_them() -> None:
 def test_the_whole_model_comes_first_and_then_every_run() -> None:
     items = find(Segments(EVERY), MINI_MNIST)
     now, runs = sets(items, deferred=False), sets(items, deferred=True)
-    assert now == [tuple(range(8)), tuple(range(6)), (6, 7)], "Reshape is the last place before the product"
+    assert now == [tuple(range(8)), (6, 7), tuple(range(6))], "Reshape is the last one before the product"
     assert runs[:2] == [(0, 1), (1, 2)]
     assert {*now, *runs} == {tuple(range(i, j)) for i in range(8) for j in range(i + 2, 9)}
 
