@@ -84,11 +84,13 @@ record: setup ## the recorded runs that come with the samples
 sizes: setup ## how long files and functions are
 	@$(BIN)/python tools/sizes.py
 
+# ncnn asks for these to download models, which we never do; pip installs the lock without asking what else a package wants.
+NOT_NEEDED = --no-emit-package portalocker --no-emit-package tqdm
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-          --fork-strategy fewest --no-emit-index-url --custom-compile-command "make lock"
+          --fork-strategy fewest --no-emit-index-url $(NOT_NEEDED) --custom-compile-command "make lock"
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
-	$(COMPILE) pyproject.toml --extra openvino --extra postgres --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) pyproject.toml --extra ncnn --extra openvino --extra postgres --extra tvm --group dev -o locks/python.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt
 	$(NPM) update --package-lock-only

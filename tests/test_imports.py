@@ -220,14 +220,14 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("package", ["collage_core.search", "collage_core.graph", "collage_core.rules"])
 def test_plain_data_rooms_import_without_any_toolchain(package: str):
-    blocked = ("tvm", "tvm_ffi", "onnx", "onnxruntime", "openvino", "flask", "flask_socketio", "sqlalchemy")
+    blocked = ("tvm", "tvm_ffi", "onnx", "onnxruntime", "openvino", "ncnn", "flask", "flask_socketio", "sqlalchemy")
     ran = python(BLOCKED.format(blocked=blocked, package=package))
     assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("module", ["collage_core", "collage_core.cli.main", "collage_core.pipeline.run", "collage_server.app"])
 def test_nothing_imports_a_heavy_toolchain_before_it_has_to(module: str):
-    ran = python(f"import sys, {module}; print(sorted(set(sys.modules) & {{'tvm', 'tvm_ffi', 'openvino'}}))")
+    ran = python(f"import sys, {module}; print(sorted(set(sys.modules) & {{'tvm', 'tvm_ffi', 'openvino', 'ncnn'}}))")
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
 
 

@@ -101,7 +101,7 @@ def missing_tools() -> list[str]:
 
 def make_environment() -> None:
     call(base_python(), "-m", "venv", "--clear", VENV)
-    pip("install", "--require-hashes", "-r", ROOT / "locks" / "python.txt")
+    pip("install", "--require-hashes", "--no-deps", "-r", ROOT / "locks" / "python.txt")
     pip("install", "--require-hashes", "--no-deps", "--ignore-requires-python", "-r", ROOT / "locks" / "models.txt")
 
 

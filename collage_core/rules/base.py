@@ -134,6 +134,8 @@ def _plain(value: Any) -> Any:
         return {item.subject: _plain(item.wanted) for item in value}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if callable(value):
+        return f"{value.__module__.rpartition('.')[2]}.{value.__qualname__}"
     return value
 
 

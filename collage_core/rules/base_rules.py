@@ -6,12 +6,12 @@ After RFC 62 (Collage), "PartitionRule": `OpPredicatePartitionRule`, `OpCallByKi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import CollageError
-from ..graph.dataflow_graph import Node
+from ..graph.dataflow_graph import DataflowGraph, Node
 from ..graph.index_set import IndexSet
 from ..graph.op_pattern_kind import OpPatternKind
 from .base import PartitionRule, RuleContext, RuleMatch
@@ -78,6 +78,31 @@ def _note_absent(context: RuleContext, rule: str, ops: Iterable[str]) -> None:
     if named and not any(node.op in named for node in context.graph.nodes):
         listed = ", ".join(list(named)[:5]) + (" …" if len(named) > 5 else "")
         context.note(rule, "predicate", f"the model has no node of the operators that {context.target} takes: {listed}", "absent")
+
+
+@dataclass(frozen=True)
+class OpCheck(PartitionRule):
+    """A candidate for every call that a function of the toolchain takes. It holds code, so it can be printed, but not written in a file.
+
+    Attributes:
+        check: Returns why the toolchain does not take a node of a graph; empty where it does.
+        ops: Operators of which it takes some calls.
+    """
+
+    name: ClassVar[str] = "op_check"
+    check: Callable[[DataflowGraph, Node], str]
+    ops: tuple[str, ...]
+
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
+        _note_absent(context, self.name, self.ops)
+        for node in context.graph.nodes:
+            if node.is_host:
+                continue
+            reason = self.check(context.graph, node)
+            if reason:
+                context.log.add(Rejection(context.target, (node.index,), self.name, "predicate", reason), node.op)
+            else:
+                yield RuleMatch(IndexSet.window(node.index, 1), self.name)
 
 
 @dataclass(frozen=True)

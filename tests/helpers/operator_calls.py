@@ -144,9 +144,12 @@ CALLS: dict[str, Call] = {
 """Operator → a call of it, with shapes that show its kind: no extent of 1, and no order of axes that moves nothing."""
 
 
-def model_of(op: str) -> SubModel:
-    """Return the call of `op` as a model; the types of its outputs are those of ONNX's inference, or that of its first input."""
-    described = CALLS[op]
+def model_of(op: str, described: Call | None = None) -> SubModel:
+    """Return a call of `op`, that of `CALLS` or another, as a model.
+
+    The types of its outputs are those of ONNX's inference, or that of its first input.
+    """
+    described = described or CALLS[op]
     names = [f"x{index}" if given is not None else "" for index, given in enumerate(described.inputs)]
     inputs, weights = [], {}
     for name, given in zip(names, described.inputs, strict=True):

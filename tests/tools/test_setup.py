@@ -259,7 +259,7 @@ def test_the_wheel_names_its_extras(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = archive.read(name).decode()
-    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == {"openvino", "postgres", "tvm"}
+    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == {"ncnn", "openvino", "postgres", "tvm"}
     assert "License-Expression: Apache-2.0" in metadata
 
 

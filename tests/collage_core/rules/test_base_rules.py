@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collage_core.graph.dataflow_graph import DataflowGraph
+from collage_core.graph.dataflow_graph import DataflowGraph, Node
 from collage_core.graph.index_set import IndexSet
 from collage_core.graph.op_pattern_kind import OpPatternKind
 from collage_core.graph.sub_graph import SubGraph, SubGraphConfig
 from collage_core.rules.base import PartitionRule, RuleContext, RuleOptions
-from collage_core.rules.base_rules import Explicit, Host, OpCallByKind, OpPredicate
+from collage_core.rules.base_rules import Explicit, Host, OpCallByKind, OpCheck, OpPredicate
 from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import OnlyValid, Primitive, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
@@ -144,3 +144,16 @@ def test_a_tree_prints_as_it_reads() -> None:
 def test_a_union_keeps_the_first_path() -> None:
     items = list(Union((OpCallByKind(), OpPredicate())).find(RuleContext(MINI_MNIST, "t", RejectionLog())))
     assert {item.path for item in items} == {"union.op_call_by_kind"}
+
+
+def test_a_function_of_a_toolchain_takes_calls_or_says_why_not():
+    def check(graph: DataflowGraph, node: Node) -> str:
+        return "" if node.op == "Relu" else f"no {node.op}"
+
+    log = RejectionLog()
+    rule = OpCheck(check, ("Relu", "Tanh"))
+    found = list(rule.find(RuleContext(graph(["a: Relu <- x", "b: Add <- a", "c: Relu <- b"]), "mine", log)))
+    assert [tuple(match.inside) for match in found] == [(0,), (2,)]
+    assert [(item.nodes, item.rule, item.stage, item.reason) for item in log.sample] == [((1,), "op_check", "predicate", "no Add")]
+    assert str(rule).startswith("op_check(check='")
+    assert str(rule).endswith("check', ops=['Relu', 'Tanh'])")

@@ -23,21 +23,21 @@ def extra(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_bundled_ones_are_found_by_name():
-    assert {"onnxruntime", "openvino", "tvm"} <= set(names())
+    assert {"ncnn", "onnxruntime", "openvino", "tvm"} <= set(names())
     assert [toolchain.name for toolchain in all_toolchains()] == sorted(names())
     assert get("tvm").name == "tvm"
 
 
 def test_each_has_a_letter_of_its_own():
-    letters = [get(name).letter for name in ("onnxruntime", "openvino", "tvm")]
-    assert len(set(letters)) == 3
+    letters = [get(name).letter for name in ("ncnn", "onnxruntime", "openvino", "tvm")]
+    assert len(set(letters)) == 4
 
 
-@pytest.mark.parametrize("name", ["onnxruntime", "openvino", "tvm"])
+@pytest.mark.parametrize("name", ["ncnn", "onnxruntime", "openvino", "tvm"])
 def test_no_bundled_rule_is_written_for_one_model(name: str):
     """A rule tree is made before any model is read; a pattern or a list of nodes in it would have one model in mind."""
     words = set(re.findall(r"^ *(\w+)", str(get(name).rule(RuleOptions())), re.MULTILINE))
-    assert words <= {"primitive", "union", "only_valid", "combine", "segments", "op_call_by_kind", "op_predicate"}
+    assert words <= {"primitive", "union", "only_valid", "combine", "segments", "op_call_by_kind", "op_check", "op_predicate"}
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones():
@@ -84,7 +84,7 @@ from collage_core.toolchains.registry import all_toolchains
 for toolchain in all_toolchains():
     toolchain.availability()
     toolchain.rule(RuleOptions())
-print(sorted({"tvm", "tvm_ffi", "openvino", "onnxruntime", "onnx"} & set(sys.modules)))
+print(sorted({"tvm", "tvm_ffi", "openvino", "ncnn", "onnxruntime", "onnx"} & set(sys.modules)))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
