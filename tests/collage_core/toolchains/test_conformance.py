@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
-from collage_core.toolchains.registry import all_toolchains
+from collage_core.toolchains.ncnn_operators import CHECKS
+from collage_core.toolchains.registry import all_toolchains, get
+from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
 from tests.helpers.small_models import MODELS, OPEN_MODELS, conv_relu, drawn, matmul, reference, untakable
 
 THREADS = 1
@@ -195,3 +198,65 @@ assert {library!r} not in sys.modules, "imported {library}"
         ran = subprocess.run([sys.executable, "-c", FRESH], input=given, capture_output=True, cwd=Path(__file__).parent)
         assert ran.returncode == 0, ran.stderr.decode()
         assert_close(pickle.loads(ran.stdout), reference(model, inputs))
+
+
+KNOWN = (
+    ("onnxruntime|openvino|tvm", "averagepool_2d_ceil_last_window_starts_on_pad", "the expected numbers are rounded to four digits"),
+    ("onnxruntime|openvino|tvm", "resize_downsample_scales_(cubic|linear).*", "it goes by the sizes and not by the scales"),
+    ("onnxruntime|tvm", "training_dropout.*", "it draws other random numbers than the test, or none"),
+    ("onnxruntime|openvino", "attention_4d_.*fp16", "it differs in the last bits of float16"),
+    ("onnxruntime|openvino", "attention_4d_with_past_and_present_qk_matmul_bias_.*_causal", "it differs by some percent"),
+    ("onnxruntime", "maxunpool_export_with_output_shape", "its elements are at other indices"),
+    ("openvino", "attention_24_qk_matmul_output_mode3_softmax_precision", "it differs in the last bits of float16"),
+    ("openvino", "(max|min|sum)_one_input|dropout_(default|random).*", "it does not write an output that is an input"),
+    ("openvino", "dft_axis|lstm_with_peepholes|rotary_embedding.*", "it gives other numbers"),
+    ("openvino", "dynamicquantizelinear", "one quantised number is another"),
+    ("openvino", "reduce_(max|min)_empty_set", "it has the largest float for infinity"),
+    ("openvino|tvm", "resize_.*(antialias|exclude_outside)", "it leaves the option out"),
+    ("tvm", "batchnorm_.*_training_mode", "it computes as in inference"),
+    ("tvm", "isinf_(negative|positive)", "it finds infinities of both signs"),
+)
+"""Toolchains, node tests of ONNX that they take and get wrong, and what is known of it. Such a candidate fails the check of its trial."""
+
+NODE_TOLERANCE = 1e-5
+EVERY = 40
+"""Of ONNX's node tests, a part for `make test`."""
+
+
+def node_failures(toolchain: Toolchain, cases: Sequence[NodeCase]) -> dict[str, str]:
+    """Node test → what is wrong, for those that the toolchain's rules take; a refusal at import, build or run is an answer too."""
+    taken = [case for case in cases if not is_known(toolchain, case) and not case.refusal(toolchain)]
+    wrong = {}
+    for case, got in run_all(toolchain, taken):
+        if isinstance(got, str):
+            if got.startswith(("crash", "hang", "it changed")):
+                wrong[case.name] = got
+        elif not is_right(got, case, NODE_TOLERANCE):
+            wrong[case.name] = "wrong values"
+    return wrong
+
+
+def is_known(toolchain: Toolchain, case: NodeCase) -> bool:
+    name = case.name.removeprefix("test_")
+    return any(re.fullmatch(names, toolchain.name) and re.fullmatch(tests, name) for names, tests, _ in KNOWN)
+
+
+def test_what_it_takes_of_some_node_tests_is_right(toolchain: Toolchain):
+    assert node_failures(toolchain, single_nodes(EVERY)) == {}
+
+
+@pytest.mark.long
+def test_what_it_takes_of_all_node_tests_is_right(toolchain: Toolchain):
+    assert node_failures(toolchain, single_nodes(1)) == {}
+
+
+def test_what_ncnn_takes_is_right_and_the_rest_is_refused_before_it_is_built():
+    toolchain = get("ncnn")
+    if not toolchain.availability().usable:
+        pytest.skip(toolchain.availability().reason)
+    cases = [case for case in single_nodes(EVERY, CHECKS.keys()) if not case.refusal(toolchain)]
+    assert len(cases) > 300
+    refused = {case.name: got for case, got in run_all(toolchain, cases) if isinstance(got, str)}
+    late = {"test_resize_downsample_scales_linear", "test_resize_downsample_scales_linear_align_corners"}
+    assert refused.keys() <= late, "scales are no values of a graph, so these two are refused at the import"
+    assert node_failures(toolchain, cases) == {}
