@@ -76,7 +76,7 @@ def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explore
     watched = open_page(f"{plugged.address}?model={model}")
     page = watched.page
     targets = page.get_by_role("group", name="Targets")
-    for name in ("onnxruntime", "openvino", "tvm"):
+    for name in ("ncnn", "onnxruntime", "openvino", "tvm"):
         targets.get_by_role("button", name=name, exact=True).click()
     page.evaluate("() => document.activeElement.blur()")
     page.keyboard.press("Enter")
@@ -153,7 +153,7 @@ def test_options_are_checked_beside_their_fields_and_used_by_the_run(explorer: E
     form.get_by_role("combobox", name="fusion of tvm").select_option("none")
     watched.idle()
     expect(form.get_by_role("alert")).to_have_count(0)
-    for name in ("openvino", "tvm"):
+    for name in ("ncnn", "openvino", "tvm"):
         page.get_by_role("group", name="Targets").get_by_role("button", name=name, exact=True).click()
     watched.idle()
     run.click()
