@@ -7,8 +7,9 @@ MODEL ?= mnist
 PYTEST ?=
 BENCH ?=
 
-# Tests go to both workers by duration (tests/helpers/spread.py); at the end stand the twenty longest.
-PYTEST_SPREAD = $(BIN)/pytest -n 2 --dist worksteal --durations 20 --durations-min 1
+# Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many of the short ones wait, for
+# a page or a process: three workers keep two cores busy.
+PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test python-test chromium postgres \
         acceptance bench bench-costs bench-page protocol pictures record sizes lock wheel versions clean
@@ -27,10 +28,10 @@ test: setup chromium postgres ## all that must pass before a commit
 	@$(MAKE) --no-print-directory python-test
 
 test-long: setup chromium postgres ## the tests that take long: whole runs, kills in all phases, fleets, all examples
-	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -m "long or examples" $(PYTEST)
+	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "long or examples" $(PYTEST)
 
 test-durations: setup chromium postgres ## runs every test, and keeps how long each took (tests/durations.json)
-	$(PYTEST_SPREAD) --write-durations $(PYTEST)
+	$(PYTEST_SPREAD) -n 2 --write-durations $(PYTEST)
 
 chromium: setup
 	@$(BIN)/python tools/chromium.py
@@ -57,7 +58,7 @@ page-test: setup ## the page's unit tests
 	$(NPM) test --silent
 
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
-	$(PYTEST_SPREAD) -m "not long" $(PYTEST)
+	$(PYTEST_SPREAD) -n 3 -m "not long" $(PYTEST)
 
 acceptance: setup ## measures the quick samples and four real models on this machine; takes its time
 	$(BIN)/python tools/acceptance.py

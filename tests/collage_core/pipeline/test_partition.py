@@ -226,6 +226,7 @@ def chain_of_relus(path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_where_the_whole_plan_errs_too_much_the_search_goes_on_without_the_worst(tmp_path: Path) -> None:
     """Each drifting Relu errs by 6e-4, of at most 1e-3 that may be: two of the three must go to the slow one that is right."""
     (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
@@ -279,7 +280,8 @@ def test_a_fleet_is_let_go_where_costs_cannot_be_kept(tmp_path: Path, monkeypatc
     assert closed == ["the fleet"]
 
 
-@pytest.mark.parametrize("front", ["onnxruntime", pytest.param("openvino", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("front", ["onnxruntime", "openvino"])
 def test_an_artifact_of_a_detector_gives_as_many_boxes_as_there_are(tmp_path: Path, front: str) -> None:
     """From the file to the artifact: the whole on ONNX Runtime, or its convolutions on OpenVINO."""
     pins = [{"kind": "pin", "op": "Conv", "target": front}, {"kind": "pin", "op": "NonMaxSuppression", "target": "onnxruntime"}]

@@ -284,6 +284,7 @@ def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     assert killing.left_behind() == []
 
 
+@pytest.mark.long
 def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> None:
     """The first one of its worker too."""
     running = killing.start("costs:1=run", "costs:3=build")

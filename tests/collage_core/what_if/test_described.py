@@ -132,10 +132,10 @@ def test_what_cannot_be_tried_is_told(record: RunRecord, text: str, said: str) -
 
 
 def test_a_toolchain_that_was_measured_cannot_be_described_away(record: RunRecord) -> None:
-    targets = tuple(target.model_copy(update={"name": "ncnn"}) if target.name == "tvm" else target for target in record.plan.targets)
+    targets = tuple(target.model_copy(update={"name": "former"}) if target.name == "tvm" else target for target in record.plan.targets)
     other = replace(record, plan=record.plan.model_copy(update={"targets": targets}))
-    with pytest.raises(CollageError, match="describes 'ncnn', whose costs the run has measured"):
-        tried(other, HOOK.replace('"hook"', '"ncnn"'))
+    with pytest.raises(CollageError, match="describes 'former', whose costs the run has measured"):
+        tried(other, HOOK.replace('"hook"', '"former"'))
 
 
 def test_rules_that_find_nothing_change_nothing_and_say_so(record: RunRecord) -> None:
