@@ -153,6 +153,7 @@ def without_regrets(route: Route) -> None:
     route.fulfill(body=json.dumps(body), content_type="application/json")
 
 
+@pytest.mark.long
 def test_a_candidate_is_measured_again(explorer: Explorer, open_page: OpenPage) -> None:
     """A run that was measured here, and one of its candidates once more: another run, with another cost, that can be undone."""
     api = f"{explorer.address}api/v1"

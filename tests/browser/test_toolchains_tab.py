@@ -67,6 +67,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
     expect(chip).to_be_focused()
 
 
+@pytest.mark.long
 def test_a_run_that_finds_no_plan_says_why_and_is_started_again(plugged: Explorer, open_page: OpenPage, tmp_path: Path) -> None:
     """By keys: Enter runs; the failed run says what to do; and when that is done, it runs again."""
     path, proto = tmp_path / "mnist.onnx", SAMPLES["mini_mnist"].build()

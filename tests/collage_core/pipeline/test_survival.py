@@ -302,6 +302,7 @@ def test_trial_whose_worker_is_killed_is_done_once_more(killing: Killing) -> Non
 # Time that is over.
 
 
+@pytest.mark.long
 def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     chain: Path, known: Known, known_once: Path, tmp_path: Path
 ) -> None:

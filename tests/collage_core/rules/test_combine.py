@@ -120,7 +120,7 @@ class Naive:
         if text == "tuple_proj":
             makers = [index for index in u if nodes[index].op == "Split" and set(self.on.consumers[index]) & set(d)]
             return bool(makers) and max(kind_u, kind_d) <= OpPatternKind.INJECTIVE
-        return text == "vertical" and self.is_anchored_chain(sorted({*u, *d}))
+        return text == "vertical" and len(u) + len(d) <= self.max_depth and self.is_anchored_chain(sorted({*u, *d}))
 
     def is_anchored_chain(self, chain: list[int]) -> bool:
         degrees = [len(set(self.on.sources[index]) & set(chain)) for index in chain]

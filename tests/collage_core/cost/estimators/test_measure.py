@@ -254,6 +254,7 @@ def test_what_was_ended_early_is_measured_whole_where_nothing_bounds_it(bench: B
     assert alone.samples >= QUICK.fewest
 
 
+@pytest.mark.long
 def test_run_that_takes_far_too_long_is_ended_and_tried_again_without_a_bound(bench: Bench) -> None:
     pair = bench.candidates("crawls", (RELU1, ADD1))
     both = [*bench.candidates("numpy", *SINGLES), *pair]
