@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched, running
@@ -149,6 +149,16 @@ def test_a_run_can_be_cancelled(explorer: Explorer, open_page: OpenPage) -> None
     watched.page.get_by_role("button", name="Cancel").click()
     expect(watched.page.locator(".search-words")).to_have_text("cancelled")
     expect(watched.page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+
+
+def test_run_that_is_cancelled_before_the_server_has_answered_does_not_go_on(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=squeezenet")
+    held: list[Route] = []
+    watched.page.route("**/api/v1/runs", lambda route: held.append(route), times=1)
+    watched.page.get_by_role("button", name="Run", exact=True).click()
+    watched.page.get_by_role("button", name="Cancel").click()
+    held[0].continue_()
+    expect(watched.page.locator(".search-words")).to_have_text("cancelled")
 
 
 def test_everything_by_keyboard(sample: Watched) -> None:

@@ -6,11 +6,11 @@ import { api, asApiError } from "../../data/api";
 import type { CostedRow, RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { goOnFrom } from "../plan/decisions";
-import { ended, run, runError, whatIf } from "./run";
+import { cancelOnceStarted, ended, run, runError, whatIf } from "./run";
 
 export interface Remeasuring {
-  /** The run that measures; null until the server has answered. */
-  id: string | null;
+  /** The run that measures, once the server has answered. */
+  requested: Promise<RunSnapshot>;
   label: string;
   target: string;
   phase: string;
@@ -38,10 +38,11 @@ export async function measureAgain(row: CostedRow): Promise<void> {
   if (!base?.plan || remeasuring.peek()) return;
   const about = { label: row.label, target: row.target };
   last.value = { run: "", text: "" };
-  remeasuring.value = { ...about, id: null, phase: "waiting" };
+  const requested = api.startRun({ model: base.model, targets: base.targets, base: base.id, measure: row.id });
+  remeasuring.value = { ...about, requested, phase: "waiting" };
   try {
-    const started = await api.startRun({ model: base.model, targets: base.targets, base: base.id, measure: row.id });
-    const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, id: started.id, phase: PHASE_TEXT[now.phase ?? ""] ?? "waiting" });
+    const started = await requested;
+    const tell = (now: RunSnapshot): void => void (remeasuring.value = { ...about, requested, phase: PHASE_TEXT[now.phase ?? ""] ?? "waiting" });
     tell(started);
     finish(base, row, await ended(started, tell));
   } catch (error) {
@@ -67,6 +68,5 @@ function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
 }
 
 export async function stopMeasuring(): Promise<void> {
-  const id = remeasuring.peek()?.id;
-  if (id) await api.cancelRun(id).catch((error: unknown) => (runError.value = asApiError(error)));
+  await cancelOnceStarted(remeasuring.peek()?.requested ?? null);
 }

@@ -23,8 +23,8 @@ export const run = computed((): RunSnapshot | null => {
 export const runError = signal<ApiError | null>(null);
 /** The accuracy of the next run as the user typed it; empty for the model's default. */
 export const accuracyText = signal("");
-/** Whether a run was requested, and the server has not answered yet. */
-export const isStarting = signal(false);
+/** The run that was requested, until the server has answered; null where none is awaited. */
+export const starting = signal<Promise<RunSnapshot> | null>(null);
 
 /** The targets that a decision may name: those of which the run has costs, else those of the next run. */
 export const targetsToDecide = computed((): readonly string[] => {
@@ -32,7 +32,7 @@ export const targetsToDecide = computed((): readonly string[] => {
   return known.length > 0 ? known : chosenTargets.value;
 });
 
-export const isActive = computed(() => isStarting.value || (run.value !== null && !hasEnded(run.value)));
+export const isActive = computed(() => starting.value !== null || (run.value !== null && !hasEnded(run.value)));
 
 const NO_PARTITIONS: readonly PlanPartition[] = [];
 
@@ -70,12 +70,17 @@ export function clearRun(): void {
   });
 }
 
-/** Stop the shown run; its measurements are kept. */
+/** Stop the run that was requested last, or else the shown one; its measurements are kept. */
 export async function cancelRun(): Promise<void> {
-  const current = run.value;
-  if (!current || hasEnded(current)) return;
+  await cancelOnceStarted(starting.peek() ?? run.peek());
+}
+
+/** Cancel a run, also one that the server has not answered yet: no click is lost. A request that fails is told by who made it. */
+export async function cancelOnceStarted(requested: Promise<RunSnapshot> | RunSnapshot | null): Promise<void> {
+  const started = await Promise.resolve(requested).catch(() => null);
+  if (!started || hasEnded(started)) return;
   try {
-    await api.cancelRun(current.id);
+    await api.cancelRun(started.id);
   } catch (error) {
     runError.value = asApiError(error);
   }

@@ -9,7 +9,7 @@ import { model } from "../model/model";
 import { constraints, keepRun } from "../plan/decisions";
 import { showRulesPage } from "../tables/rules";
 import { optionsToRun } from "./options";
-import { accuracyText, isActive, isStarting, runError, showRun } from "./run";
+import { accuracyText, isActive, runError, showRun, starting } from "./run";
 
 /** Start a run of the open model on the chosen targets, with the present constraints. The server reuses costs that are known. */
 export async function runNow(): Promise<void> {
@@ -31,15 +31,16 @@ export async function runNow(): Promise<void> {
 }
 
 async function start(request: RunRequest): Promise<RunSnapshot | null> {
-  isStarting.value = true;
+  const requested = api.startRun(request);
+  starting.value = requested;
   try {
-    const started = await api.startRun(request);
+    const started = await requested;
     showRun(started);
     return started;
   } catch (error) {
     runError.value = asApiError(error);
     return null;
   } finally {
-    isStarting.value = false;
+    starting.value = null;
   }
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from collage_core.base.isolation.worker import Worker
+from collage_core.cost.measuring import trial_worker
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits, TrialRunner, TrialTask
 from collage_core.cost.measuring.trial_worker import ArrayFile
@@ -51,11 +54,18 @@ def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, t
     assert record.slowed_by >= 0
 
 
-def test_cost_that_need_not_be_known_better_takes_the_fewest_samples(runner: TrialRunner, task: TrialTask) -> None:
-    """Nothing else would end it before its hundredth sample."""
-    enough = runner.run(replace(task, enough_s=10.0))
-    assert len(enough.samples) <= LIMITS.timing.fewest
-    assert not enough.stopped_early
+def test_timing_is_told_what_bounds_it(runner: TrialRunner, task: TrialTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What timing makes of the bounds is tested on a clock of its own: a disturbed machine takes all samples under any bound."""
+    asked: list[tuple[object, ...]] = []
+    call = Worker.call
+
+    def heard(worker: Worker, function: Callable[..., object], *args: object, **limits: Any) -> object:
+        asked.append((function, *args))
+        return call(worker, function, *args, **limits)
+
+    monkeypatch.setattr(Worker, "call", heard)
+    runner.run(replace(task, budget_s=20.0, enough_s=10.0))
+    assert [bounds[1:4] for bounds in asked if bounds[0] is trial_worker.sample] == [(LIMITS.timing, 20.0, 10.0)]
 
 
 def test_failed_trial_tells_the_seconds_spent() -> None:
