@@ -7,6 +7,7 @@ costs are mock costs.
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import resource
@@ -123,6 +124,7 @@ class Once:
 
     def merge_seconds(self) -> dict[str, Any]:
         """How long the rounds of merging take after the search, and what they bring."""
+        gc.collect()  # what the search left behind is not collected on the time of the merging
         began = time.perf_counter()
         planned = Planned(self.first, self.first, self.problem, self.costed)
         self.run.plans.settings = replace(self.run.plans.settings, should_stop=after(MERGE_LIMIT_S))
