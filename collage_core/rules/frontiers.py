@@ -6,6 +6,7 @@ Positions, tensors that cross them and labels of nodes enter as lists (`Line`); 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -32,15 +33,18 @@ def split(ends: Sequence[int], crossings: Sequence[Crossing], can_end: Sequence[
     reads, a skip connection, or a feature map for a head that comes later. A short span is at first a quarter of what is between
     two frontiers, then a half of that, and so on.
     """
-    found = [*ends]
+    found, between, later = [*ends], list[Crossing](), deque(sorted(crossings, key=lambda crossing: crossing.begin))
     for begin, end in pairwise(ends):
-        between = [crossing for crossing in crossings if crossing.begin < end and crossing.end > begin] if end - begin > LONG else []
-        waiting = [(begin, end, math.inf, between)]
+        while later and later[0].begin < end:
+            between.append(later.popleft())
+        between = [crossing for crossing in between if crossing.end > begin]
+        waiting = [(begin, end, math.inf, between)] if end - begin > LONG else []
         while waiting:
             begin, end, most, tensors = waiting.pop()
             new, span = _split_once(begin, end, most, tensors, can_end)
             found += new
-            for low, high in pairwise([begin, *new, end]) if new else ():
+            long = [(low, high) for low, high in pairwise([begin, *new, end]) if new and high - low > LONG]
+            for low, high in long:
                 inside = [crossing for crossing in tensors if crossing.begin < high and crossing.end > low]
                 waiting.append((low, high, span / 2, inside))
     return sorted(found)

@@ -65,15 +65,11 @@ class Segments(PartitionRule):
                 yield RuleMatch(run, self.name, deferred=is_deferred)
 
     def taken(self, context: RuleContext) -> list[bool]:
-        """Return for each node whether it is taken; the host's nodes are. Log the sub-rule's rejections unless they are logged already."""
-        quiet = RuleContext(context.graph, context.target, RejectionLog())
-        is_taken = [node.is_host for node in context.graph.nodes]
-        for found in self.of.find(quiet):
-            if len(found.inside) == 1:
-                is_taken[found.inside.base] = True
-        if quiet.log.counts and not any(group in context.log.counts for group in quiet.log.counts):
+        """Return for each node whether it is taken; the host's are. Log the sub-rule's rejections unless they are logged already."""
+        found = context.graph.derive(_TakenOf).by(self.of)
+        if found.rejected and not any((context.target, *sort) in context.log.counts for sort in found.rejected):
             deque(self.of.find(context), maxlen=0)
-        return is_taken
+        return found.mask
 
     def _regions(self, context: RuleContext, is_taken: Sequence[bool]) -> Iterator[tuple[IndexSet, str]]:
         """Yield the whole model or the regions, then the leftovers, each with its path."""
@@ -106,6 +102,38 @@ class Segments(PartitionRule):
 
     def _is_shallow(self, graph: DataflowGraph, nodes: IndexSet) -> bool:
         return self.max_depth is None or _depth(graph, nodes) <= self.max_depth
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The nodes that a rule takes alone, as a mask, and the sorts of its rejections: (rule, stage, check)."""
+
+    mask: list[bool]
+    rejected: list[tuple[str, str, str]]
+
+
+class _TakenOf:
+    """What rules take of one graph, each found once: it is asked for by each target whose leftovers depend on it, and by its own."""
+
+    def __init__(self, graph: DataflowGraph):
+        self._graph = graph
+        self._known: list[tuple[PartitionRule, _Taken]] = []
+
+    def by(self, rule: PartitionRule) -> _Taken:
+        """Return what this very `rule` takes; equal ones of a plug-in need not find the same."""
+        known = next((taken for asked, taken in self._known if asked is rule), None)
+        if known is None:
+            known = self._find(rule)
+            self._known.append((rule, known))
+        return known
+
+    def _find(self, rule: PartitionRule) -> _Taken:
+        quiet = RuleContext(self._graph, "", RejectionLog())
+        mask = [node.is_host for node in self._graph.nodes]
+        for found in rule.find(quiet):
+            if len(found.inside) == 1:
+                mask[found.inside.base] = True
+        return _Taken(mask, [sort[1:] for sort in quiet.log.counts])
 
 
 class _Runs:
