@@ -12,8 +12,9 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -49,7 +50,10 @@ HEAP_GROWTH = 0.10
 """A heap is called flat when it grows by less than this share while states stream."""
 
 KEYS = 8
-OURS_NAME, NETRON_NAME = "ours", "Netron"
+OURS_NAME, EVERY_NAME, NETRON_NAME = "ours", "ours, every node", "Netron"
+PAGES = (OURS_NAME, EVERY_NAME, NETRON_NAME)
+FOLDED_FROM = 1_500
+"""From so many nodes on our page opens with repeated layers as one box each; it is then opened with every node drawn, too."""
 
 
 @dataclass
@@ -113,19 +117,27 @@ def _build(name: str, unfolded: int, build: Callable[[str], Any]) -> Any:
 @contextmanager
 def our_site(folder: Path, *arguments: str, query: str = "") -> Iterator[Site]:
     """A fresh explorer with nothing cached."""
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory(dir=folder) as home, running(Path(home), *arguments) as explorer:
-        yield Site(explorer.address + query, OURS, True)
+        yield Site(explorer.address + query, OURS, True, time.perf_counter() - began)
+
+
+def site_of(page_name: str, folder: Path, path: Path) -> AbstractContextManager[Site]:
+    """The page of that name with the model at `path`."""
+    if page_name == NETRON_NAME:
+        return netron_site(path)
+    return our_site(folder, str(path), query="?group=nothing" if page_name == EVERY_NAME else "")
 
 
 def measure_pages(browser: Browser, names: Sequence[str], rounds: int, folder: Path, results: Results) -> None:
-    """First paint, panning and zooming of each model in both pages, in turns: ours, Netron, ours, Netron …"""
+    """First paint, panning and zooming of each model in the pages, in turns: ours, Netron, ours, Netron …"""
     for name in names:
         path = write_model(name, folder)
         for _ in range(rounds):
-            for page_name in (OURS_NAME, NETRON_NAME):
-                if (name, page_name) in results.failures:
+            for page_name in PAGES:
+                if (name, page_name) in results.failures or (page_name == EVERY_NAME and MODELS[name] < FOLDED_FROM):
                     continue
-                with our_site(folder, str(path)) if page_name == OURS_NAME else netron_site(path) as site:
+                with site_of(page_name, folder, path) as site:
                     _one_round(browser, site, name, page_name, results)
         print(f"{name}: {_summary(results, name)}", file=sys.stderr)
         path.unlink()
@@ -266,20 +278,31 @@ def heap_growth(rounds: Sequence[Figures]) -> float:
     return min((one["after"] - one["before"]) / one["before"] for one in rounds)
 
 
-HEADER = ("model", "nodes", "page", "first paint ms", "CPU ms", "dearest frame ms", "pan ms", "zoom ms", "Netron/ours")
+HEADER = (
+    *("model", "nodes", "page", "first paint ms", "CPU ms", "dearest frame ms", "pan ms", "zoom ms", "from start ms"),
+    *("Netron/ours", "from start"),
+)
 
 
 def page_rows(results: Results) -> Iterator[tuple[str, ...]]:
     """A line for each model and page."""
     for name, nodes in MODELS.items():
-        ours, theirs = (results.middle(name, page, "wall") for page in (OURS_NAME, NETRON_NAME))
-        for page in (OURS_NAME, NETRON_NAME):
+        for page in PAGES:
             why = results.failures.get((name, page))
             if why:
-                yield name, f"{nodes:,}", page, why, "-", "-", "-", "-", "-"
+                yield name, f"{nodes:,}", page, why, *"-" * 7
             elif (name, page) in results.pages:
-                figures = [_number(results.middle(name, page, figure)) for figure in ("wall", "cpu", "frame", "pan", "zoom")]
-                yield name, f"{nodes:,}", page, *figures, f"{theirs / ours:.1f}" if ours and theirs and page == OURS_NAME else "-"
+                figures = [_number(results.middle(name, page, figure)) for figure in ("wall", "cpu", "frame", "pan", "zoom", "start")]
+                ratios = (
+                    ["-", "-"] if page == NETRON_NAME else [_beside_netron(results, name, page, figure) for figure in ("wall", "start")]
+                )
+                yield name, f"{nodes:,}", page, *figures, *ratios
+
+
+def _beside_netron(results: Results, name: str, page: str, figure: str) -> str:
+    """How often our figure fits into Netron's."""
+    ours, theirs = (results.middle(name, one, figure) for one in (page, NETRON_NAME))
+    return f"{theirs / ours:.1f}" if ours and theirs and page != NETRON_NAME else "-"
 
 
 def _number(value: float | None) -> str:

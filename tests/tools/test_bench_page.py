@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bench_page
 import pytest
-from bench_page import LARGEST, MODELS, NETRON_NAME, OURS_NAME, Results, checks, heap_growth, judge, report, wanted, write_model
+from bench_page import EVERY_NAME, LARGEST, MODELS, NETRON_NAME, OURS_NAME, Results, checks, heap_growth, judge, report, wanted, write_model
 
 from collage_core.model.onnx_model import load_model
 
@@ -21,7 +21,7 @@ def test_both_pages_get_the_same_nodes(name: str, tmp_path: Path) -> None:
 
 
 def page(wall: float, frame: float = 10.0) -> dict[str, float]:
-    return {"wall": wall, "cpu": wall / 2, "frame": frame, "pan": 5.0, "zoom": 6.0}
+    return {"wall": wall, "start": wall + 500.0, "cpu": wall / 2, "frame": frame, "pan": 5.0, "zoom": 6.0}
 
 
 def act(cpu: float) -> dict[str, float]:
@@ -32,6 +32,7 @@ def good() -> Results:
     return Results(
         pages={
             ("transformer2000", OURS_NAME): [page(900), page(1000), page(5000)],
+            ("transformer2000", EVERY_NAME): [page(1500)],
             ("transformer2000", NETRON_NAME): [page(4000), page(3100), page(3000)],
             ("transformer10000", OURS_NAME): [page(2000)],
         },
@@ -87,7 +88,12 @@ def test_a_heap_is_flat_when_one_round_leaves_it_so() -> None:
 def test_tables_show_medians_ratios_and_what_crashed() -> None:
     text = report(good())
     assert "| transformer2000" in text
-    assert "| 3.1 " in text
+    cells = {
+        row[2]: row for row in ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "transformer2000" in line)
+    }
+    assert cells[OURS_NAME][-2:] == ["3.1", "2.4"]
+    assert cells[EVERY_NAME][-3:] == ["2000", "2.1", "1.8"]
+    assert cells[NETRON_NAME][-3:] == ["3600", "-", "-"]
     assert "crashed" in text
     assert "| main.js" in text
 
