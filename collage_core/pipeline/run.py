@@ -53,6 +53,7 @@ from .search_and_merge import (
     known_total_s,
     regret_seconds,
 )
+from .why_not_alone import why_not_alone
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
@@ -279,7 +280,9 @@ class Run:
         made = []
         problem = self.planned.problem
         for name in self.options.targets:
-            made.append(self._baseline(name, alone(problem, name, self.plans.settings), f"{name} cannot take every node"))
+            result = alone(problem, name, self.plans.settings)
+            why_not = "" if result else why_not_alone(self.found.graph, name, self.planned.costed, self.found.log.sample)
+            made.append(self._baseline(name, result, why_not))
         return [*made, self._baseline("greedy", greedy_plan(problem), "the largest sub-graphs leave nodes that nothing covers")]
 
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:

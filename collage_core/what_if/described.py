@@ -19,6 +19,7 @@ from ..pipeline.discover import Phases
 from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
 from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_rounds, searched
+from ..pipeline.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
 from ..rules.base import RuleOptions
@@ -84,7 +85,7 @@ class _DescribedWhatIf:
         with self.phases("specs"):
             rules = {name: toolchain.rule(RuleOptions()) for name, toolchain in self.own.items()}
             specs = [spec for spec in gather_specs(rules) if HOST_TARGET not in spec.targets]
-        log = RejectionLog()
+        self.log = log = RejectionLog()
         self.found: dict[str, list[CandidatePartition]] = {}
         with self.phases("candidates"):
             for spec in specs:
@@ -142,7 +143,7 @@ class _DescribedWhatIf:
         rows = [self._counts(name, costed) for name in self.own]
         others = {key: [row for row in before[key] if row["name"] not in self.own] for key in ("targets", "baselines")}
         problem = self.problem(costed)
-        baselines = [*others["baselines"], *(self._alone(name, problem) for name in self.own)]
+        baselines = [*others["baselines"], *(self._alone(name, problem, costed) for name in self.own)]
         return {**before, "targets": [*others["targets"], *rows], "baselines": baselines}
 
     def _counts(self, name: str, costed: Sequence[CostedCandidate]) -> dict[str, Any]:
@@ -157,10 +158,10 @@ class _DescribedWhatIf:
             "cache_hits": 0,
         }
 
-    def _alone(self, name: str, problem: SearchProblem) -> dict[str, Any]:
+    def _alone(self, name: str, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> dict[str, Any]:
         result = alone(problem, name, SearchSettings.given(self.record.plan.options))
         total_s = None if result is None else result.total / FEMTOSECONDS
-        reason = f"{name} cannot take every node" if result is None else f"{name} is only described"
+        reason = f"{name} is only described" if result else why_not_alone(self.record.graph, name, costed, self.log.sample)
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
 
     def _unique(self, name: str) -> int:
