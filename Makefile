@@ -6,16 +6,17 @@ NPM := $(BIN)/python tools/node.py npm
 MODEL ?= mnist
 PYTEST ?=
 BENCH ?=
+NAMES ?=
 
 # Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many of the short ones wait, for
 # a page or a process: three workers keep two cores busy.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test python-test chromium postgres \
-        acceptance bench bench-costs bench-page protocol pictures record sizes lock wheel versions clean
+        acceptance bench bench-costs bench-e2e bench-page protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 setup: ## .venv from the locks, and the built page; does nothing when both are up to date
 	@python=$(PYTHON_FOUND) && "$$python" tools/setup.py
@@ -60,14 +61,17 @@ page-test: setup ## the page's unit tests
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
 	$(PYTEST_SPREAD) -n 3 -m "not long" $(PYTEST)
 
-acceptance: setup ## measures the quick samples and four real models on this machine; takes its time
-	$(BIN)/python tools/acceptance.py
+acceptance: setup ## measures the quick samples and four real models beside each toolchain alone (NAMES="lstm bert" for some)
+	$(BIN)/python tools/acceptance.py $(NAMES)
 
 bench: setup ## times the engine beside the C++ original and checks its budgets (BENCH="--only gpt2" for one model)
 	@$(BIN)/python tools/bench.py $(BENCH)
 
 bench-costs: setup ## how far measured costs can be believed, and what lazy measuring saves (BENCH="--only lazy" for one part)
 	@$(BIN)/python tools/bench_costs.py $(BENCH)
+
+bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH="--only crnn --threads 1" for less); takes hours
+	@$(BIN)/python tools/bench_e2e.py $(BENCH)
 
 bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
 	@$(BIN)/python tools/bench_page.py $(BENCH)
@@ -79,8 +83,8 @@ protocol: setup ## the page's types from server/messages
 pictures: setup chromium ## the pictures in the README and the docs
 	$(BIN)/python tools/pictures.py
 
-record: setup ## the recorded runs that come with the samples
-	$(BIN)/python tools/record.py
+record: setup ## the recorded runs that come with the samples (NAMES="crnn ssd300" for these, also where there is none yet)
+	$(BIN)/python tools/record.py $(NAMES)
 
 sizes: setup ## how long files and functions are
 	@$(BIN)/python tools/sizes.py

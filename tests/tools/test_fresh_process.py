@@ -1,0 +1,192 @@
+"""Rounds over fresh processes: who is asked in which order, what a ratio says, and what a process tells that works or fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fresh_measure
+import fresh_process
+import numpy as np
+import onnx
+import pytest
+from fresh_process import ALONE, MIX, Measurement, Rounds, in_turns, until_apart
+
+from collage_core.model.accuracy import largest_error
+from collage_core.model.onnx_model import load_model
+from tests.helpers.small_models import node, normal, sub_model, tensor
+
+
+def told(asked: list[str], name: str, *medians: float | str) -> Callable[[], Measurement]:
+    """A contender that gives these medians one after another, or fails for a reason; the last one ever after."""
+
+    def values() -> Iterator[float | str]:
+        yield from medians
+        while True:
+            yield medians[-1]
+
+    following = values()
+
+    def one() -> Measurement:
+        asked.append(name)
+        value = next(following)
+        return Measurement(None, value) if isinstance(value, str) else Measurement(value)
+
+    return one
+
+
+def never(rounds: Rounds) -> bool:
+    return False
+
+
+def test_contenders_take_turns_and_every_other_round_is_in_reverse() -> None:
+    asked: list[str] = []
+    contenders = {name: told(asked, name, 1.0) for name in "abc"}
+    rounds = in_turns(contenders, never, fewest=1, most=3)
+    assert "".join(asked) == "abc" + "cba" + "abc"
+    assert rounds.seconds == {"a": [1.0] * 3, "b": [1.0] * 3, "c": [1.0] * 3}
+
+
+def test_what_fails_is_asked_no_more_and_has_no_figures() -> None:
+    asked: list[str] = []
+    contenders = {"good": told(asked, "good", 1.0, 2.0, 3.0), "bad": told(asked, "bad", 1.0, "it crashed")}
+    rounds = in_turns(contenders, never, fewest=1, most=3)
+    assert rounds == Rounds({"good": [1.0, 2.0, 3.0]}, {"bad": "it crashed"})
+    assert asked.count("bad") == 2
+    asked.clear()
+    assert in_turns({"bad": told(asked, "bad", "no")}, never) == Rounds({}, {"bad": "no"})
+    assert asked == ["bad"], "where nothing runs there is no further round"
+
+
+def test_rounds_go_on_until_they_are_enough_but_the_fewest_are_measured() -> None:
+    seen: list[int] = []
+
+    def is_enough(rounds: Rounds) -> bool:
+        seen.append(len(rounds.seconds["a"]))
+        return len(rounds.seconds["a"]) == 7
+
+    in_turns({"a": told([], "a", 1.0)}, is_enough, fewest=5, most=15)
+    assert seen == [5, 6, 7]
+
+
+def test_a_ratio_is_that_of_the_same_round() -> None:
+    """The machine gets slower and slower; each round has the same ratio all the same."""
+    slow = [2.0, 3.0, 5.0, 8.0, 20.0]
+    rounds = Rounds({"openvino": slow, MIX: [second / 1.25 for second in slow]})
+    ratio = rounds.ratio("openvino")
+    assert ratio is not None
+    assert (ratio.value, ratio.low, ratio.high, ratio.rounds) == pytest.approx((1.25, 1.25, 1.25, 5))
+    assert str(ratio) == "1.25 [1.25–1.25]"
+    assert rounds.ratio("ncnn") is None
+    assert rounds.ratio(None) is None
+    assert Rounds({"openvino": slow}).ratio("openvino") is None
+
+
+def test_the_interval_is_that_of_the_rounds() -> None:
+    ratios = [1.1, 1.3, 0.9, 1.2, 1.0]
+    ratio = Rounds({"ncnn": ratios, MIX: [1.0] * 5}).ratio("ncnn")
+    assert ratio is not None
+    assert (ratio.value, ratio.low, ratio.high) == (1.1, 0.9, 1.3)
+    few = Rounds({"ncnn": ratios[:2], MIX: [1.0] * 2}).ratio("ncnn")
+    assert few is not None
+    assert (few.low, few.high) == (-math.inf, math.inf), "two rounds say nothing of an interval"
+
+
+def test_the_best_is_the_one_that_is_fastest_beside_the_mix() -> None:
+    seconds = {"onnxruntime": [1.0, 5.0, 5.0], "openvino": [4.0, 4.0, 9.0], "openvino@bf16": [1.0, 1.0, 1.0]}
+    assert Rounds(seconds).best(ALONE) == "openvino", "without a mix the median decides"
+    assert Rounds({**seconds, MIX: [4.0, 1.0, 1.0]}).best(ALONE) == "openvino"
+    assert Rounds({**seconds, MIX: [1.0, 1.0, 5.0]}).best(ALONE) == "onnxruntime"
+    assert Rounds(seconds).best(["ncnn"]) is None
+
+
+@pytest.mark.parametrize(("wanted", "is_enough"), [(0.89, True), (0.95, False), (1.31, True)])
+def test_rounds_are_enough_when_they_tell_the_ratio_from_the_wanted_one(wanted: float, is_enough: bool) -> None:
+    rounds = Rounds({"ncnn": [1.1, 1.3, 0.9, 1.2, 1.0], "openvino": [9.0] * 5, MIX: [1.0] * 5})
+    assert until_apart(wanted)(rounds) is is_enough
+    assert until_apart(wanted)(Rounds({MIX: [1.0]})), "without a toolchain alone there is nothing to tell"
+
+
+def test_a_model_is_run_as_often_as_a_second_holds_and_not_fewer_than_five_times() -> None:
+    now, runs = [0.0], [0]
+
+    def run_for(seconds: float) -> Callable[[], None]:
+        def run() -> None:
+            runs[0] += 1
+            now[0] += seconds
+
+        return run
+
+    slow = fresh_measure.timed(run_for(0.5), lambda: now[0])
+    assert (len(slow), runs[0]) == (fresh_measure.FEWEST_RUNS, fresh_measure.FEWEST_RUNS + fresh_measure.WARM_UP_RUNS)
+    runs[0] = 0
+    quick = fresh_measure.timed(run_for(2**-10), lambda: now[0])
+    assert len(quick) == 1024
+    assert runs[0] - len(quick) == math.ceil(fresh_measure.WARM_UP_S * 1024)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "its process crashed (SIGSEGV)"),
+        ("import sys; print('noise'); sys.exit('it broke')", "its process ended with status 1: it broke"),
+        ("pass", "its process ended with status 0: it said nothing"),
+        ("import time; time.sleep(600)", "no answer within 1 s"),
+        ("print('noise'); print('{\"median_s\": null, \"reason\": \"it cannot\"}'); print('more noise')", "it cannot"),
+    ],
+)
+def test_a_process_that_gives_no_figure_says_why(program: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "measure.py"
+    script.write_text(program)
+    monkeypatch.setattr(fresh_process, "MEASURE", script)
+    limit_s = 1.0 if "sleep" in program else 60.0
+    assert fresh_process.measure("ncnn", tmp_path, 1, tmp_path / "inputs.npz", limit_s=limit_s) == Measurement(None, reason)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A convolution with its activation, as a file, and inputs beside it."""
+    weights = {"w": normal(8, 3, 3, 3, scale=0.2)}
+    nodes = [node("Conv", "x w", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "y")]
+    path = tmp_path / "model.onnx"
+    path.write_bytes(sub_model(nodes, [tensor("x", (1, 3, 16, 16))], [tensor("y", (1, 8, 16, 16))], weights).onnx)
+    onnx.checker.check_model(str(path))
+    np.savez(tmp_path / "inputs.npz", x=normal(1, 3, 16, 16, seed=1))
+    return path
+
+
+def checked(kind: str, model: Path) -> Measurement:
+    """Measure in a fresh process, and compare its outputs with the reference."""
+    outputs = model.with_name(f"{kind}.npz")
+    found = fresh_process.measure(kind, model, 1, model.with_name("inputs.npz"), outputs)
+    if found.median_s is not None:
+        with np.load(outputs) as got, np.load(model.with_name("inputs.npz")) as given:
+            assert set(got) >= {"y"}
+            bound = 1e-2 if "bf16" in kind else 1e-5
+            assert largest_error(dict(got), load_model(model).reference(dict(given))) <= bound
+    return found
+
+
+def test_a_toolchain_alone_is_measured_in_a_fresh_process(model: Path) -> None:
+    found = checked("onnxruntime", model)
+    assert found.median_s is not None
+    assert 0 < found.median_s < fresh_measure.LONG_ENOUGH_S
+
+
+def test_a_toolchain_that_does_not_read_the_model_says_so(model: Path) -> None:
+    model.write_bytes(b"no model")
+    found = fresh_process.measure("onnxruntime", model, 1, model.with_name("inputs.npz"))
+    assert found.median_s is None
+    assert "model.onnx" in found.reason
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", sorted({*ALONE, *fresh_process.LESS_PRECISE} - {"onnxruntime"}))
+def test_every_toolchain_alone_computes_what_the_model_says(kind: str, model: Path) -> None:
+    pytest.importorskip(kind.partition("@")[0])
+    assert checked(kind, model).reason == ""
+
+
+def test_every_kind_that_is_asked_for_is_there() -> None:
+    assert {MIX, *ALONE, *fresh_process.LESS_PRECISE} == set(fresh_measure.KINDS)

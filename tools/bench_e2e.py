@@ -1,0 +1,204 @@
+"""`make bench-e2e`: plans of the whole suite, measured beside every toolchain alone; prints tables, and fails when a goal is not reached.
+
+It takes `--only`, `--threads`, `--accuracy`, `--rounds`, `--json`, `--resume` and `--markdown`. For each model it runs
+`collage partition` on an empty database, then the exported artifact and each toolchain alone in turns, each time in a fresh process
+(`fresh_process`). It needs a machine that does nothing else, for hours; `--resume` goes on with an interrupted run. docs/benchmarks.md says
+how to read the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from e2e_report import MODEL_ACCURACY, Goal, Job, Result, Results, goals, report
+from fresh_process import ALONE, FEWEST_ROUNDS, LESS_PRECISE, MIX, MOST_ROUNDS, Rounds, in_turns, until_apart
+from partitioned import Subject, facts_of, partition, prepare, targets_of, toolchain_rows
+from suite import Case, named, suite
+
+from collage_core.cost.database.records import machine_id
+from collage_core.errors import CollageError
+
+SCHEMA = 1
+LESS_ACCURATE = "1e-2"
+
+Jsonable = dict[str, Any]
+
+
+def jobs(cases: Sequence[Case], threads: Sequence[str], accuracies: Sequence[str]) -> list[Job]:
+    """Return every job, group by group.
+
+    Raises:
+        ValueError: a number of threads or an accuracy is none.
+    """
+    for text in threads:
+        if not text.isdigit() or int(text) < 1:
+            raise ValueError(f"--threads {text!r} is no number of threads, such as 1,2")
+    for text in accuracies:
+        if not _is_accuracy(text):
+            raise ValueError(f"--accuracy {text!r} is neither {MODEL_ACCURACY!r} nor a number between 0 and 1")
+    return [Job(case, int(count), accuracy) for accuracy in accuracies for count in threads for case in cases]
+
+
+def _is_accuracy(text: str) -> bool:
+    try:
+        return text == MODEL_ACCURACY or 0 < float(text) < 1
+    except ValueError:
+        return False
+
+
+def asked_accuracy(job: Job, subject: Subject) -> float:
+    """Return the accuracy that the run of a job is asked for: never a stricter one than the model needs anyway."""
+    return subject.accuracy if job.accuracy == MODEL_ACCURACY else max(subject.accuracy, float(job.accuracy))
+
+
+def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, fewest: int, most: int) -> Result:
+    """Run a job, with its files in `folder`."""
+    accuracy = asked_accuracy(job, subject)
+    artifact, outputs = folder / "artifact", folder / "outputs"
+    outputs.mkdir(parents=True)
+    options = ["--targets", ",".join(targets), "--threads", str(job.threads), "--accuracy", f"{accuracy:g}"]
+    document, seconds, reason = partition(job.case, artifact, options)
+    alone = (*ALONE, *LESS_PRECISE) if job.is_less_precise else ALONE
+    contenders = subject.contenders(outputs, artifact, job.threads, alone)
+    if reason:
+        del contenders[MIX]
+    rounds = in_turns(contenders, until_apart(job.least_ratio), fewest, most)
+    facts = {} if reason else facts_of(document)
+    return Result(facts, rounds, subject.errors(outputs), accuracy, seconds, reason)
+
+
+def to_json(result: Result) -> Jsonable:
+    return asdict(result)
+
+
+def from_json(data: Mapping[str, Any]) -> Result:
+    return Result(**{**data, "rounds": Rounds(**data["rounds"])})
+
+
+class ResultFile:
+    """Keeps the results of all jobs in a JSON file, which is written after each.
+
+    Args:
+        path: None to keep nothing.
+        machine: What the results hold for.
+    """
+
+    def __init__(self, path: Path | None, machine: str):
+        self.path = path
+        self.machine = machine
+        self.results: dict[str, Result] = {}
+
+    def resume(self) -> None:
+        """Read the results of an interrupted run, if there are any; those that failed are left out, so that they are measured again.
+
+        Raises:
+            ValueError: the file holds no such results, or those of another machine.
+        """
+        if self.path is None:
+            raise ValueError("--resume needs --json FILE, the file to go on with")
+        if not self.path.exists():
+            return
+        try:
+            data = json.loads(self.path.read_text())
+            schema, machine, kept = data["schema"], data["machine"], data["results"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{str(self.path)!r} cannot be read as results of this benchmark: {error}") from error
+        if (schema, machine) != (SCHEMA, self.machine):
+            raise ValueError(f"{str(self.path)!r} holds results of {machine!r}, schema {schema}; this is {self.machine!r}, schema {SCHEMA}")
+        found = {key: from_json(value) for key, value in kept.items()}
+        self.results = {key: result for key, result in found.items() if not result.failure}
+
+    def add(self, key: str, result: Result) -> None:
+        """Add a result, and write the file anew."""
+        self.results[key] = result
+        if self.path is None:
+            return
+        data = {"schema": SCHEMA, "machine": self.machine, "results": {key: to_json(result) for key, result in self.results.items()}}
+        beside = self.path.with_name(f".{self.path.name}.new")
+        beside.write_text(json.dumps(data, indent=1) + "\n")
+        beside.replace(self.path)
+
+
+def run(wanted: Sequence[Job], file: ResultFile, fewest: int, most: int) -> None:
+    """Measure the jobs that have no result yet."""
+    subjects: dict[str, Subject] = {}
+    rows = toolchain_rows()
+    with tempfile.TemporaryDirectory(prefix="collage-bench-") as scratch:
+        for job in wanted:
+            if job.key in file.results:
+                continue
+            name, folder = job.case.name, Path(scratch) / "job"
+            try:
+                if name not in subjects:
+                    subjects[name] = prepare(job.case, Path(scratch) / name)
+                result = measured(job, subjects[name], targets_of(rows, job.is_less_precise), folder, fewest, most)
+            except CollageError as error:
+                result = Result(reason=error.message)
+            shutil.rmtree(folder, ignore_errors=True)
+            file.add(job.key, result)
+            print(f"{job.key}: {result.failure or f'{result.ratio} to {result.best} alone'}, {result.seconds:.0f} s", file=sys.stderr)
+
+
+def this_machine() -> str:
+    """Return the machine and the versions that results hold for."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("ncnn", "onnxruntime", "openvino"))
+    return f"{machine_id()}, {versions}"
+
+
+def judge(results: Results, machine: str, markdown: Path | None) -> int:
+    """Print the tables and the goals; 1 when one is not reached."""
+    judged: list[Goal] = goals(results)
+    tables = f"{machine}, {date.today()}\n\n{report(results)}"
+    print(tables, "\n### Goals\n", *map(str, judged), sep="\n")
+    if markdown is not None:
+        markdown.write_text(f"{tables}\n\n#### Goals\n\n```text\n" + "\n".join(map(str, judged)) + "\n```\n")
+    return 0 if judged and all(goal.is_reached for goal in judged) else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(description="Measures plans of the whole suite beside every toolchain alone.")
+    made.add_argument("--only", metavar="NAMES", default="", help="these models: a,b,…")
+    made.add_argument("--threads", metavar="COUNTS", default="1,2", help="numbers of threads: 1,2 unless given")
+    made.add_argument(
+        "--accuracy", metavar="VALUES", default=f"{MODEL_ACCURACY},{LESS_ACCURATE}", help="model, or a number; both unless given"
+    )
+    made.add_argument("--rounds", metavar="N", type=int, default=FEWEST_ROUNDS, help=f"rounds at least; {FEWEST_ROUNDS} unless given")
+    made.add_argument("--json", metavar="FILE", type=Path, help="keep every result there as soon as it is known")
+    made.add_argument("--resume", action="store_true", help="go on with the results in the file of --json")
+    made.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables and goals there too")
+    return made
+
+
+def parts_of(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, judge."""
+    options = parser()
+    given = options.parse_args(arguments)
+    file = ResultFile(given.json, this_machine())
+    try:
+        wanted = jobs(named(suite(), parts_of(given.only)), parts_of(given.threads), parts_of(given.accuracy))
+        if given.resume:
+            file.resume()
+        elif given.json is not None and given.json.exists():
+            raise ValueError(f"{str(given.json)!r} is there already: add --resume to go on with it, or remove it")
+    except ValueError as error:
+        options.error(str(error))
+    run(wanted, file, given.rounds, max(given.rounds, MOST_ROUNDS))
+    return judge({job.key: (job, file.results[job.key]) for job in wanted}, file.machine, given.markdown)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

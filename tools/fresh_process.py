@@ -1,0 +1,160 @@
+"""Measures things that run a whole model, each time in a fresh process of its own, in turns: an artifact beside the toolchains alone.
+
+Kinds, paths and a file of inputs enter; medians by round, and ratios with their intervals over the rounds, leave. `fresh_measure` is the
+other side. Nothing large is imported here, and no toolchain runs in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from collage_core.cost.measuring.intervals import confidence_interval
+
+MEASURE = Path(__file__).resolve().parent / "fresh_measure.py"
+LIMIT_S = 300.0
+"""After so long a process is ended."""
+
+MIX = "artifact"
+ALONE = ("onnxruntime", "openvino", "ncnn")
+"""The toolchains that are measured alone, in float32 (or in the model's own integers)."""
+LESS_PRECISE = ("openvino@bf16",)
+"""Those that compute in less, which count only where that is accurate enough."""
+
+FEWEST_ROUNDS = 5
+MOST_ROUNDS = 15
+
+SPIN_COUNT = "300000"
+"""How often ncnn's idle threads look for work, unless told otherwise: alone they need not give way to another toolchain's."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The median seconds of one process, or the reason why there are none."""
+
+    median_s: float | None
+    reason: str = ""
+
+
+def measure(kind: str, path: Path, threads: int, inputs: Path, outputs: Path | None = None, limit_s: float = LIMIT_S) -> Measurement:
+    """Measure in a fresh process.
+
+    Args:
+        kind: A key of `fresh_measure.KINDS`.
+        path: The artifact's folder, or the model file.
+        outputs: The ``.npz`` to which the outputs are written.
+    """
+    task = {"kind": kind, "path": str(path), "threads": threads, "inputs": str(inputs), "outputs": outputs and str(outputs)}
+    environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"} | ({"GOMP_SPINCOUNT": SPIN_COUNT} if kind == "ncnn" else {})
+    command = [sys.executable, str(MEASURE), json.dumps(task)]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit_s, env=environment, check=False)
+    except subprocess.TimeoutExpired:
+        return Measurement(None, f"no answer within {limit_s:.0f} s")
+    if ran.returncode < 0:
+        return Measurement(None, f"its process crashed ({signal.Signals(-ran.returncode).name})")
+    told = next((line for line in reversed(ran.stdout.splitlines()) if line.startswith("{")), "")
+    if ran.returncode or not told:
+        said = next((line.strip() for line in reversed(ran.stderr.splitlines()) if line.strip()), "it said nothing")
+        return Measurement(None, f"its process ended with status {ran.returncode}: {said}")
+    figures: dict[str, Any] = json.loads(told)
+    return Measurement(figures["median_s"], figures.get("reason", ""))
+
+
+@dataclass
+class Rounds:
+    """Medians by round.
+
+    Attributes:
+        seconds: Name → median of each round; only of what ran in every round.
+        reasons: Name → why it did not run.
+    """
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def median_s(self, name: str) -> float | None:
+        """Return the median over the rounds; None for what did not run."""
+        return statistics.median(self.seconds[name]) if name in self.seconds else None
+
+    def best(self, names: Sequence[str]) -> str | None:
+        """Return the fastest of `names`; None where none ran.
+
+        It is the one whose ratio to the mix is the least, since a round is as slow for the one as for the other; without a mix, the one
+        whose median is the least.
+        """
+
+        def slowness(name: str) -> float:
+            ratio = self.ratio(name)
+            return ratio.value if ratio else statistics.median(self.seconds[name])
+
+        return min((name for name in names if name in self.seconds), key=slowness, default=None)
+
+    def ratio(self, name: str | None) -> Ratio | None:
+        """Return how many times longer `name` takes than the mix; None where one of them did not run."""
+        if name not in self.seconds or MIX not in self.seconds:
+            return None
+        ratios = [alone / mix for alone, mix in zip(self.seconds[name], self.seconds[MIX], strict=True)]
+        return Ratio(statistics.median(ratios), *confidence_interval(ratios), len(ratios))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A median of ratios by round, with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    rounds: int
+
+    def is_apart_from(self, wanted: float) -> bool:
+        """Return whether `wanted` is outside of the interval."""
+        return not self.low <= wanted <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}–{self.high:.2f}]"
+
+
+def in_turns(
+    contenders: Mapping[str, Callable[[], Measurement]],
+    is_enough: Callable[[Rounds], bool],
+    fewest: int = FEWEST_ROUNDS,
+    most: int = MOST_ROUNDS,
+) -> Rounds:
+    """Measure all contenders in turns, every other round in reverse; what fails once is left out of all rounds.
+
+    Args:
+        is_enough: Asked after each round from the round `fewest` on.
+    """
+    rounds = Rounds({name: [] for name in contenders})
+    for index in range(most):
+        for name in list(contenders)[:: 1 if index % 2 == 0 else -1]:
+            if name not in rounds.seconds:
+                continue
+            measured = contenders[name]()
+            if measured.median_s is None:
+                del rounds.seconds[name]
+                rounds.reasons[name] = measured.reason
+            else:
+                rounds.seconds[name].append(measured.median_s)
+        if not rounds.seconds or (index + 1 >= fewest and is_enough(rounds)):
+            break
+    return rounds
+
+
+def until_apart(wanted: float, names: Sequence[str] = ALONE) -> Callable[[Rounds], bool]:
+    """Return the `is_enough` of rounds that tell on which side of `wanted` the ratio of the best of `names` to the mix is."""
+
+    def is_enough(rounds: Rounds) -> bool:
+        ratio = rounds.ratio(rounds.best(names))
+        return ratio is None or ratio.is_apart_from(wanted)
+
+    return is_enough
