@@ -1,134 +1,137 @@
 """`make acceptance`: runs the whole pipeline, with measuring, on the quick samples and on real models from installed packages.
 
 For each model it calls `collage partition … --costs measure --out DIR --json`, then `collage run DIR` in a fresh process. It checks that
-every node is in exactly one partition, that the largest relative error is within the default accuracy, that the total is not above that
-of any single target, and that the fresh process gives the reference's outputs. It prints a table, and ends with status 1 on a failure.
+every node is in exactly one partition, that the largest relative error is within the model's accuracy, and that the fresh process gives the
+reference's outputs. Then it measures the artifact and each toolchain alone in turns, each time in a fresh process of its own, and checks
+that the artifact is not behind the fastest. It prints a table, and ends with status 1 on a failure.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fresh_process import ALONE, MIX, Ratio, Rounds, in_turns, until_apart
+from partitioned import COLLAGE, Subject, baseline, facts_of, partition, prepare
+from suite import NOT_BEHIND, named, suite
 
+from collage_core.errors import CollageError
 from collage_core.model.accuracy import largest_error
-from collage_core.model.onnx_model import load_model
-from collage_core.model.samples.registry import resolve
+from collage_core.options import usable_cores
 
-COLLAGE = Path(sys.executable).with_name("collage")
-TARGETS = "tvm,onnxruntime,openvino"
+TARGETS = "ncnn,onnxruntime,openvino,tvm"
+BESIDE = ("tvm", "greedy")
+"""Baselines that nobody runs without this program: they are compared as the run measured them, beside its plan."""
 
-
-@dataclass(frozen=True)
-class Case:
-    """A model and the shapes that it needs."""
-
-    name: str
-    source: str
-    shapes: dict[str, tuple[int, ...]]
+WIDTHS = "{:<13} {:>5} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>18} {:>8} {:>6}  {}"
+HEADER = ("model", "parts", "total", "measured", *ALONE, *BESIDE, "alone / mix", "error", "took s", "targets")
 
 
-def cases() -> list[Case]:
-    """Return the quick samples, and the models inside `rapidocr-onnxruntime` and `magika`."""
-    made = [
-        Case(name, name, {}) for name in ("mini_mnist", "mnist", "lstm", "quantised", "gpt2", "squeezenet", "inception", "bert", "resnet50")
-    ]
-    shapes = {"det": (1, 3, 320, 320), "rec": (1, 3, 48, 320), "cls": (1, 3, 48, 192)}
-    for path in sorted(_package("rapidocr_onnxruntime").rglob("*.onnx")):
-        kind = next(kind for kind in shapes if f"_{kind}_" in path.name)
-        made.append(Case(f"rapidocr {kind}", str(path), {"x": shapes[kind]}))
-    made += [Case("magika", str(path), {}) for path in sorted(_package("magika").rglob("*.onnx"))]
-    return made
+@dataclass
+class Checked:
+    """The outcome of one case: what it measured, and what is wrong."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    rounds: Rounds = field(default_factory=Rounds)
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> Ratio | None:
+        return self.rounds.ratio(self.rounds.best(ALONE))
 
 
-def _package(name: str) -> Path:
-    spec = find_spec(name)
-    if spec is None or spec.origin is None:
-        sys.exit(f"{name} is not installed: run `make setup`")
-    return Path(spec.origin).parent
+def check(subject: Subject, folder: Path, threads: int) -> Checked:
+    """Run one case with its files in `folder`."""
+    artifact, outputs = folder / "artifact", folder / "outputs"
+    outputs.mkdir()
+    options = ["--targets", TARGETS, "--threads", str(threads), "--accuracy", f"{subject.accuracy:g}", "--costs", "measure"]
+    document, seconds, reason = partition(subject.case, artifact, options)
+    if reason:
+        return Checked(seconds=seconds, wrong=[reason])
+    wrong = document_faults(document, subject.nodes, subject.accuracy) + run_faults(subject, artifact, folder / "outputs.npz")
+    rounds = in_turns(subject.contenders(outputs, artifact, threads), until_apart(NOT_BEHIND))
+    checked = Checked(facts_of(document), rounds, seconds, wrong)
+    checked.wrong += speed_faults(checked.facts, rounds)
+    return checked
 
 
-def check(case: Case, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Run one case, and return the document of `collage partition` and the list of failures."""
-    options = [part for name, shape in case.shapes.items() for part in ("--shape", f"{name}={','.join(map(str, shape))}")]
-    command = [str(COLLAGE), "partition", case.source, "--targets", TARGETS, "--costs", "measure", "--out", str(folder), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run_faults(subject: Subject, artifact: Path, outputs: Path) -> list[str]:
+    """Run the artifact as a user does, in a fresh process, and return what is wrong with its outputs."""
+    command = [COLLAGE, "run", artifact, "--inputs", subject.inputs, "--outputs", outputs]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
-        return {}, [f"exit status {done.returncode}: {done.stderr.strip()[-400:]}"]
-    document = json.loads(done.stdout)
-    model = load_model(resolve(case.source), case.shapes)
-    wrong = _check_document(document, len(model.graph), 2e-2 if model.is_quantised else 1e-3)
-    inputs = model.seeded_inputs()
-    given, outputs = folder / "acceptance_inputs.npz", folder / "outputs.npz"
-    np.savez(given, **inputs)  # type: ignore[arg-type]
-    command = [str(COLLAGE), "run", str(folder), "--inputs", str(given), "--outputs", str(outputs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return document, [*wrong, f"collage run: {done.stderr.strip()[-400:]}"]
+        return [f"collage run: {done.stderr.strip()[-400:]}"]
     with np.load(outputs) as got:
-        error = largest_error(dict(got), model.reference(inputs))
-    if error > document["verify"]["accuracy"]:
-        wrong.append(f"a fresh process errs by {error:.2g}")
-    return document, wrong
+        error = largest_error(dict(got), subject.reference)
+    return [] if error <= subject.accuracy else [f"a fresh process errs by {error:.2g}"]
 
 
-def _check_document(document: dict[str, Any], nodes: int, accuracy: float) -> list[str]:
+def document_faults(document: Mapping[str, Any], nodes: int, accuracy: float) -> list[str]:
+    """Return what is wrong with a document of `collage partition`: a node that is not covered once, or too large an error."""
     wrong = []
-    plan, verify = document["plan"], document["verify"]
-    covered = sorted(node for part in plan["partitions"] for node in part["nodes"])
+    covered = sorted(node for part in document["plan"]["partitions"] for node in part["nodes"])
     if covered != list(range(nodes)):
         wrong.append("not every node is in exactly one partition")
-    if not verify["max_rel_error"] <= accuracy:
-        wrong.append(f"error {verify['max_rel_error']:.2g} over {accuracy:g}")
-    for row in document["baselines"]:
-        if row["total_s"] is not None and plan["total_s"] > row["total_s"] * (1 + 1e-9):
-            wrong.append(f"total {plan['total_s']:.6g} s above {row['name']}'s {row['total_s']:.6g} s")
+    error = document["verify"]["max_rel_error"]
+    if error is None or not error <= accuracy:
+        wrong.append(f"error {error} over {accuracy:g}")
     return wrong
 
 
-def row(case: Case, document: dict[str, Any], seconds: float) -> str:
+def speed_faults(facts: Mapping[str, Any], rounds: Rounds) -> list[str]:
+    """Return which baselines were measured to be faster than the plan."""
+    best = rounds.best(ALONE)
+    ratio = rounds.ratio(best)
+    if MIX in rounds.reasons:
+        return [f"the artifact does not run: {rounds.reasons[MIX]}"]
+    wrong = [f"{best} alone takes {ratio} of its time"] if ratio is not None and ratio.value < NOT_BEHIND else []
+    for name in BESIDE:
+        seconds = baseline(facts, name)
+        if seconds is not None and seconds < NOT_BEHIND * facts["measured_s"]:
+            wrong.append(f"measured beside it, {name} takes {seconds:.6g} s and the plan {facts['measured_s']:.6g} s")
+    return wrong
+
+
+def row(name: str, checked: Checked) -> str:
     """Return one line of the table, in milliseconds."""
-    plan, verify = document["plan"], document["verify"]
-    alone = {item["name"]: item["measured_s"] for item in document["baselines"]}
-    ms = {name: "-" if value is None else f"{value * 1e3:.3g}" for name, value in alone.items()}
-    targets = sorted({part["target"] for part in plan["partitions"]})
-    return (
-        f"{case.name:<14} {len(plan['partitions']):>4} {plan['total_s'] * 1e3:>9.3g} {verify['measured_s'] * 1e3:>9.3g} "
-        f"{ms.get('tvm', '-'):>8} {ms.get('onnxruntime', '-'):>8} {ms.get('openvino', '-'):>8} {ms.get('greedy', '-'):>8} "
-        f"{verify['max_rel_error']:>9.1e} {seconds:>7.0f}  {'+'.join(targets)}"
-    )
+    facts, rounds = checked.facts, checked.rounds
+    alone = [rounds.median_s(kind) for kind in (MIX, *ALONE)]
+    times = [facts["total_s"], *alone, *(baseline(facts, name) for name in BESIDE)]
+    shown = ["-" if seconds is None else f"{seconds * 1e3:.3g}" for seconds in times]
+    ratio, error = str(checked.ratio or "-"), "-" if facts["error"] is None else f"{facts['error']:.1e}"
+    return WIDTHS.format(name, facts["partitions"], *shown, ratio, error, f"{checked.seconds:.0f}", "+".join(facts["targets"]))
 
 
 def main() -> int:
     """Run the cases in the arguments, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="only these")
-    wanted = parser.parse_args().names
-    header = ("model", "parts", "total", "measured", "tvm", "ort", "openvino", "greedy", "error", "took s", "targets")
-    print("{:<14} {:>4} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9} {:>7}  {}".format(*header), flush=True)
-    failures = 0
-    for case in cases():
-        if wanted and case.name not in wanted:
-            continue
+    try:
+        cases = named([case for case in suite() if case.is_quick], parser.parse_args().names)
+    except ValueError as error:
+        parser.error(str(error))
+    threads, failures = usable_cores(), 0
+    print(WIDTHS.format(*HEADER), flush=True)
+    for case in cases:
         with tempfile.TemporaryDirectory(prefix="collage-acceptance-") as scratch:
-            began = time.monotonic()
-            document, wrong = check(case, Path(scratch))
-            if document:
-                print(row(case, document, time.monotonic() - began), flush=True)
-            for problem in wrong:
-                failures += 1
-                print(f"{case.name:<14} WRONG: {problem}", flush=True)
-    print(f"milliseconds, {os.cpu_count()} cores; {failures} failures", flush=True)
+            try:
+                checked = check(prepare(case, Path(scratch) / "model"), Path(scratch), threads)
+            except CollageError as error:
+                checked = Checked(wrong=[error.message])
+        if checked.facts:
+            print(row(case.name, checked), flush=True)
+        for problem in checked.wrong:
+            failures += 1
+            print(f"{case.name:<13} WRONG: {problem}", flush=True)
+    print(f"milliseconds, {threads} threads; {failures} failures", flush=True)
     return 1 if failures else 0
 
 
