@@ -21,6 +21,7 @@ from typing import Any
 from bench_ablation import BEGIN, END, FEWEST_RIGHT, computation_table, right_share, variant_table
 from bench_recording import Recording, record
 from recorded_costs import RecordedCosts, computation_key
+from suite import OTHERS as WHOLLY_RECORDED
 
 import collage_core
 from collage_core.base.isolation.worker import Worker
@@ -115,9 +116,9 @@ def replay(recorded: RecordedCosts) -> tuple[int, int, float]:
 def replayed(models: Sequence[str]) -> Iterator[str]:
     """Print what lazy measuring saves and loses, over the recorded costs of every sample."""
     rows, shares, losses = [], [], []
-    for path in sorted(RECORDED.glob("*.json.gz")):
-        record = RunRecord.load(path)
-        row: list[object] = [path.name.removesuffix(".json.gz")]
+    for name in sorted(case.name for case in WHOLLY_RECORDED):
+        record = RunRecord.load(RECORDED / f"{name}.json.gz")
+        row: list[object] = [name]
         for most_nodes in (10**9, SMALL):
             distinct, asked, loss = replay(RecordedCosts(record, most_nodes))
             row += [distinct, asked, f"{asked / distinct:.0%}", f"{loss - 1:.2%}"]

@@ -1,8 +1,9 @@
-"""`make record`: measures the samples on this machine, and writes the recorded runs that come with them.
+"""`make record`: measures samples on this machine, and writes the recorded runs that come with them.
 
-They are written to ``collage_core/model/samples/recorded/<sample>.json.gz``. Every candidate is measured, even those that cannot matter,
-since the tests of lazy measuring replay them. Run it on an idle machine; the page shows which machine it was. Samples that have no
-recorded run yet are recorded when they are named: the large ones take hours.
+They are written to ``collage_core/model/samples/recorded/<sample>.json.gz``. Run it on an idle machine; the page shows which machine it
+was. Of the samples on which one toolchain is best every candidate is measured, even those that cannot matter, since the tests of lazy
+measuring replay them. The networks are measured as a user's run measures them: all of their candidates would take hours. The samples that
+have no recorded run yet are recorded when they are named (``make record NAMES="crnn ssd300"``).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from suite import NETWORKS, OTHERS, TOOLCHAINS, Case, named
+
 from collage_core.cli.terminal import Progress
-from collage_core.model.samples.registry import SAMPLES
 from collage_core.options import Options
 from collage_core.pipeline.record import write_record
 from collage_core.pipeline.run import partition
@@ -20,16 +22,29 @@ from collage_core.pipeline.run import partition
 FOLDER = Path(__file__).resolve().parent.parent / "collage_core" / "model" / "samples" / "recorded"
 
 
+def options_of(case: Case, threads: int | None = None) -> Options:
+    """Return the options of the recorded run of `case`."""
+    if case.by_hand is None:
+        return Options(targets=("onnxruntime", "openvino", "tvm"), accuracy=case.accuracy, threads=threads, measure_all=True)
+    return Options(targets=TOOLCHAINS, accuracy=case.accuracy, threads=threads)
+
+
 def main() -> int:
     """Record the samples in the arguments, or those that have a recorded run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("names", nargs="*", help="only these samples")
-    names = parser.parse_args().names or [name for name in SAMPLES if (FOLDER / f"{name}.json.gz").exists()]
+    parser.add_argument("--threads", type=int, help="threads of every kernel; the usable cores unless given")
+    given = parser.parse_args()
+    samples = (*NETWORKS, *OTHERS)
+    try:
+        cases = named(samples, given.names or [case.name for case in samples if (FOLDER / f"{case.name}.json.gz").exists()])
+    except ValueError as error:
+        parser.error(str(error))
     FOLDER.mkdir(exist_ok=True)
-    for name in names:
+    for case in cases:
         with Progress() as progress:
-            record = partition(name, Options(targets=("onnxruntime", "openvino", "tvm"), measure_all=True), progress)
-        path = FOLDER / f"{name}.json.gz"
+            record = partition(case.source, options_of(case, given.threads), progress)
+        path = FOLDER / f"{case.name}.json.gz"
         write_record(record, path)
         print(
             f"{path}: {path.stat().st_size / 1024:.0f} KiB, {record.plan.total_s * 1e3:.3g} ms in {len(record.plan.partitions)} partitions"

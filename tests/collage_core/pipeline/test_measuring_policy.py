@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from recorded_costs import RecordedCosts, computation_key
+from suite import OTHERS as WHOLLY_RECORDED
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.dataflow_graph import DataflowGraph
@@ -31,7 +32,7 @@ def record_of(name: str) -> RunRecord:
     return RunRecord.load(RECORDED / f"{name}.json.gz")
 
 
-@pytest.mark.parametrize("name", sorted(path.name.removesuffix(".json.gz") for path in RECORDED.glob("*.json.gz")))
+@pytest.mark.parametrize("name", sorted(case.name for case in WHOLLY_RECORDED))
 def test_the_plan_is_that_of_all_costs_and_a_quarter_is_measured_at_most(name: str) -> None:
     recorded = RecordedCosts(record_of(name))
     loop = recorded.loop()
