@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from collage_core.base.garbage import no_collector
+from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.reasons import one_line
 
 WARM_UP_RUNS = 3
@@ -110,8 +111,12 @@ def ncnn(path: Path, threads: int, arrays: Arrays) -> Runnable:
     from collage_core.model.onnx_model import load_model
     from collage_core.toolchains.buffers import aligned_empty
     from collage_core.toolchains.ncnn import NcnnToolchain
+    from collage_core.toolchains.ncnn_operators import refusal
 
     model = load_model(path)
+    refused = next(filter(None, (refusal(model.graph, node) for node in model.graph.nodes)), "")
+    if refused:
+        raise ToolchainError("import", refused)
     whole, toolchain = model.cut(IndexSet(range(len(model.graph)))), NcnnToolchain()
     kernel = toolchain.load(toolchain.build(whole, threads), whole.inputs, whole.outputs, threads)
     inputs, made = [aligned_empty(tensor.type) for tensor in whole.inputs], [aligned_empty(tensor.type) for tensor in whole.outputs]

@@ -13,8 +13,11 @@ import onnx
 import pytest
 from fresh_process import ALONE, MIX, Measurement, Rounds, in_turns, until_apart
 
+from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.partition_models import PartitionModel
 from tests.helpers.small_models import node, normal, sub_model, tensor
 
 
@@ -186,6 +189,25 @@ def test_a_toolchain_that_does_not_read_the_model_says_so(model: Path) -> None:
 def test_every_toolchain_alone_computes_what_the_model_says(kind: str, model: Path) -> None:
     pytest.importorskip(kind.partition("@")[0])
     assert checked(kind, model).reason == ""
+
+
+@pytest.mark.long
+def test_an_artifact_computes_what_its_model_says(model: Path) -> None:
+    whole = load_model(model)
+    part = PartitionModel("onnxruntime", ("Conv_c", "Relu_y"), whole.cut(IndexSet(range(len(whole.graph)))), "p0")
+    assemble([part], whole.graph.inputs, whole.graph.outputs, model.parent / "out", 1, {})
+    inputs, outputs = model.with_name("inputs.npz"), model.with_name("outputs.npz")
+    assert fresh_process.measure(MIX, model.parent / "out", 1, inputs, outputs).reason == ""
+    with np.load(outputs) as got, np.load(inputs) as given:
+        assert largest_error(dict(got), whole.reference(dict(given))) <= 1e-5
+
+
+@pytest.mark.long
+def test_what_ncnn_lacks_is_named(model: Path) -> None:
+    path = model.with_name("argmax.onnx")
+    path.write_bytes(sub_model([node("ArgMax", "x", "y")], [tensor("x", (1, 3, 16, 16))], [tensor("y", (1, 3, 16, 16), "int64")]).onnx)
+    found = fresh_process.measure("ncnn", path, 1, model.with_name("inputs.npz"))
+    assert found == Measurement(None, "ncnn has no layer for ArgMax")
 
 
 def test_every_kind_that_is_asked_for_is_there() -> None:
