@@ -158,10 +158,11 @@ def this_machine() -> str:
 def judge(results: Results, machine: str, markdown: Path | None) -> int:
     """Print the tables and the goals; 1 when one is not reached."""
     judged: list[Goal] = goals(results)
-    tables = f"{machine}, {date.today()}\n\n{report(results)}"
-    print(tables, "\n### Goals\n", *map(str, judged), sep="\n")
+    lines = "\n".join(map(str, judged))
+    text = f"{machine}, {date.today()}\n\n{report(results)}\n\n### Goals\n\n```text\n{lines}\n```"
+    print(text)
     if markdown is not None:
-        markdown.write_text(f"{tables}\n\n#### Goals\n\n```text\n" + "\n".join(map(str, judged)) + "\n```\n")
+        markdown.write_text(text + "\n")
     return 0 if judged and all(goal.is_reached for goal in judged) else 1
 
 
