@@ -45,7 +45,7 @@ class OpenVinoToolchain(Toolchain):
 
     def build(self, model: SubModel, threads: int) -> bytes:
         try:
-            read = _core().read_model(model=model.onnx, weights=b"")
+            read = _read(model.onnx)
         except Exception as error:  # any exception of the toolchain is its reason
             raise ToolchainError("import", reason(error)) from error
         try:
@@ -105,6 +105,42 @@ def _core() -> Any:
     import openvino
 
     return openvino.Core()
+
+
+def _read(model: bytes) -> Any:
+    """Return `model` as OpenVINO reads it, in a form in which no output is an input.
+
+    The reader leaves out what computes nothing (Dropout, a Sum of one). Where an output is then an input, a request with buffers set for
+    both does not write the output, and may overwrite the input.
+    """
+    read = _core().read_model(model=model, weights=b"")
+    if any(result.input_value(0).get_node().get_type_name() == "Parameter" for result in read.get_results()):
+        return _core().read_model(model=_with_copied_inputs(model), weights=b"")
+    return read
+
+
+def _with_copied_inputs(model: bytes) -> bytes:
+    """Return the ONNX model `model` with an Identity, which OpenVINO keeps, between each input and the nodes that read it."""
+    import onnx
+
+    changed = onnx.load_model_from_string(model)
+    graph = changed.graph
+    nodes = list(graph.node)
+    taken = {name for node in nodes for name in (*node.input, *node.output)}
+    copies = {value.name: _unused(value.name, taken) for value in graph.input}
+    for node in nodes:
+        node.input[:] = [copies.get(name, name) for name in node.input]
+    del graph.node[:]
+    graph.node.extend(onnx.helper.make_node("Identity", [name], [copy]) for name, copy in copies.items())
+    graph.node.extend(nodes)
+    return changed.SerializeToString()
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """Return `name` with a suffix that makes it none of those in `taken`."""
+    while name in taken:
+        name += "'"
+    return name
 
 
 def _config(threads: int) -> dict[str, Any]:

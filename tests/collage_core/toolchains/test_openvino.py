@@ -56,6 +56,29 @@ def test_an_input_without_influence_may_be_dropped():
     assert_close(outputs, reference(model, given))
 
 
+PASSED_THROUGH = {
+    "alone": ([node("Dropout", "x", "y")], "y"),
+    "beside another": ([node("Max", "x", "y"), node("Relu", "x", "z")], "z y"),
+    "twice": ([node("Dropout", "x", "y"), node("Sum", "x", "x'")], "y x'"),
+}
+
+
+@needs_openvino
+@pytest.mark.parametrize("case", PASSED_THROUGH)
+def test_an_output_that_is_an_input_is_written_and_the_input_is_kept(case: str):
+    nodes, outputs = PASSED_THROUGH[case]
+    inputs = [tensor("unused", (2, 3)), tensor("x", (2, 3))]
+    model = sub_model(nodes, inputs, [tensor(name, (2, 3)) for name in outputs.split()])
+    kernel = make(get("openvino"), model)
+    for given in (drawn(inputs), drawn(inputs)[::-1]):
+        made, kept = buffers(model), [array.copy() for array in given]
+        kernel.bind(given, made)
+        for _ in range(2):
+            kernel.run()
+            assert_close(made, reference(model, kept))
+        np.testing.assert_array_equal(given, kept)
+
+
 @needs_openvino
 def test_it_takes_bfloat16():
     model = sub_model([node("Relu", "x", "y")], [tensor("x", (2, 2), "bfloat16")], [tensor("y", (2, 2), "bfloat16")])
