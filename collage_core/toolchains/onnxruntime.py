@@ -22,8 +22,8 @@ from .buffers import array_at, buffer_dtype
 from .reasons import one_line
 
 DEFAULT_DEPTH = 3
-SPIN_US = "50"
-"""How long idle threads of a session spin, in microseconds. Longer spinning measurably takes cores from the toolchain that runs next."""
+SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinning_stop": "1"}
+"""Threads of a session spin for 50 µs within a run, and not after it. Longer spinning takes cores from the toolchain that runs next."""
 
 
 class OnnxRuntimeToolchain(Toolchain):
@@ -131,8 +131,8 @@ def _session_options(threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.spin_duration_us", SPIN_US)
-    options.add_session_config_entry("session.force_spinning_stop", "1")
+    for name, value in SPIN_CONFIG.items():
+        options.add_session_config_entry(name, value)
     return options
 
 

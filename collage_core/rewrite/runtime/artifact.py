@@ -7,19 +7,18 @@ loads native code from it: open only those that you trust.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import CollageError
-from ...graph.dataflow_graph import Tensor
 from ...toolchains import registry
-from ...toolchains.buffers import array_at, buffer_dtype
 from ...toolchains.reasons import one_line
 from .machine import Machine
 from .manifest import LIBRARY, REBUILD, Manifest, PartitionEntry, damaged, read_manifest
+from .module_calls import ModuleCalls
 from .packed import PackedPartition, make_packed
 
 WARM_UP = 3
@@ -37,25 +36,13 @@ class Artifact:
         notes: Messages for the user, such as that a toolchain has another version now.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        manifest: Manifest,
-        partitions: list[PackedPartition],
-        entry: tuple[Any, tuple[Any, ...]],
-        notes: tuple[str, ...],
-    ):
+    def __init__(self, folder: Path, manifest: Manifest, calls: ModuleCalls, notes: tuple[str, ...]):
         self.folder = folder
         self.manifest = manifest
         self.inputs = manifest.inputs
         self.outputs = manifest.outputs
         self.notes = notes
-        self._partitions = partitions
-        self._main, scratch = entry
-        self._given = [_empty(tensor) for tensor in self.inputs]
-        self._made = [None if tensor.type.open_axes else _empty(tensor) for tensor in self.outputs]
-        self._returned: Sequence[Any] = ()
-        self._arguments = (*self._given, *(made for made in self._made if made is not None), *scratch)
+        self._calls = calls
 
     @classmethod
     def open(cls, folder: str | Path) -> Artifact:
@@ -72,7 +59,7 @@ class Artifact:
             raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
         notes = _check_toolchains(manifest)
         partitions = [_loaded(folder, entry, manifest.threads) for entry in manifest.partitions if entry.symbol]
-        return cls(folder, manifest, partitions, _linked(folder, partitions, manifest.threads), notes)
+        return cls(folder, manifest, ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions), notes)
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run one inference, and return new arrays by output name.
@@ -80,11 +67,9 @@ class Artifact:
         Raises:
             CollageError: the inputs do not fit, or a partition failed.
         """
-        self._give(arrays)
-        self._call()
-        returned = iter(self._returned)
-        made = [next(returned) if value is None else value for value in self._made]
-        return {tensor.name: _values(tensor, value).copy() for tensor, value in zip(self.outputs, made, strict=True)}
+        self._calls.inputs.fill(arrays)
+        self._calls.call()
+        return self._calls.outputs()
 
     def time(self, arrays: Mapping[str, np.ndarray], repeat: int | None = None) -> list[float]:
         """Return the seconds of each of `repeat` inferences, with nothing copied in or out.
@@ -92,13 +77,13 @@ class Artifact:
         Args:
             repeat: None for as many as fit into `LONGEST_TIMING_S`, from 5 to 100.
         """
-        self._give(arrays)
+        call = self.bind(arrays)
         for _ in range(WARM_UP):
-            self._call()
+            call()
         samples: list[float] = []
         while len(samples) < (repeat or 100):
             begin = time.perf_counter()
-            self._call()
+            call()
             samples.append(time.perf_counter() - begin)
             if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
                 break
@@ -106,48 +91,8 @@ class Artifact:
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
-        self._give(arrays)
-        return self._call
-
-    def _give(self, arrays: Mapping[str, np.ndarray]) -> None:
-        check_inputs(self.inputs, arrays)
-        for tensor, argument in zip(self.inputs, self._given, strict=True):
-            _values(tensor, argument)[...] = arrays[tensor.name]
-
-    def _call(self) -> None:
-        try:
-            self._returned = self._main(*self._arguments)
-        except Exception as error:
-            raise self._explained(error) from error
-
-    def _explained(self, error: Exception) -> CollageError:
-        """Return an error that names the partition that failed, if one did, with its toolchain's own message."""
-        for partition in self._partitions:
-            failure, partition.failure = partition.failure, None
-            if failure is not None:
-                where = f"partition {partition.entry.id} on {partition.entry.target}"
-                return CollageError(f"{where} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
-        return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
-
-
-def check_inputs(inputs: tuple[Tensor, ...], arrays: Mapping[str, np.ndarray]) -> None:
-    """Check that `arrays` holds exactly the model's inputs, each of its shape and dtype.
-
-    Raises:
-        CollageError: it does not.
-    """
-    wanted = {tensor.name: tensor.type for tensor in inputs}
-    hint = "the model's inputs are " + ", ".join(f"{name}: {kind.dtype}{list(kind.shape)}" for name, kind in wanted.items())
-    for name in arrays:
-        if name not in wanted:
-            raise CollageError(f"the model has no input {name!r}", hint, "bad_inputs")
-    for name, kind in wanted.items():
-        if name not in arrays:
-            raise CollageError(f"the input {name!r} is missing", hint, "bad_inputs")
-        array = np.asarray(arrays[name])
-        if array.shape != kind.shape or array.dtype != buffer_dtype(kind.dtype):
-            found = f"{array.dtype}{list(array.shape)}"
-            raise CollageError(f"the input {name!r} is {found}, the model takes {kind.dtype}{list(kind.shape)}", hint, "bad_inputs")
+        self._calls.inputs.fill(arrays)
+        return self._calls.call
 
 
 def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
@@ -195,14 +140,3 @@ def _linked(folder: Path, partitions: list[PackedPartition], threads: int) -> tu
     finally:
         for partition in partitions:
             remove_global_func(partition.entry.symbol)
-
-
-def _empty(tensor: Tensor) -> Any:
-    import tvm.runtime
-
-    return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
-
-
-def _values(tensor: Tensor, value: Any) -> np.ndarray:
-    """Return the values of TVM's tensor `value`, which must outlive the array."""
-    return array_at(value.data_ptr(), tuple(map(int, value.shape)), buffer_dtype(tensor.type.dtype))

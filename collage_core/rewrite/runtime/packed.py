@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +18,9 @@ def make_packed(entry: PartitionEntry, kernel: Kernel) -> PackedPartition:
     return AllocatingPartition(entry, kernel) if is_open else PackedPartition(entry, kernel)
 
 
+_turns = count()
+
+
 class PackedPartition:
     """A function that the virtual machine calls with the tensors of the inputs and then of the outputs. Nothing is copied.
 
@@ -24,18 +28,26 @@ class PackedPartition:
 
     Attributes:
         failure: The kernel's exception in the last call, of which the virtual machine only reports the text.
+        run: Runs the kernel once more on the tensors of the last call.
+        turn: A number that is greater than that of every partition which was bound before this one; None before the first call.
     """
 
     def __init__(self, entry: PartitionEntry, kernel: Kernel):
         self.entry = entry
         self.failure: Exception | None = None
         self._kernel = kernel
-        self._run = kernel.run
+        self.run = kernel.run
+        self.turn: int | None = None
         self._arity = len(entry.inputs)
         self._kinds = [(tensor.type.shape, buffer_dtype(tensor.type.dtype)) for tensor in (*entry.inputs, *entry.outputs)]
         self._open = [index for index, tensor in enumerate(entry.inputs) if tensor.type.open_axes]
         self._addresses: list[int] = []
         self._shapes: list[tuple[int, ...]] = []
+
+    @property
+    def written(self) -> list[int]:
+        """Addresses of the outputs in the last call."""
+        return self._addresses[self._arity :]
 
     def __call__(self, *tensors: Any) -> Any:
         addresses = [tensor.data_ptr() for tensor in tensors]
@@ -43,7 +55,7 @@ class PackedPartition:
         try:
             if addresses != self._addresses or shapes != self._shapes:
                 self._bind(addresses, shapes)
-            self._run()
+            self.run()
             return self._returned()
         except Exception as error:
             self.failure = error
@@ -58,7 +70,7 @@ class PackedPartition:
             self._kinds[index] = shape, self._kinds[index][1]
         arrays = [array_at(at, shape, dtype) for at, (shape, dtype) in zip(addresses, self._kinds, strict=True)]
         self._bind_arrays(arrays)
-        self._addresses, self._shapes = addresses, shapes
+        self._addresses, self._shapes, self.turn = addresses, shapes, next(_turns)
 
     def _bind_arrays(self, arrays: list[np.ndarray]) -> None:
         self._kernel.bind(arrays[: self._arity], arrays[self._arity :])

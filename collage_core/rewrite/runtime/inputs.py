@@ -1,0 +1,65 @@
+"""`InputBuffers`: the memory that a module reads its inputs from. Arrays by input name enter, are checked, and are copied into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from ...toolchains.buffers import buffer_dtype
+
+
+class InputBuffers:
+    """The inputs of a module.
+
+    Args:
+        inputs: Those of the model, in order.
+        memory: An array over the memory that the module reads, for each of them.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], memory: Sequence[np.ndarray]):
+        self._inputs = tuple(inputs)
+        self._memory = {tensor.name: array for tensor, array in zip(inputs, memory, strict=True)}
+
+    def fill(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Copy `arrays` into the memory.
+
+        Raises:
+            CollageError: the inputs do not fit; then nothing was copied.
+        """
+        if not self._fits(arrays):
+            check_inputs(self._inputs, arrays)
+        for name, memory in self._memory.items():
+            memory[...] = arrays[name]
+
+    def _fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Return whether `arrays` surely fits, which takes a microsecond; otherwise `check_inputs` decides, and says what is wrong."""
+        if len(arrays) != len(self._memory):
+            return False
+        for name, memory in self._memory.items():
+            array = arrays.get(name)
+            if type(array) is not np.ndarray or array.shape != memory.shape or array.dtype != memory.dtype:
+                return False
+        return True
+
+
+def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, np.ndarray]) -> None:
+    """Check that `arrays` holds exactly the model's inputs, each of its shape and dtype.
+
+    Raises:
+        CollageError: it does not.
+    """
+    wanted = {tensor.name: tensor.type for tensor in inputs}
+    hint = "the model's inputs are " + ", ".join(f"{name}: {kind.dtype}{list(kind.shape)}" for name, kind in wanted.items())
+    for name in arrays:
+        if name not in wanted:
+            raise CollageError(f"the model has no input {name!r}", hint, "bad_inputs")
+    for name, kind in wanted.items():
+        if name not in arrays:
+            raise CollageError(f"the input {name!r} is missing", hint, "bad_inputs")
+        array = np.asarray(arrays[name])
+        if array.shape != kind.shape or array.dtype != buffer_dtype(kind.dtype):
+            found = f"{array.dtype}{list(array.shape)}"
+            raise CollageError(f"the input {name!r} is {found}, the model takes {kind.dtype}{list(kind.shape)}", hint, "bad_inputs")

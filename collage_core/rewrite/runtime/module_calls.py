@@ -1,0 +1,106 @@
+"""`ModuleCalls`: calls the assembled module on buffers that stay where they are.
+
+The first call goes through TVM's virtual machine. Where that shows the module to be nothing but kernels on fixed buffers, one after
+another, later calls run these kernels in the same order without it: the same work on the same memory, for a tenth of a microsecond a
+partition. A module with functions of TVM, open shapes or outputs that are copied goes through the virtual machine at every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollageError
+from ...graph.dataflow_graph import Tensor
+from ...toolchains.buffers import array_at, buffer_dtype
+from ...toolchains.reasons import one_line
+from .inputs import InputBuffers
+from .manifest import REBUILD, Manifest
+from .packed import PackedPartition
+
+
+class ModuleCalls:
+    """The entry of a module, with the buffers that it reads and writes.
+
+    Args:
+        entry: The function to call, and its intermediate buffers (`toolchains.tvm.entry`).
+        partitions: Those that the module calls by their symbols.
+
+    Attributes:
+        inputs: The memory of the module's inputs.
+    """
+
+    def __init__(self, manifest: Manifest, entry: tuple[Any, tuple[Any, ...]], partitions: Sequence[PackedPartition]):
+        self._main, scratch = entry
+        self._partitions = tuple(partitions)
+        self._outputs = manifest.outputs
+        given = [_empty(tensor) for tensor in manifest.inputs]
+        made = [None if tensor.type.open_axes else _empty(tensor) for tensor in manifest.outputs]
+        self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)])
+        self._made = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
+        self._arguments = (*given, *(value for value in made if value is not None), *scratch)
+        self._returned: Sequence[Any] = ()
+        self._may_be_straight = _has_only_kernels(manifest)
+        self._straight: tuple[PackedPartition, ...] = ()
+
+    def call(self) -> None:
+        """Run one inference.
+
+        Raises:
+            CollageError: a partition failed; it names the partition.
+        """
+        partition: PackedPartition | None = None
+        try:
+            for partition in self._straight:
+                partition.run()
+            if partition is None:
+                self._returned = self._main(*self._arguments)
+                self._straight = self._straight_calls()
+        except Exception as error:
+            if partition is not None:
+                partition.failure = error
+            raise self._explained(error) from error
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Return copies of the outputs of the last call, by name."""
+        returned = iter(self._returned)
+        arrays = [_values(tensor, next(returned)) if made is None else made for tensor, made in zip(self._outputs, self._made, strict=True)]
+        return {tensor.name: array.copy() for tensor, array in zip(self._outputs, arrays, strict=True)}
+
+    def _straight_calls(self) -> tuple[PackedPartition, ...]:
+        """Return the kernels in the order of the last call; none where the module did more than to call them."""
+        if not self._may_be_straight:
+            return ()
+        turns = {partition.turn: partition for partition in self._partitions if partition.turn is not None}
+        written = {address for partition in self._partitions for address in partition.written}
+        is_all = len(turns) == len(self._partitions) and all(made is not None and made.ctypes.data in written for made in self._made)
+        self._may_be_straight = is_all
+        return tuple(turns[turn] for turn in sorted(turns)) if is_all else ()
+
+    def _explained(self, error: Exception) -> CollageError:
+        """Return an error that names the partition that failed, if one did, with its toolchain's own message."""
+        for partition in self._partitions:
+            failure, partition.failure = partition.failure, None
+            if failure is not None:
+                where = f"partition {partition.entry.id} on {partition.entry.target}"
+                return CollageError(f"{where} failed as it ran: {one_line(failure)}", REBUILD, "toolchain")
+        return CollageError(f"the artifact's module failed as it ran: {one_line(error)}", REBUILD, "toolchain")
+
+
+def _has_only_kernels(manifest: Manifest) -> bool:
+    """Return whether no partition is a function of the module itself, and every shape is fixed."""
+    tensors = (tensor for entry in manifest.partitions for tensor in (*entry.inputs, *entry.outputs))
+    return not any(entry.function for entry in manifest.partitions) and not any(tensor.type.open_axes for tensor in tensors)
+
+
+def _empty(tensor: Tensor) -> Any:
+    import tvm.runtime
+
+    return tvm.runtime.empty(tensor.type.shape, buffer_dtype(tensor.type.dtype).name)
+
+
+def _values(tensor: Tensor, value: Any) -> np.ndarray:
+    """Return the values of TVM's tensor `value`, which must outlive the array."""
+    return array_at(value.data_ptr(), tuple(map(int, value.shape)), buffer_dtype(tensor.type.dtype))
