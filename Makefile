@@ -13,7 +13,7 @@ NAMES ?=
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test python-test chromium postgres \
-        acceptance bench bench-costs bench-e2e bench-page protocol pictures record sizes lock wheel versions clean
+        acceptance bench bench-calls bench-costs bench-e2e bench-page protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -72,6 +72,9 @@ bench-costs: setup ## how far measured costs can be believed, and what lazy meas
 
 bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH="--only crnn --threads 1" for less); takes hours
 	@$(BIN)/python tools/bench_e2e.py $(BENCH)
+
+bench-calls: setup ## what calling an artifact costs beyond its kernels, and what idle threads cost (BENCH="--only pools" for one part)
+	@$(BIN)/python tools/bench_calls.py $(BENCH)
 
 bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
 	@$(BIN)/python tools/bench_page.py $(BENCH)

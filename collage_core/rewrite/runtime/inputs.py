@@ -21,7 +21,7 @@ class InputBuffers:
 
     def __init__(self, inputs: Sequence[Tensor], memory: Sequence[np.ndarray]):
         self._inputs = tuple(inputs)
-        self._memory = {tensor.name: array for tensor, array in zip(inputs, memory, strict=True)}
+        self._memory = [(tensor.name, array, array.shape, array.dtype) for tensor, array in zip(inputs, memory, strict=True)]
 
     def fill(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Copy `arrays` into the memory.
@@ -31,18 +31,16 @@ class InputBuffers:
         """
         if not self._fits(arrays):
             check_inputs(self._inputs, arrays)
-        for name, memory in self._memory.items():
+        for name, memory, _, _ in self._memory:
             memory[...] = arrays[name]
 
     def _fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Return whether `arrays` surely fits, which takes a microsecond; otherwise `check_inputs` decides, and says what is wrong."""
-        if len(arrays) != len(self._memory):
-            return False
-        for name, memory in self._memory.items():
+        """Return whether `arrays` surely fits, which takes no microsecond; otherwise `check_inputs` decides, and says what is wrong."""
+        for name, _, shape, dtype in self._memory:
             array = arrays.get(name)
-            if type(array) is not np.ndarray or array.shape != memory.shape or array.dtype != memory.dtype:
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
                 return False
-        return True
+        return len(arrays) == len(self._memory)
 
 
 def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, np.ndarray]) -> None:

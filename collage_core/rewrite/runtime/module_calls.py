@@ -35,12 +35,13 @@ class ModuleCalls:
     def __init__(self, manifest: Manifest, entry: tuple[Any, tuple[Any, ...]], partitions: Sequence[PackedPartition]):
         self._main, scratch = entry
         self._partitions = tuple(partitions)
-        self._outputs = manifest.outputs
         given = [_empty(tensor) for tensor in manifest.inputs]
         made = [None if tensor.type.open_axes else _empty(tensor) for tensor in manifest.outputs]
         self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)])
-        self._made = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
+        arrays = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
+        self._made = [(tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)]
         self._arguments = (*given, *(value for value in made if value is not None), *scratch)
+        self._is_open = any(value is None for value in made)
         self._returned: Sequence[Any] = ()
         self._may_be_straight = _has_only_kernels(manifest)
         self._straight: tuple[PackedPartition, ...] = ()
@@ -56,7 +57,8 @@ class ModuleCalls:
             for partition in self._straight:
                 partition.run()
             if partition is None:
-                self._returned = self._main(*self._arguments)
+                returned = self._main(*self._arguments)
+                self._returned = returned if self._is_open else ()
                 self._straight = self._straight_calls()
         except Exception as error:
             if partition is not None:
@@ -66,8 +68,7 @@ class ModuleCalls:
     def outputs(self) -> dict[str, np.ndarray]:
         """Return copies of the outputs of the last call, by name."""
         returned = iter(self._returned)
-        arrays = [_values(tensor, next(returned)) if made is None else made for tensor, made in zip(self._outputs, self._made, strict=True)]
-        return {tensor.name: array.copy() for tensor, array in zip(self._outputs, arrays, strict=True)}
+        return {name: (_values(tensor, next(returned)) if made is None else made).copy() for name, tensor, made in self._made}
 
     def _straight_calls(self) -> tuple[PackedPartition, ...]:
         """Return the kernels in the order of the last call; none where the module did more than to call them."""
@@ -75,7 +76,7 @@ class ModuleCalls:
             return ()
         turns = {partition.turn: partition for partition in self._partitions if partition.turn is not None}
         written = {address for partition in self._partitions for address in partition.written}
-        is_all = len(turns) == len(self._partitions) and all(made is not None and made.ctypes.data in written for made in self._made)
+        is_all = len(turns) == len(self._partitions) and all(made is not None and made.ctypes.data in written for _, _, made in self._made)
         self._may_be_straight = is_all
         return tuple(turns[turn] for turn in sorted(turns)) if is_all else ()
 

@@ -1,0 +1,46 @@
+"""`make bench-calls`: its models run on the toolchains that it compares, and it compares contenders within each round."""
+
+from __future__ import annotations
+
+import bench_calls
+import bench_calls_models
+import numpy as np
+import pytest
+
+from tests.helpers.small_models import reference
+
+
+@pytest.mark.parametrize("name", bench_calls_models.MODELS)
+def test_a_detector_gives_probabilities_that_depend_on_its_input(name: str) -> None:
+    model = bench_calls_models.MODELS[name]()
+    x = bench_calls.drawn(model)
+    first, second = (reference(model, [given])[0] for given in (x, -x))
+    assert ((first > 0) & (first < 1)).all()
+    assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize("chain", [bench_calls_models.relu_chain, bench_calls_models.conv_chain])
+def test_each_piece_of_a_chain_reads_what_the_one_before_it_makes(chain) -> None:
+    models = chain(3)
+    assert [model.inputs[0] for model in models[1:]] == [model.outputs[0] for model in models[:-1]]
+
+
+def test_a_ratio_is_that_of_each_round() -> None:
+    ratio = bench_calls.compared([1.0, 10.0, 2.0] * 5, [1.5, 15.0, 3.0] * 5)
+    assert (ratio.middle, ratio.low, ratio.high) == (1.5, 1.5, 1.5)
+    assert str(ratio) == "1.500 [1.500, 1.500]"
+
+
+def test_contenders_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(bench_calls, "ROUNDS", 2)
+    monkeypatch.setattr(bench_calls, "_count", lambda run: 1)
+    seconds = bench_calls.rounds({name: lambda name=name: order.append(name) for name in "abc"})
+    assert "".join(order) == "abcbca"
+    assert {name: len(samples) for name, samples in seconds.items()} == {"a": 2, "b": 2, "c": 2}
+
+
+def test_a_partition_costs_what_a_longer_chain_takes_beyond_its_kernels() -> None:
+    entry, call, kernel = 5.0, 0.5, 3.0
+    seconds = [part for n in bench_calls.LENGTHS for part in (entry + n * (call + kernel), n * kernel)]
+    assert bench_calls._each_s(*seconds) == pytest.approx(call)

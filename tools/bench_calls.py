@@ -1,0 +1,348 @@
+"""`make bench-calls`: what an artifact's call costs beyond its kernels, and whether idle thread pools slow the busy one; prints tables.
+
+It takes `--only` and `--threads`. It prints three tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
+Contenders are timed in turn, round by round, and compared within each round. Every table's rows run in processes of their own. It takes
+a few minutes. docs/benchmarks.md says what is measured and how.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_calls_models import MODELS, conv_chain, relu_chain
+
+from collage_core.cost.database.records import machine_id
+from collage_core.cost.measuring.intervals import confidence_interval
+from collage_core.model.base import SubModel
+from collage_core.options import usable_cores
+from collage_core.rewrite.assemble import assemble
+from collage_core.rewrite.partition_models import PartitionModel
+from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.toolchains.base import Kernel, ToolchainError
+from collage_core.toolchains.buffers import aligned_empty
+from collage_core.toolchains.registry import get
+
+TARGETS = ("onnxruntime", "openvino", "ncnn")
+ROUNDS = 41
+POOL_ROUNDS = 15
+BATCH_S = 4e-3
+"""In a round each contender runs for about that long, and the median of its calls counts."""
+MOST_OVERHEAD = 0.03
+MOST_CALL_S = 2e-6
+LENGTHS = (1, 2, 5)
+
+Run = Callable[[], Any]
+
+
+def main() -> int:
+    """Run the parts that are asked for."""
+    parts = {"one": one_partition, "partitions": partitions, "pools": pools}
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
+    parser.add_argument("--threads", default=f"1,{usable_cores()}" if usable_cores() > 1 else "1", help="numbers of threads: 1,2")
+    given = parser.parse_args()
+    print(f"{machine_id()}, {usable_cores()} usable\n")
+    threads = [int(count) for count in given.threads.split(",")]
+    verdicts = [verdict for name in given.only or parts for verdict in parts[name](threads)]
+    print("\n".join(verdicts))
+    return int(any(verdict.startswith("FAIL") for verdict in verdicts))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as long one contender takes as another: the median of the rounds, with its 95 % interval; and both medians."""
+
+    base_s: float
+    seconds: float
+    middle: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.middle:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def compared(base: Sequence[float], other: Sequence[float]) -> Ratio:
+    """Return the ratio of the seconds of two contenders, round by round."""
+    shares = [b / a for a, b in zip(base, other, strict=True)]
+    low, high = confidence_interval(shares)
+    return Ratio(statistics.median(base), statistics.median(other), statistics.median(shares), low, high)
+
+
+def rounds(contenders: Mapping[str, Run]) -> dict[str, list[float]]:
+    """Return the seconds of a call of each contender in each round; they take turns, and begin with another one each round."""
+    counts = {name: _count(run) for name, run in contenders.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for index in range(ROUNDS):
+        for name in names[index % len(names) :] + names[: index % len(names)]:
+            seconds[name].append(_median_s(contenders[name], counts[name]))
+    return seconds
+
+
+def _count(run: Run) -> int:
+    return max(5, int(BATCH_S / _median_s(run, 20)))
+
+
+def _median_s(run: Run, count: int) -> float:
+    samples, clock = [], time.perf_counter
+    for _ in range(count):
+        begin = clock()
+        run()
+        samples.append(clock() - begin)
+    return statistics.median(samples)
+
+
+def fresh(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what `function` returns in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table in Markdown."""
+    print(f"## {title}\n")
+    for row in (head, ["---"] * len(head), *rows):
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
+
+
+def micro(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f}"
+
+
+def verdict(is_met: bool, text: str) -> str:
+    return f"{'PASS' if is_met else 'FAIL'}  {text}"
+
+
+def artifact_of(models: Sequence[SubModel], targets: Sequence[str], threads: int, folder: Path) -> Artifact:
+    """Return the artifact of models that follow each other, each on its target."""
+    pieces = [PartitionModel(target, (), model, f"p{at}") for at, (model, target) in enumerate(zip(models, targets, strict=True))]
+    assemble(pieces, models[0].inputs, [models[-1].outputs[0].name], folder, threads)
+    return Artifact.open(folder)
+
+
+def drawn(model: SubModel) -> np.ndarray:
+    array = aligned_empty(model.inputs[0].type)
+    array[...] = np.random.default_rng(0).standard_normal(array.shape)
+    return array
+
+
+def one_partition(threads: Sequence[int]) -> list[str]:
+    """Compare a plan of one partition with its toolchain alone, as that is usually called: with arrays, and with buffers bound before."""
+    verdicts, rows = [], []
+    for count in threads:
+        for target in TARGETS:
+            for name in MODELS:
+                try:
+                    ratios = fresh(against_alone, name, target, count)
+                except ToolchainError as error:
+                    rows.append([name, target, str(count), error.message, "", "", "", "", ""])
+                    continue
+                cells = [cell for way in ("arrays", "bound") for cell in _cells(ratios[way])]
+                rows.append([name, target, str(count), *cells])
+                for way, ratio in ratios.items():
+                    text = f"{name} on {target}, {count} thread{'s' * (count > 1)}, {way}: {ratio.middle - 1:+.1%}"
+                    verdicts.append(verdict(ratio.low <= 1 + MOST_OVERHEAD, f"{text}, to be below {MOST_OVERHEAD:+.0%}"))
+    head = ["model", "toolchain", "threads", "alone, arrays", "artifact", "ratio", "alone, bound", "artifact", "ratio"]
+    show("A plan of one partition and its toolchain alone, µs", head, rows)
+    return verdicts
+
+
+def _cells(ratio: Ratio) -> list[str]:
+    return [micro(ratio.base_s), micro(ratio.seconds), str(ratio)]
+
+
+def against_alone(name: str, target: str, threads: int) -> dict[str, Ratio]:
+    """Return, in a process of its own, the ratios of the artifact to the toolchain alone: with arrays, and with bound buffers."""
+    model = MODELS[name]()
+    x = drawn(model)
+    alone = ALONE[target](model, x, threads)
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = artifact_of([model], [target], threads, Path(folder) / "artifact")
+    given = {"x": x}
+    seconds = rounds(
+        {"arrays": alone[0], "artifact": lambda: artifact.run(given), "bound": alone[1], "bound artifact": artifact.bind(given)}
+    )
+    return {
+        "arrays": compared(seconds["arrays"], seconds["artifact"]),
+        "bound": compared(seconds["bound"], seconds["bound artifact"]),
+    }
+
+
+def ort_alone(model: SubModel, x: np.ndarray, threads: int) -> tuple[Run, Run]:
+    """Return how ONNX Runtime is called on arrays, and on bound buffers; with its own settings but for the number of threads."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model.onnx, options, providers=["CPUExecutionProvider"])
+    binding, y = session.io_binding(), aligned_empty(model.outputs[0].type)
+    binding.bind_input("x", "cpu", 0, np.float32, x.shape, x.ctypes.data)
+    binding.bind_output("y", "cpu", 0, np.float32, y.shape, y.ctypes.data)
+    given, wanted = {"x": x}, ["y"]
+    return lambda: session.run(wanted, given), lambda: (session.run_with_iobinding(binding), y)
+
+
+def openvino_alone(model: SubModel, x: np.ndarray, threads: int) -> tuple[Run, Run]:
+    """Return how OpenVINO is called on arrays, and on bound buffers; with its own settings but for float32 and the number of threads."""
+    import openvino
+
+    core = openvino.Core()
+    config = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
+    compiled = core.compile_model(core.read_model(model=model.onnx, weights=b""), "CPU", config)
+    request, bound, y = compiled.create_infer_request(), compiled.create_infer_request(), aligned_empty(model.outputs[0].type)
+    bound.set_input_tensor(0, openvino.Tensor(x, shared_memory=True))
+    bound.set_output_tensor(0, openvino.Tensor(y, shared_memory=True))
+    given = {0: x}
+    return lambda: request.infer(given), lambda: bound.infer(share_outputs=True)
+
+
+def ncnn_alone(model: SubModel, x: np.ndarray, threads: int) -> tuple[Run, Run]:
+    """Return how ncnn is called on arrays, and on bound buffers; the network is that of our package, since ncnn reads no ONNX."""
+    kernel: Any = get("ncnn").load(get("ncnn").build(model, threads), model.inputs, model.outputs, threads)
+    y = aligned_empty(model.outputs[0].type)
+    kernel.bind([x], [y])
+    import ncnn
+
+    entry, (out, _) = kernel._package.inputs[0], kernel._package.outputs[0]
+
+    def on_arrays() -> np.ndarray:
+        extractor = kernel._net.create_extractor()
+        extractor.input(entry.blob, ncnn.Mat(x.reshape(entry.shape)))
+        return np.array(extractor.extract(out)[1])
+
+    return on_arrays, kernel.run
+
+
+ALONE = {"onnxruntime": ort_alone, "openvino": openvino_alone, "ncnn": ncnn_alone}
+
+
+def partitions(threads: Sequence[int]) -> list[str]:
+    """Compare chains of Relus as artifacts with the same kernels called one after another from Python, on one thread."""
+    verdicts, rows = [], []
+    for first, target in [("", target) for target in TARGETS] + [("tvm", target) for target in TARGETS]:
+        seconds = fresh(chain_s, first, target)
+        each = [_each_s(*samples) for samples in zip(*seconds.values(), strict=True)]
+        middle, (low, high) = statistics.median(each), confidence_interval(each)
+        way = "after one of TVM" if first else "alone"
+        medians = [micro(statistics.median(samples)) for samples in seconds.values()]
+        cells = [f"{called} / {alone}" for called, alone in zip(medians[::2], medians[1::2], strict=True)]
+        rows.append([target, way, *cells, f"{middle * 1e6:.2f} [{low * 1e6:.2f}, {high * 1e6:.2f}]"])
+        verdicts.append(verdict(low < MOST_CALL_S, f"a partition of {target}, {way}: {middle * 1e6:.2f} µs, to be below 2"))
+    head = ["target", "plan", *(f"{n} partition{'s' * (n > 1)}" for n in LENGTHS), "a partition beyond its kernel"]
+    show("Calls of partitions of one Relu: artifact / kernels alone, µs", head, rows)
+    return verdicts
+
+
+def _each_s(*seconds: float) -> float:
+    """Return the seconds of a partition beyond its kernel; given are those of each artifact and of its kernels, by length, of one round."""
+    return ((seconds[-2] - seconds[-1]) - (seconds[0] - seconds[1])) / (LENGTHS[-1] - LENGTHS[0])
+
+
+def chain_s(first: str, target: str) -> dict[str, list[float]]:
+    """Return, in a process of its own, the seconds of each artifact, by length, and of its kernels alone, but for the `first` one."""
+    contenders: dict[str, Run] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for count in LENGTHS:
+            models = relu_chain(count + bool(first))
+            artifact = artifact_of(models, [first][: bool(first)] + [target] * count, 1, Path(folder) / str(count))
+            contenders[f"artifact {count}"] = artifact.bind({"t0": drawn(models[0])})
+            contenders[f"kernels {count}"] = _in_a_row(target, models[-count:])
+    return rounds(contenders)
+
+
+def _in_a_row(target: str, models: Sequence[SubModel]) -> Run:
+    kernels: list[Kernel] = []
+    read = drawn(models[0])
+    for model in models:
+        kernel, made = get(target).load(get(target).build(model, 1), model.inputs, model.outputs, 1), aligned_empty(model.outputs[0].type)
+        kernel.bind([read], [made])
+        kernels.append(kernel)
+        read = made
+
+    def run() -> None:
+        for kernel in kernels:
+            kernel.run()
+
+    return run
+
+
+MIX = ("onnxruntime", "openvino", "ncnn", "tvm") * 2
+DEFAULT_SPINS = {"ncnn": ("GOMP_SPINCOUNT", "300000"), "tvm": ("TVM_THREAD_POOL_SPIN_COUNT", "300000")}
+"""What the libraries take where these variables are not set."""
+SETTINGS = {
+    "all": (),
+    "not ONNX Runtime's": ("onnxruntime",),
+    "not ncnn's": ("ncnn",),
+    "not TVM's": ("tvm",),
+    "none": ("onnxruntime", "ncnn", "tvm"),
+}
+"""Row of the table → toolchains that have their own settings there, not ours."""
+
+
+def pools(threads: Sequence[int]) -> list[str]:
+    """Compare a plan that takes turns between toolchains, with and without the settings that let idle threads sleep soon."""
+    columns = [spinning(count) for count in threads]
+    rows = []
+    for name in SETTINGS:
+        ratios = [compared(seconds["all"], seconds[name]) for seconds in columns]
+        rows.append([name, *(cell for ratio in ratios for cell in (f"{ratio.seconds * 1e3:.3f}", str(ratio)))])
+    head = ["our settings", *(cell for count in threads for cell in (f"{count} thread{'s' * (count > 1)}, ms", "ratio"))]
+    show(f"Eight convolutions on {', '.join(MIX[:4])} in turn", head, rows)
+    return []
+
+
+def spinning(threads: int) -> dict[str, list[float]]:
+    """Return for each of `SETTINGS` the seconds of a call in each round; every plan has a process of its own, and they take turns."""
+    context, seconds = multiprocessing.get_context("spawn"), dict[str, list[float]]()
+    workers = {name: ProcessPoolExecutor(1, context, _own_settings, (left,)) for name, left in SETTINGS.items()}
+    try:
+        for worker in workers.values():
+            worker.submit(_open_mix, threads).result()
+        for index in range(POOL_ROUNDS):
+            for name in [*workers][index % len(workers) :] + [*workers][: index % len(workers)]:
+                seconds.setdefault(name, []).append(workers[name].submit(_mix_s).result())
+    finally:
+        for worker in workers.values():
+            worker.shutdown()
+    return seconds
+
+
+def _own_settings(targets: Sequence[str]) -> None:
+    """Give `targets` the settings that their libraries have by themselves, in this process."""
+    os.environ.update(dict(DEFAULT_SPINS[target] for target in targets if target in DEFAULT_SPINS))
+    if "onnxruntime" in targets:
+        from collage_core.toolchains import onnxruntime as toolchain
+
+        toolchain.SPIN_CONFIG = {}
+
+
+_mix: list[Run] = []
+
+
+def _open_mix(threads: int) -> None:
+    models = conv_chain(len(MIX))
+    with tempfile.TemporaryDirectory() as folder:
+        _mix.append(artifact_of(models, MIX, threads, Path(folder) / "artifact").bind({"t0": drawn(models[0])}))
+
+
+def _mix_s() -> float:
+    return _median_s(_mix[0], 8)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
