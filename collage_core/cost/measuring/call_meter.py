@@ -1,8 +1,8 @@
 """`CallMeter`: measures the time that the assembled module takes to call a partition, beyond the time of its kernel alone.
 
-A kernel is timed as a Python call of `Kernel.run`. In the plan TVM's virtual machine calls it, allocates its outputs and passes
-the tensors. The difference belongs to each partition of the plan, whatever is in it, and is measured once for each target in a
-worker process. The database keeps it as the transition from `CALL` to the target.
+A kernel is timed as a Python call of `Kernel.run`. In a plan of kernels alone the artifact calls it in the same way; a function of TVM is
+called by the virtual machine. The difference belongs to each partition of the plan, whatever is in it, and is measured once for each
+target in a worker process, in a plan of that target alone. The database keeps it as the transition from `CALL` to the target.
 """
 
 from __future__ import annotations
