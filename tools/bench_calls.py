@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,34 @@ def fresh(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
+def in_turn(openers: Mapping[str, Callable[[], list[Run]]], count: int) -> dict[str, list[list[float]]]:
+    """Return for each opener, round by round, the seconds of what it opens. Each has a process of its own, and they take turns."""
+    context, seconds = multiprocessing.get_context("spawn"), dict[str, list[list[float]]]()
+    workers = {name: ProcessPoolExecutor(1, context) for name in openers}
+    try:
+        for name, opener in openers.items():
+            workers[name].submit(_open, opener).result()
+        for index in range(count):
+            for name in [*workers][index % len(workers) :] + [*workers][: index % len(workers)]:
+                seconds.setdefault(name, []).append(workers[name].submit(_opened_s).result())
+    finally:
+        for worker in workers.values():
+            worker.shutdown()
+    return seconds
+
+
+_opened: list[tuple[Run, int]] = []
+
+
+def _open(opener: Callable[[], list[Run]]) -> None:
+    _opened.extend((run, _count(run)) for run in opener())
+
+
+def _opened_s() -> list[float]:
+    """Return, in the process of an opener, the seconds of a call of everything that is open."""
+    return [_median_s(run, count) for run, count in _opened]
+
+
 def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table in Markdown."""
     print(f"## {title}\n")
@@ -147,7 +176,7 @@ def one_partition(threads: Sequence[int]) -> list[str]:
         for target in TARGETS:
             for name in MODELS:
                 try:
-                    ratios = fresh(against_alone, name, target, count)
+                    ratios = against_alone(name, target, count)
                 except ToolchainError as error:
                     rows.append([name, target, str(count), error.message, "", "", "", "", ""])
                     continue
@@ -166,20 +195,23 @@ def _cells(ratio: Ratio) -> list[str]:
 
 
 def against_alone(name: str, target: str, threads: int) -> dict[str, Ratio]:
-    """Return, in a process of its own, the ratios of the artifact to the toolchain alone: with arrays, and with bound buffers."""
+    """Return the ratios of the artifact to the toolchain alone: with arrays, and with bound buffers."""
+    openers = {"alone": partial(_open_alone, name, target, threads), "artifact": partial(_open_artifact, name, target, threads)}
+    seconds = in_turn(openers, ROUNDS)
+    return {way: compared(*([both[at] for both in seconds[which]] for which in openers)) for at, way in enumerate(("arrays", "bound"))}
+
+
+def _open_alone(name: str, target: str, threads: int) -> list[Run]:
     model = MODELS[name]()
-    x = drawn(model)
-    alone = ALONE[target](model, x, threads)
+    return list(ALONE[target](model, drawn(model), threads))
+
+
+def _open_artifact(name: str, target: str, threads: int) -> list[Run]:
+    model = MODELS[name]()
     with tempfile.TemporaryDirectory() as folder:
         artifact = artifact_of([model], [target], threads, Path(folder) / "artifact")
-    given = {"x": x}
-    seconds = rounds(
-        {"arrays": alone[0], "artifact": lambda: artifact.run(given), "bound": alone[1], "bound artifact": artifact.bind(given)}
-    )
-    return {
-        "arrays": compared(seconds["arrays"], seconds["artifact"]),
-        "bound": compared(seconds["bound"], seconds["bound artifact"]),
-    }
+    given = {"x": drawn(model)}
+    return [partial(artifact.run, given), artifact.bind(given)]
 
 
 def ort_alone(model: SubModel, x: np.ndarray, threads: int) -> tuple[Run, Run]:
@@ -281,67 +313,51 @@ def _in_a_row(target: str, models: Sequence[SubModel]) -> Run:
     return run
 
 
-MIX = ("onnxruntime", "openvino", "ncnn", "tvm") * 2
-DEFAULT_SPINS = {"ncnn": ("GOMP_SPINCOUNT", "300000"), "tvm": ("TVM_THREAD_POOL_SPIN_COUNT", "300000")}
-"""What the libraries take where these variables are not set."""
-SETTINGS = {
-    "all": (),
-    "not ONNX Runtime's": ("onnxruntime",),
-    "not ncnn's": ("ncnn",),
-    "not TVM's": ("tvm",),
-    "none": ("onnxruntime", "ncnn", "tvm"),
+PLANS = {"four toolchains": ("onnxruntime", "openvino", "ncnn", "tvm") * 2, "ncnn alone": ("ncnn",) * 8}
+"""Plans of eight convolutions: their targets in turn."""
+ORT_OWN = {"onnxruntime": "own"}
+NCNN_OWN, TVM_OWN = {"GOMP_SPINCOUNT": "300000"}, {"TVM_THREAD_POOL_SPIN_COUNT": "300000"}
+"""The values that the libraries take where these variables are not set."""
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "ours": {},
+    "ONNX Runtime's own": ORT_OWN,
+    "TVM's own": TVM_OWN,
+    "ncnn's own": NCNN_OWN,
+    "the own of all three": ORT_OWN | TVM_OWN | NCNN_OWN,
+    "ncnn: GOMP_SPINCOUNT=300": {"GOMP_SPINCOUNT": "300"},
+    "ncnn: GOMP_SPINCOUNT=0": {"GOMP_SPINCOUNT": "0"},
 }
-"""Row of the table → toolchains that have their own settings there, not ours."""
+"""Row of the table → environment of its process; ``onnxruntime`` in it is no variable, but stands for the options of sessions."""
 
 
 def pools(threads: Sequence[int]) -> list[str]:
-    """Compare a plan that takes turns between toolchains, with and without the settings that let idle threads sleep soon."""
-    columns = [spinning(count) for count in threads]
+    """Compare plans with and without the settings that let idle threads sleep soon."""
+    columns = [(f"{plan}, {count} thread{'s' * (count > 1)}", spinning(plan, count)) for plan in PLANS for count in threads if count > 1]
     rows = []
     for name in SETTINGS:
-        ratios = [compared(seconds["all"], seconds[name]) for seconds in columns]
+        ratios = [compared(seconds["ours"], seconds[name]) for _, seconds in columns]
         rows.append([name, *(cell for ratio in ratios for cell in (f"{ratio.seconds * 1e3:.3f}", str(ratio)))])
-    head = ["our settings", *(cell for count in threads for cell in (f"{count} thread{'s' * (count > 1)}, ms", "ratio"))]
-    show(f"Eight convolutions on {', '.join(MIX[:4])} in turn", head, rows)
+    show("Eight convolutions, ms", ["settings", *(cell for title, _ in columns for cell in (title, "ratio"))], rows)
     return []
 
 
-def spinning(threads: int) -> dict[str, list[float]]:
-    """Return for each of `SETTINGS` the seconds of a call in each round; every plan has a process of its own, and they take turns."""
-    context, seconds = multiprocessing.get_context("spawn"), dict[str, list[float]]()
-    workers = {name: ProcessPoolExecutor(1, context, _own_settings, (left,)) for name, left in SETTINGS.items()}
-    try:
-        for worker in workers.values():
-            worker.submit(_open_mix, threads).result()
-        for index in range(POOL_ROUNDS):
-            for name in [*workers][index % len(workers) :] + [*workers][: index % len(workers)]:
-                seconds.setdefault(name, []).append(workers[name].submit(_mix_s).result())
-    finally:
-        for worker in workers.values():
-            worker.shutdown()
-    return seconds
+def spinning(plan: str, threads: int) -> dict[str, list[float]]:
+    """Return for each of `SETTINGS` the seconds of a call in each round."""
+    openers = {name: partial(_open_plan, plan, threads, environment) for name, environment in SETTINGS.items()}
+    return {name: [seconds for (seconds,) in series] for name, series in in_turn(openers, POOL_ROUNDS).items()}
 
 
-def _own_settings(targets: Sequence[str]) -> None:
-    """Give `targets` the settings that their libraries have by themselves, in this process."""
-    os.environ.update(dict(DEFAULT_SPINS[target] for target in targets if target in DEFAULT_SPINS))
-    if "onnxruntime" in targets:
-        from collage_core.toolchains import onnxruntime as toolchain
+def _open_plan(plan: str, threads: int, environment: Mapping[str, str]) -> list[Run]:
+    """Open `plan` in a process that has loaded no toolchain yet, with the settings of a row."""
+    from collage_core.toolchains import onnxruntime as toolchain
 
+    os.environ.update(environment)
+    if ORT_OWN.items() <= environment.items():
         toolchain.SPIN_CONFIG = {}
-
-
-_mix: list[Run] = []
-
-
-def _open_mix(threads: int) -> None:
-    models = conv_chain(len(MIX))
+    targets = PLANS[plan]
+    models = conv_chain(len(targets))
     with tempfile.TemporaryDirectory() as folder:
-        _mix.append(artifact_of(models, MIX, threads, Path(folder) / "artifact").bind({"t0": drawn(models[0])}))
-
-
-def _mix_s() -> float:
-    return _median_s(_mix[0], 8)
+        return [artifact_of(models, targets, threads, Path(folder) / "artifact").bind({"t0": drawn(models[0])})]
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in ("build", "load", "relax_module"):
+        for name in ("build", "load", "load_alone", "relax_module"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
 
@@ -147,6 +147,10 @@ class Toolchain(ABC):
         Raises:
             ToolchainError: at stage ``build``.
         """
+
+    def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        """Load `package` as `load` does, for a plan of this one partition: no other kernel waits for the cores of its idle threads."""
+        return self.load(package, inputs, outputs, threads)
 
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
         """Return `model` as Relax functions; None for a toolchain whose result is a package, which Relax functions call.

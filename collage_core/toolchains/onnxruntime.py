@@ -7,7 +7,7 @@ in the precision of the model. Only `build` and `load` import onnxruntime.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ from .reasons import one_line
 
 DEFAULT_DEPTH = 3
 SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinning_stop": "1"}
-"""Threads of a session spin for 50 µs within a run, and not after it. Longer spinning takes cores from the toolchain that runs next."""
+"""In a plan of several partitions the threads of a session spin for 50 µs within a run, and not after it: longer spinning takes cores from
+the toolchain that runs next. To wake them takes 25 µs at the next run, which a plan of one partition need not spend (`load_alone`)."""
 
 
 class OnnxRuntimeToolchain(Toolchain):
@@ -47,7 +48,7 @@ class OnnxRuntimeToolchain(Toolchain):
     def build(self, model: SubModel, threads: int) -> bytes:
         import onnxruntime
 
-        options = _session_options(threads)
+        options = _session_options(threads, SPIN_CONFIG)
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
             path = Path(folder) / "optimised.onnx"
@@ -59,15 +60,21 @@ class OnnxRuntimeToolchain(Toolchain):
             return path.read_bytes()
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
-        import onnxruntime
+        return _loaded(package, inputs, outputs, _session_options(threads, SPIN_CONFIG))
 
-        options = _session_options(threads)
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        try:
-            session = _session(package, options)
-        except Exception as error:  # as in `build`
-            raise ToolchainError("build", one_line(error)) from error
-        return _Kernel(session, inputs, outputs)
+    def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
+        return _loaded(package, inputs, outputs, _session_options(threads, {}))
+
+
+def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> Kernel:
+    import onnxruntime
+
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = _session(package, options)
+    except Exception as error:  # as in `build`
+        raise ToolchainError("build", one_line(error)) from error
+    return _Kernel(session, inputs, outputs)
 
 
 class _Kernel:
@@ -122,8 +129,8 @@ def _version() -> str:
         return "unknown"
 
 
-def _session_options(threads: int) -> Any:
-    """Return options for a session on `threads` threads, which stop spinning soon after a run."""
+def _session_options(threads: int, spinning: Mapping[str, str]) -> Any:
+    """Return options for a session on `threads` threads, with entries that say how long they spin (as ONNX Runtime itself has it: none)."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -131,7 +138,7 @@ def _session_options(threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 4
-    for name, value in SPIN_CONFIG.items():
+    for name, value in spinning.items():
         options.add_session_config_entry(name, value)
     return options
 

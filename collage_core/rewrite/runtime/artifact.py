@@ -58,7 +58,7 @@ class Artifact:
         if lacking:
             raise CollageError(f"the artifact {str(folder)!r} was built for {lacking}, which this machine is not", REBUILD, "machine")
         notes = _check_toolchains(manifest)
-        partitions = [_loaded(folder, entry, manifest.threads) for entry in manifest.partitions if entry.symbol]
+        partitions = [_loaded(folder, entry, manifest) for entry in manifest.partitions if entry.symbol]
         return cls(folder, manifest, ModuleCalls(manifest, _linked(folder, partitions, manifest.threads), partitions), notes)
 
     def run(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -108,10 +108,12 @@ def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _loaded(folder: Path, entry: PartitionEntry, threads: int) -> PackedPartition:
+def _loaded(folder: Path, entry: PartitionEntry, manifest: Manifest) -> PackedPartition:
+    toolchain = registry.get(entry.target)
+    is_alone = sum(bool(other.symbol or other.function) for other in manifest.partitions) == 1
     try:
         package = (folder / entry.package).read_bytes()
-        kernel = registry.get(entry.target).load(package, entry.inputs, entry.outputs, threads)
+        kernel = (toolchain.load_alone if is_alone else toolchain.load)(package, entry.inputs, entry.outputs, manifest.threads)
     except OSError as error:
         raise damaged(folder, f"{entry.package!r} cannot be read ({error.strerror})") from error
     except CollageError as error:

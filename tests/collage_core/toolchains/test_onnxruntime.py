@@ -50,3 +50,29 @@ def test_says_why_it_is_not_usable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(onnxruntime_toolchain.util, "find_spec", lambda _name: None)
     found = get("onnxruntime").availability()
     assert (found.usable, found.reason, found.hint) == (False, "the package onnxruntime is not installed", "pip install onnxruntime")
+
+
+def test_threads_stop_spinning_unless_the_kernel_is_alone(monkeypatch: pytest.MonkeyPatch):
+    model, toolchain, seen = conv_relu(), get("onnxruntime"), []
+    package, session = toolchain.build(model, 2), onnxruntime_toolchain._session
+
+    def recorded(package: bytes, options):
+        seen.append([entry(options, key) for key in ("session.intra_op.spin_duration_us", "session.force_spinning_stop")])
+        return session(package, options)
+
+    monkeypatch.setattr(onnxruntime_toolchain, "_session", recorded)
+    given, results = drawn(model.inputs), []
+    for load in (toolchain.load, toolchain.load_alone):
+        kernel, made = load(package, model.inputs, model.outputs, 2), buffers(model)
+        kernel.bind(given, made)
+        kernel.run()
+        results.append(made[0])
+    assert seen == [["50", "1"], [None, None]]
+    np.testing.assert_array_equal(*results)
+
+
+def entry(options, key: str) -> str | None:
+    try:
+        return options.get_session_config_entry(key)
+    except RuntimeError:  # it has none
+        return None

@@ -15,6 +15,7 @@ from collage_core.errors import CollageError
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
+from collage_core.toolchains.onnxruntime import OnnxRuntimeToolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import node, sub_model, tensor
 
@@ -106,6 +107,16 @@ def test_a_kernel_that_fails_at_a_later_call_is_named(tmp_path: Path):
         artifact.run(drawn(1))
     failing.run = run
     np.testing.assert_array_equal(artifact.run(drawn(0))["y"], want["y"])
+
+
+def test_only_the_kernel_of_a_plan_of_one_is_loaded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    loaded: list[str] = []
+    for name in ("load", "load_alone"):
+        whole = getattr(OnnxRuntimeToolchain, name)
+        monkeypatch.setattr(OnnxRuntimeToolchain, name, lambda *given, name=name, whole=whole: loaded.append(name) or whole(*given))
+    opened(tmp_path / "one", [relu("x", "y")], ["y"])
+    opened(tmp_path / "two", [relu("x", "a"), relu("a", "y", "tvm")], ["y"])
+    assert loaded == ["load_alone", "load"]
 
 
 @pytest.mark.parametrize("target", ["onnxruntime", "openvino", "ncnn", "tvm"])
