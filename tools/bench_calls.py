@@ -195,10 +195,23 @@ def _cells(ratio: Ratio) -> list[str]:
 
 
 def against_alone(name: str, target: str, threads: int) -> dict[str, Ratio]:
-    """Return the ratios of the artifact to the toolchain alone: with arrays, and with bound buffers."""
-    openers = {"alone": partial(_open_alone, name, target, threads), "artifact": partial(_open_artifact, name, target, threads)}
-    seconds = in_turn(openers, ROUNDS)
-    return {way: compared(*([both[at] for both in seconds[which]] for which in openers)) for at, way in enumerate(("arrays", "bound"))}
+    """Return the ratios of the artifact to the toolchain alone: with arrays, and with bound buffers.
+
+    With one thread both are in one process, since two differ by some percent in where their memory lies. With more threads each has a
+    process of its own, so that the threads of one do not spin while the other runs.
+    """
+    if threads == 1:
+        alone, bound_alone, artifact, bound_artifact = fresh(_in_one_process, name, target)
+    else:
+        openers = {"alone": partial(_open_alone, name, target, threads), "artifact": partial(_open_artifact, name, target, threads)}
+        (alone, bound_alone), (artifact, bound_artifact) = (zip(*series, strict=True) for series in in_turn(openers, ROUNDS).values())
+    return {"arrays": compared(alone, artifact), "bound": compared(bound_alone, bound_artifact)}
+
+
+def _in_one_process(name: str, target: str) -> list[list[float]]:
+    """Return the seconds of the toolchain alone, with arrays and bound, and those of the artifact, on one thread."""
+    runs = [*_open_alone(name, target, 1), *_open_artifact(name, target, 1)]
+    return list(rounds(dict(zip("abcd", runs, strict=True))).values())
 
 
 def _open_alone(name: str, target: str, threads: int) -> list[Run]:

@@ -24,7 +24,7 @@ from .reasons import one_line
 DEFAULT_DEPTH = 3
 SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinning_stop": "1"}
 """In a plan of several partitions the threads of a session spin for 50 µs within a run, and not after it: longer spinning takes cores from
-the toolchain that runs next. To wake them takes 25 µs at the next run, which a plan of one partition need not spend (`load_alone`)."""
+the toolchain that runs next. To wake them takes time at the next run, which a plan of one partition need not spend (`load_alone`)."""
 
 
 class OnnxRuntimeToolchain(Toolchain):
