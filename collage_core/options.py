@@ -45,7 +45,8 @@ class Options:
         machine: Kind of machine of the fleet to measure on; None for the most frequent one.
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
-        time_limit_s: Seconds after which the search returns the best plan so far; None for no limit.
+        budget_s: Seconds that measuring may take in all; None for what the size of the model suggests.
+        time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
         toolchain_files: TOML files of described toolchains, to be named in `targets`.
         inputs: An ``.npz`` with the user's own inputs.
@@ -70,6 +71,7 @@ class Options:
     machine: str | None = None
     threads: int | None = None
     accuracy: float | None = None
+    budget_s: float | None = None
     time_limit_s: float | None = None
     fold: bool = True
     toolchain_files: tuple[Path, ...] = ()
@@ -116,7 +118,7 @@ class Options:
             raise CollageError(f"--percentile is {self.percentile:g}, it must be between 0 and 100", "50 is the median", "bad_option")
         if self.machine is not None and self.tracker is None:
             raise CollageError("--machine names a machine of a fleet, and there is none", "name its tracker with --tracker", "bad_option")
-        for option, limit in (("--accuracy", self.accuracy), ("--time-limit", self.time_limit_s)):
+        for option, limit in (("--accuracy", self.accuracy), ("--budget", self.budget_s), ("--time-limit", self.time_limit_s)):
             if limit is not None and not 0 < limit < float("inf"):
                 raise CollageError(f"{option} is {limit:g}, it must be more than 0", "", "bad_option")
 

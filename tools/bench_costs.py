@@ -30,6 +30,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import Record, machine_id
 from collage_core.cost.estimators.measure import MeasureEstimator
 from collage_core.cost.measuring.noise_filter import HIGH_LATENCY
+from collage_core.cost.measuring.repetitions import FEWEST
 from collage_core.graph.computation import Computations
 from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import default_accuracy
@@ -194,7 +195,8 @@ def costs_of(model: OnnxModel, parts: Sequence[CandidatePartition], folder: Path
     estimator = MeasureEstimator(model, inputs, usable_cores(), database, default_accuracy(model), flushed=flushed, is_afresh=True)
     try:
         known = {candidate: cost for candidate, cost, _ in estimator.estimate(model.graph, parts)}
-        known.update((candidate, cost) for candidate, cost, _ in estimator.repeat(parts))
+        for _ in range(FEWEST):
+            known.update((candidate, cost) for candidate, cost, _ in estimator.repeat(parts))
     finally:
         estimator.close()
     return [known[part] for part in parts]

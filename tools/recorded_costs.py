@@ -6,11 +6,14 @@ The benchmark (`bench_costs`) and the tests replay recorded runs with it. Nothin
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from collage_core.cost.cost import Cost
 from collage_core.events import Emit, ignore
+from collage_core.pipeline.budget import Budget
 from collage_core.pipeline.cost_table import CostTable
 from collage_core.pipeline.measure import MeasuringLoop
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
@@ -18,11 +21,11 @@ from collage_core.pipeline.record import CostedCandidate, RunRecord, search_cand
 from collage_core.pipeline.search_and_merge import Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
-from collage_core.search.searcher import SearchResult
+from collage_core.search.searcher import SearchResult, never
 from collage_core.search.solve import solve
 
-REPETITIONS = 7
-"""So many repetitions a further measurement averages."""
+MOST_REPETITIONS = 11
+"""With so many repetitions a computation is as well known as it can be."""
 
 
 def computation_key(candidate: CandidatePartition) -> tuple[str, int]:
@@ -34,11 +37,13 @@ class RecordedCosts:
 
     Args:
         most_nodes: Larger candidates are left out.
-        noise: Standard deviation of a first measurement as a share of the cost; further repetitions average it out. 0 for none.
+        noise: Standard deviation of one measurement as a share of the cost; further repetitions average it out. 0 for none.
 
     Attributes:
         asked: The measured candidates, in order.
+        repeated: Those that were measured once more, in order.
         most: So many are measured before the time is over.
+        is_over: Says so, too; asked before each measurement.
     """
 
     def __init__(self, record: RunRecord, most_nodes: int = 10**6, noise: float = 0.0, seed: int = 0):
@@ -50,28 +55,40 @@ class RecordedCosts:
         self.asked: list[CandidatePartition] = []
         self.repeated: list[CandidatePartition] = []
         self.most = len(self.candidates)
+        self.is_over: Callable[[], bool] = never
         self._noise = noise
         self._random = random.Random(seed)
+        self._values: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def loop(
-        self, policy: MeasuringPolicy | None = None, known: Mapping[CandidatePartition, Cost] | None = None, emit: Emit = ignore
+        self,
+        policy: MeasuringPolicy | None = None,
+        known: Mapping[CandidatePartition, Cost] | None = None,
+        emit: Emit = ignore,
+        budget: Budget | None = None,
     ) -> MeasuringLoop:
         """The loop over these candidates; `known` are costs of before the run."""
         table = CostTable(self.record.graph, self.candidates, computation_key)
         table.recall({candidate: cost for candidate, cost in (known or {}).items() if candidate.target != HOST_TARGET})
         repeat = self.repeat if self._noise else None
-        return MeasuringLoop(table, policy or MeasuringPolicy(), self.measure, self.search, emit, repeat)
+        return MeasuringLoop(table, policy or MeasuringPolicy(), self.measure, self.search, emit, repeat, budget=budget)
 
-    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> dict[CandidatePartition, Cost]:
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
         """As `measure.Measure`."""
-        wanted = wanted[: self.most - len(self.asked)]
-        self.asked += wanted
-        return {candidate: self._noisy(self.cost(candidate), 1) for candidate in wanted}
+        for candidate in wanted[: self.most - len(self.asked)]:
+            if self.is_over():
+                return
+            self.asked.append(candidate)
+            yield candidate, self._noisy(candidate)
 
-    def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None, left_s: float) -> dict[CandidatePartition, Cost]:
+    def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> Iterator[tuple[CandidatePartition, Cost]]:
         """As `measure.Repeat`."""
-        self.repeated += wanted
-        return {candidate: self._noisy(self.cost(candidate), REPETITIONS) for candidate in wanted}
+        for candidate in wanted:
+            if self.is_over():
+                return
+            if len(self._values[computation_key(candidate)]) < MOST_REPETITIONS:
+                self.repeated.append(candidate)
+                yield candidate, self._noisy(candidate)
 
     def search(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
         """As `measure.Search`."""
@@ -96,9 +113,12 @@ class RecordedCosts:
         """As it was recorded, also where merging makes the candidate."""
         return self._recorded.get((candidate.target, candidate.inside)) or Cost.invalid("build", "it was not recorded")
 
-    def _noisy(self, cost: Cost, repetitions: int) -> Cost:
+    def _noisy(self, candidate: CandidatePartition) -> Cost:
+        """The mean of what was measured so far, this once more."""
+        cost = self.cost(candidate)
         if not self._noise or cost.seconds is None:
             return cost
-        share = self._noise / repetitions**0.5
-        seconds = cost.seconds * max(0.1, 1 + self._random.gauss(0.0, share))
-        return replace(cost, seconds=seconds, interval_s=1.96 * share * seconds)
+        values = self._values[computation_key(candidate)]
+        values.append(cost.seconds * max(0.1, 1 + self._random.gauss(0.0, self._noise)))
+        seconds = fmean(values)
+        return replace(cost, seconds=seconds, interval_s=1.96 * self._noise * seconds / len(values) ** 0.5)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 SEARCHERS_HELP = "astar, dijkstra or milp (exact); op_dp, evolutionary, greedy or random."
+BUDGET_HELP = "Time for measuring: 60, 60s or 2m; unless given, 15 s and 0.1 s for each node, at most 45 s. A run again goes on from there."
+_SECONDS_OF = {"s": 1.0, "m": 60.0}
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
 
 
@@ -68,12 +70,26 @@ def options_of(given: dict[str, Any]) -> Options:
         machine=given.get("machine"),
         threads=given["threads"],
         accuracy=given.get("accuracy"),
+        budget_s=None if given.get("budget") is None else seconds(given["budget"], "--budget"),
         time_limit_s=given.get("time_limit"),
         fold=not given["no_fold"],
         toolchain_files=given["toolchain_files"],
         inputs=given.get("inputs"),
         out=given.get("out"),
     )
+
+
+def seconds(text: str, option: str) -> float:
+    """Return the seconds that `text`, the value of `option`, says: ``60``, ``60s`` or ``2m``.
+
+    Raises:
+        CollageError: it is no such text.
+    """
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _SECONDS_OF else (text, "s")
+    try:
+        return float(number) * _SECONDS_OF[unit]
+    except ValueError as error:
+        raise CollageError(f"{option} is {text!r}, it must be a time", "such as 60, 60s or 2m", "bad_option") from error
 
 
 def shape(text: str) -> tuple[str, tuple[int, ...]]:

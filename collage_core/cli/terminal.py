@@ -147,5 +147,28 @@ def show_plan(document: dict[str, Any]) -> None:
         console.print(
             f"  {_alone(row['name'])}: {milliseconds(row['total_s'])}, measured {milliseconds(row['measured_s'])}{why}", markup=False
         )
+    for line in _undecided(document):
+        console.print(line, markup=False, soft_wrap=True)
     if verify["measured_s"] is not None:
         console.print(f"measured {milliseconds(verify['measured_s'])}, largest relative error {verify['max_rel_error']:.2g}")
+
+
+def _undecided(document: dict[str, Any]) -> list[str]:
+    """Say what measuring left undecided, and how to go on; nothing where that is nothing."""
+    budget, plan = document["budget"], document["plan"]
+    if not budget or not budget["rivals"]:
+        return []
+    placed = {part["id"]: part for part in plan["partitions"]}
+    said = [f"undecided after {budget['spent_s']:.0f} s of measuring; run it again to go on from there, or with a larger --budget:"]
+    for rival in budget["rivals"]:
+        mine = [placed[id] for id in rival["partitions"] if id in placed]
+        nodes, first = sum(len(part["nodes"]) for part in mine), mine[0]["names"][0] if mine else ""
+        gain_s = rival["could_gain_s"]
+        gain = f"{milliseconds(gain_s)} faster, {gain_s / plan['total_s']:.0%}" if plan["total_s"] else f"{milliseconds(gain_s)} faster"
+        said.append(f"  {_targets(mine)} or {_targets(rival['instead'])} for {nodes} nodes from {first!r}: the second could be {gain}")
+    return said
+
+
+def _targets(parts: list[dict[str, Any]]) -> str:
+    named = " + ".join(dict.fromkeys(part["target"] for part in parts))
+    return named if len(parts) == 1 else f"{named} in {len(parts)} partitions"

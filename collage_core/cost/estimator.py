@@ -5,8 +5,7 @@ The estimators stand in `cost.estimators`.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -68,12 +67,33 @@ class LazyEstimator(CostEstimator, Protocol):
         """Yield as `estimate` does; a trial ends as soon as the candidate is sure to take longer than it may under `best_s`."""
         ...
 
-    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
-        """Yield as `estimate` does, for those that were measured, each timed in further repetitions until it is known surely enough.
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
+        """Yield as `estimate` does, for those that were measured, each timed in one repetition more.
+
+        One that is not among the answers is as well known as it can be.
 
         Args:
             best_s: A part of the plan need not be known better than the whole of it.
-            left_s: No further repetition begins after so many seconds.
+        """
+        ...
+
+    def calls(self, targets: Sequence[str]) -> Iterator[Known]:
+        """Measure what a call of a partition on these targets takes in the assembled module; yield once more what was told without it.
+
+        Raises:
+            Cancelled: the time was over.
+        """
+        ...
+
+    def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """Return the transitions between these targets that are known without any work."""
+        ...
+
+    def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
+        """Return the transitions that are known once those from maker to reader of `pairs` are.
+
+        Raises:
+            Cancelled: the time was over.
         """
         ...
 

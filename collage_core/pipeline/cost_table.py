@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from ..cost.cost import HOST_COST, Cost
@@ -19,7 +18,7 @@ from ..rules.spec import HOST_TARGET
 from .record import CostedCandidate
 
 NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
-TOO_LATE = Cost.unknown("the time limit was over before it was measured")
+TOO_LATE = Cost.unknown("the budget was over before it was measured")
 
 ComputationKey = Callable[[CandidatePartition], Hashable]
 """Candidates of equal key share a cost."""
@@ -131,10 +130,6 @@ class CostTable:
         """These candidates with their costs."""
         return [CostedCandidate(candidate, self._cost(candidate)) for candidate in candidates]
 
-    def at_their_lowest(self) -> list[CostedCandidate]:
-        """As `costed`, with every measured cost at the low end of its interval."""
-        return [CostedCandidate(item.held, _lowest(item.cost)) for item in self.costed()]
-
     @property
     def distinct(self) -> int:
         """How many distinct computations the rules' candidates are, the host's among them."""
@@ -173,9 +168,3 @@ class CostTable:
             self._costs[self.key(candidate)] = cost
             if len(candidate.inside) == len(self.graph):
                 self._whole[candidate] = cost
-
-
-def _lowest(cost: Cost) -> Cost:
-    if cost.source != "measured" or cost.seconds is None or cost.interval_s is None or cost.stopped_early:
-        return cost
-    return replace(cost, seconds=max(cost.seconds - cost.interval_s, 0.0))

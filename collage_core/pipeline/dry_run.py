@@ -21,6 +21,7 @@ from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
+from .budget import budget_s
 from .discover import CandidateSet, Phases, model_document
 from .measuring_policy import MeasuringPolicy
 
@@ -137,7 +138,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     at_most = sum(target.to_measure for target in measured)
     expected = at_most if options.measure_all else _expected(measured)
     trials_s = sum(target.to_measure * past.trials.get(target.name, (TRIAL_S, 0))[0] for target in measured)
-    limit_s = math.inf if options.time_limit_s is None else options.time_limit_s
+    limit_s = budget_s(options, len(found.graph))
     seconds = {
         "seconds_at_most": min(limit_s, trials_s + TRANSITION_S * len(missing)),
         "seconds_expected": min(limit_s, (trials_s * expected / at_most if at_most else 0.0) + TRANSITION_S * len(missing)),
@@ -148,7 +149,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     said += [past.trouble] if past.trouble else []
     if not options.measure_all:
         said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")
-    said += [f"the time limit ends it after {limit_s:g} s"] if limit_s < math.inf else []
+    said += [f"the budget ends it after {limit_s:g} s"] if limit_s < math.inf else []
     return {"transitions": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
 
 

@@ -4,40 +4,44 @@
                        ▲                            │
                        └────────────────────────────┘
 
-* **largest first** measures the largest candidate of each target: the plans to beat.
+* **largest first** measures the largest candidate of each target: the plans to beat. With the first of them there is a plan.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
 * **merge** tries neighbours on one target as one, and searches again, until nothing changes.
-* **repeat** measures once more what the plan rests on, and what might have been left out by bad luck; then the loop goes back.
+* **repeat** measures once more what could decide between the plan and its rivals; where the plan changes, the loop goes back.
 * **decide** is the caller's: ties, baselines, certainty.
 
-It takes plain functions that measure and that search; a `CostTable` holds the known costs, and a `MeasuringPolicy` says what is
-measured next. It gives a plan whose costs are known, as far as the time allowed.
+It takes plain functions that measure and that search; a `CostTable` holds the known costs, a `MeasuringPolicy` says what is
+measured next, and a `Budget` when it must end. It gives a plan whose costs are known, as far as the time allowed.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from ..cost.cost import Cost
-from ..errors import Cancelled
+from ..errors import Cancelled, InfeasibleError
 from ..events import Emit, Note, StepStarted, ignore
 from ..graph.index_set import IndexSet
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
-from ..search.plan_properties import plan_total
+from ..search.problem import FEMTOSECONDS
+from .budget import Budget
 from .cost_table import CostTable, is_settled
 from .measuring_policy import MeasuringPolicy
 from .record import CostedCandidate, usable
+from .rivals import Rival, rivals_of
 from .search_and_merge import Planned, considered_event, merge_rounds, plan_event
 
-Costs = Mapping[CandidatePartition, Cost]
+Costs = Iterable[tuple[CandidatePartition, Cost]]
+"""As they get known."""
 Measure = Callable[[Sequence[CandidatePartition], float | None], Costs]
 """Measures candidates; a plan of so many seconds is known, None while there is none. One missing in the answer came too late."""
-Repeat = Callable[[Sequence[CandidatePartition], float | None, float], Costs]
-"""As `Measure`, once more; no repetition begins after the seconds that come last."""
+Repeat = Callable[[Sequence[CandidatePartition], float | None], Costs]
+"""As `Measure`, once more; one missing in the answer cannot be known any better, unless the time is over."""
+Calls = Callable[[Sequence[str]], Costs]
+"""Measures calls of some targets in the assembled module; costs that were told before and are others now."""
 Search = Callable[[list[CostedCandidate], Emit], Planned]
 """Finds a best plan. Its errors are passed on: where there is no plan, nothing need be measured."""
 
@@ -47,6 +51,8 @@ class MeasuringLoop:
 
     Args:
         repeat: None where costs are not measured: repeating tells nothing.
+        calls: None where calls count as free.
+        budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
 
     Attributes:
         is_cut_off: The time was over before the plan rested on known costs alone.
@@ -60,26 +66,35 @@ class MeasuringLoop:
         search: Search,
         emit: Emit,
         repeat: Repeat | None = None,
+        calls: Calls | None = None,
+        budget: Budget | None = None,
     ):
         self.table = table
         self.policy = policy
+        self.budget = budget or Budget()
         self.is_cut_off = False
         self._measure = measure
         self._search = search
         self._emit = emit
         self._repeat = repeat
+        self._calls = calls
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
+        self._explore = policy.explore if repeat else 1.0
         self._repeated: set[Hashable] = set()
+        self._exhausted: set[Hashable] = set()
 
     def costs(self) -> None:
         """Steps ``largest first`` and ``settle``."""
         self._enter("largest first")
         try:
+            if self._repeat is not None:
+                self._ask(self.policy.largest(self.table), self._tell_first_plan)
             self._ask(self.policy.first(self.table))
         except Cancelled:
             self._cut_off()
+        self.budget.has_plan = True
         self._settle()
 
     def search(self) -> Planned:
@@ -95,19 +110,41 @@ class MeasuringLoop:
         self._enter("merge")
         return merge_rounds(planned, lambda costed: self._searched(), self._merged, self._emit)
 
-    def repeat(self, planned: Planned, costs_s: float) -> Planned:
-        """Step ``repeat``, and the others after it: the best plan when what it rests on is known surely, or the time is over.
-
-        Args:
-            costs_s: Seconds that costs took; repetitions may take about as long.
-        """
-        deadline = time.monotonic() + self.policy.repeat_s(costs_s)
-        while (left_s := deadline - time.monotonic()) > 0 and self._repeat_for(planned, left_s):
-            self.table.restart_merging()
-            self._settle()
-            self._enter("search")
-            planned = self.merge(self._searched())
+    def repeat(self, planned: Planned) -> Planned:
+        """Step ``repeat``, and the others where the plan changes: the plan when no rival matters any more, or the time is over."""
+        planned = self._decided(planned)
+        if self.is_cut_off and self._repeat is not None and not self.budget.is_over():
+            # Looking for better plans had its share of the budget, and what decides between those that are known left some.
+            self.is_cut_off, self._least, self._explore = False, None, 1.0
+            planned = self._decided(self._searched_again(planned))
         return planned
+
+    def _decided(self, planned: Planned) -> Planned:
+        """Repeat what decides, and search again, until nothing is worth repeating."""
+        is_same = False
+        while wanted := self._to_repeat(planned):
+            if not is_same:
+                self._enter("repeat")
+            self._repeat_once(planned, wanted)
+            before, planned = planned, replace(self._searched(), first=planned.first)
+            is_same = _held(before) == _held(planned)
+            if not is_same:
+                planned = self._searched_again(planned)
+            self._emit(plan_event(planned.problem, planned.final, 0))
+        return planned
+
+    def _searched_again(self, planned: Planned) -> Planned:
+        self.table.restart_merging()
+        self._settle()
+        self._enter("search")
+        return self.merge(replace(self._searched(), first=planned.first))
+
+    def undecided(self, planned: Planned) -> list[Rival]:
+        """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first."""
+        if self._repeat is None:
+            return []
+        rivals = rivals_of(planned, lambda costed: self._search(costed, ignore), self.table.key)
+        return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
     def without(self, planned: Planned, index: int, cost: Cost) -> Planned:
         """The best plan where candidate `index` of ``planned.costed`` is invalid, as `cost` says."""
@@ -128,7 +165,7 @@ class MeasuringLoop:
         try:
             for quantile in self.policy.quantiles:
                 self._settle_under(quantile)
-                if not self.policy.room(self.table):
+                if not self.policy.room(self.table) or self.budget.share_spent > self._explore:
                     self._settle_under(self.policy.quantiles[0])
                     return
         except Cancelled:
@@ -143,6 +180,8 @@ class MeasuringLoop:
             wanted = self.policy.next(self.table, planned.partitions, quantile)
             if not wanted:
                 return
+            if self.budget.share_spent > self._explore:
+                raise Cancelled
             self._ask(wanted)
 
     def _searched(self) -> Planned:
@@ -164,17 +203,32 @@ class MeasuringLoop:
         final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self._least, planned.final.total))
         return replace(planned, first=final, final=final)
 
-    def _ask(self, candidates: Sequence[CandidatePartition]) -> None:
-        """Measure. Raises Cancelled where the time was over before all of them were."""
+    def _ask(self, candidates: Sequence[CandidatePartition], on_cost: Callable[[], None] = lambda: None) -> None:
+        """Measure; `on_cost` is called after each cost. Raises Cancelled where the time was over before all of them were known."""
         if not candidates:
             return
-        answered = self._measure(candidates, self.table.best_s)
-        self.table.learn(answered)
+        answered = set()
+        for candidate, cost in self._measure(candidates, self.table.best_s):
+            self.table.learn({candidate: cost})
+            answered.add(candidate)
+            on_cost()
         if any(candidate not in answered for candidate in candidates):
             raise Cancelled
 
+    def _tell_first_plan(self) -> None:
+        """Tell the best plan of what is known so far, if that is a plan at all."""
+        known = [candidate for candidate in self.table.candidates if self.table.is_known(candidate)]
+        try:
+            planned = self._search(self.table.costed_of(known), ignore)
+        except InfeasibleError:
+            return
+        self.budget.has_plan = True
+        self._tell_better(planned)
+
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
-        """Neighbours as one, given as (target, nodes as bits), with their costs."""
+        """Neighbours as one, given as (target, nodes as bits), with their costs; none where the budget is needed for what decides."""
+        if self.budget.share_spent > self.policy.merge:
+            return []
         graph = self.table.graph
         made = [CandidatePartition(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
         self.table.add_merged(made)
@@ -185,46 +239,52 @@ class MeasuringLoop:
             self._note_late(sum(not self.table.is_known(candidate) for candidate in open_), len(open_))
         return self.table.costed_of(made)
 
-    def _repeat_for(self, planned: Planned, left_s: float) -> bool:
-        """Measure once more what a plan rests on; return whether there was anything to measure.
+    def _to_repeat(self, planned: Planned) -> list[CandidatePartition]:
+        """The candidates to measure once more, the most valuable first; none where that would change nothing, or the time is over."""
+        if self._repeat is None or self.budget.is_over():
+            return []
+        wanted = self.policy.to_confirm(self.table, planned, self._repeated | self._exhausted)
+        return wanted or self.policy.to_repeat(self.table, self.undecided(planned), self._exhausted)
 
-        A plan is chosen since its costs are low, so by chance some of them are too low. Each is asked for once more in a run, and
-        then what was left out because of them may matter. When all were asked for, it is the turn of what was left out because of
-        costs that may be too high by chance: what the best plan would hold if each were as low as its interval allows.
-        """
-        if self._repeat is None:
-            return False
-        wanted = self.policy.to_repeat(self.table, planned.partitions, self._repeated)
-        if not wanted:
-            hopeful = self._search(self.table.at_their_lowest(), ignore)
-            wanted = self.policy.to_repeat(self.table, hopeful.partitions, self._repeated)
-        if not wanted:
-            return False
-        self._enter("repeat")
-        self._repeated.update(self.table.key(candidate) for candidate in wanted)
-        self.table.learn(self._repeat(wanted, self.table.best_s, left_s))
+    def _repeat_once(self, planned: Planned, wanted: Sequence[CandidatePartition]) -> None:
+        assert self._repeat is not None
+        answered = dict(self._repeat(wanted, self.table.best_s))
+        self.table.learn(answered)
+        self._repeated.update(self.table.key(candidate) for candidate in answered)
+        if not self.budget.is_over():
+            self._exhausted.update(self.table.key(candidate) for candidate in wanted if candidate not in answered)
+        targets = dict.fromkeys([*(item.target for item in planned.partitions), *(candidate.target for candidate in wanted)])
+        if self._calls is not None and self.policy.calls_matter(planned.final.total):
+            self.table.learn(dict(self._calls([name for name in targets if name != HOST_TARGET])))
         self._best = None  # It was the total of costs that are known better now.
-        return True
 
     def _cut_off(self) -> None:
-        """The time is over: what is not known stays unknown."""
+        """The time is over, or that for looking for better plans: what is not known stays unknown."""
         self.is_cut_off = True
         if self.policy.quantiles:
             self.table.set_bounds(self._quantile)
             self._least = self._search(self.table.costed(), ignore).final.total
         missing = self.table.drop_bounds()
-        self._note_late(missing, sum(candidate.target != HOST_TARGET for candidate in self.table.candidates))
+        if self._repeat is None or self.budget.is_over():
+            self._note_late(missing, sum(candidate.target != HOST_TARGET for candidate in self.table.candidates))
 
     def _note_late(self, missing: int, asked: int) -> None:
         if missing:
-            self._emit(Note(f"the time limit was over: {missing} of {asked} candidates have no known cost"))
+            self._emit(Note(f"the budget was over: {missing} of {asked} candidates have no known cost"))
 
     def _tell_considered(self, planned: Planned) -> None:
-        """Tell the best plan as far as one can tell, and the least total that rests on known costs alone."""
-        problem, chosen = planned.problem, planned.final.chosen
+        """Tell the best plan as far as one can tell; it is a better one than before where it rests on known costs alone."""
         possible = usable(planned.costed)
-        whole = [(index,) for index, candidate in enumerate(problem.candidates) if len(candidate.inside) == problem.nodes]
-        settled = [plan for plan in (chosen, *whole) if all(is_settled(possible[index].cost) for index in plan)]
-        totals = [plan_total(problem, plan) for plan in settled]
-        self._best = min([*totals, *([] if self._best is None else [self._best])], default=None)
-        self._emit(considered_event(planned, [is_settled(possible[index].cost) for index in chosen], self._best))
+        settled = [is_settled(possible[index].cost) for index in planned.final.chosen]
+        if all(settled):
+            self._tell_better(planned)
+        self._emit(considered_event(planned, settled, self._best))
+
+    def _tell_better(self, planned: Planned) -> None:
+        if self._best is None or planned.final.total < self._best:
+            self._best = planned.final.total
+            self._emit(plan_event(planned.problem, planned.final, 0))
+
+
+def _held(planned: Planned) -> set[object]:
+    return {item.held for item in planned.partitions}

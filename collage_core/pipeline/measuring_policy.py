@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
+from ..search.problem import FEMTOSECONDS, femtoseconds
 from .cost_table import CostTable
 from .record import CostedCandidate
+from .rivals import Rival, width_s
+from .search_and_merge import Planned
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,33 @@ class MeasuringPolicy:
         quantiles: Of the prediction's misses, from bold to safe bounds (`Predictor.bounds`); a plan is settled under one after another.
         share: Of the distinct computations; when so many are known, the boldest bounds must do.
         batch: Candidates of one plan that are measured before the search runs again.
-        least_repeat_s: Repetitions may take so many seconds in any case.
+        explore: Share of the budget; when so much is spent, the boldest bounds must do: the rest is for what decides between plans.
+        merge: Share of the budget; when so much is spent, no neighbours are measured as one any more.
+        tie: Plans that differ by less than this share of the total are as good as each other.
+        unsure: A part of a plan whose interval is wider than this share of its cost is repeated once in any case.
+        batch_repeated: Candidates that are repeated before the search runs again.
+        longest_called_s: Calls of the assembled module are measured for plans that take less: a call takes one or two µs.
     """
 
     quantiles: tuple[float, ...] = (0.5, 0.25, 0.1, 0.03)
     share: float = 0.25
     batch: int = 8
-    least_repeat_s: float = 10.0
+    explore: float = 0.5
+    merge: float = 0.75
+    tie: float = 0.01
+    unsure: float = 0.1
+    batch_repeated: int = 6
+    longest_called_s: float = 10e-3
 
     def first(self, table: CostTable) -> list[CandidatePartition]:
-        """The largest candidate of each target: they are the plans to beat, and tell how fast the machine can be."""
+        """The candidates whose costs are asked for before anything is searched."""
+        return self.largest(table)
+
+    def largest(self, table: CostTable) -> list[CandidatePartition]:
+        """The largest candidate of each target: they are the plans to beat, and tell how fast the machine can be.
+
+        The host's are not among them. The estimator tries the quick toolchains first.
+        """
         largest: dict[str, CandidatePartition] = {}
         for candidate in table.candidates:
             found = largest.get(candidate.target)
@@ -58,14 +78,35 @@ class MeasuringPolicy:
         """About how many distinct computations will be known in the end."""
         return math.ceil(self.share * table.distinct)
 
-    def to_repeat(self, table: CostTable, plan: Iterable[CostedCandidate], repeated: Collection[Hashable]) -> list[CandidatePartition]:
-        """The measured candidates of a plan whose computations were not repeated yet in this run."""
-        measured = [item.held for item in plan if item.cost.source == "measured"]
-        return [held for held in measured if isinstance(held, CandidatePartition) and table.key(held) not in repeated]
+    def undecided(self, rivals: Iterable[Rival], total_s: float) -> list[Rival]:
+        """Those of `rivals` that could make a plan of `total_s` faster by more than anybody cares."""
+        return [rival for rival in rivals if rival.could_gain_s > self.tie * total_s]
 
-    def repeat_s(self, costs_s: float) -> float:
-        """Seconds that repetitions may take where costs took `costs_s`."""
-        return max(self.least_repeat_s, costs_s)
+    def to_repeat(self, table: CostTable, undecided: Iterable[Rival], exhausted: Collection[Hashable]) -> list[CandidatePartition]:
+        """The candidates in which a plan and its rivals differ, one of each computation, the widest interval first.
+
+        Args:
+            exhausted: Computations that cannot be known any better.
+        """
+        widest: dict[Hashable, float] = {}
+        held: dict[Hashable, CandidatePartition] = {}
+        for rival in undecided:
+            for item in (*rival.partitions, *rival.instead):
+                if isinstance(item.held, CandidatePartition) and (key := table.key(item.held)) in rival.widths and key not in exhausted:
+                    widest[key] = max(widest.get(key, 0.0), rival.widths[key])
+                    held[key] = item.held
+        return [held[key] for key in sorted(widest, key=lambda key: -widest[key])][: self.batch_repeated]
+
+    def to_confirm(self, table: CostTable, plan: Planned, repeated: Collection[Hashable]) -> list[CandidatePartition]:
+        """The candidates of a plan that were looked at once alone, which may be the very reason why they are in it."""
+        least_s = self.tie * plan.final.total / FEMTOSECONDS
+        unsure = [item.held for item in plan.partitions if width_s(item.cost) > max(least_s, self.unsure * (item.cost.seconds or 0.0))]
+        held = [candidate for candidate in unsure if isinstance(candidate, CandidatePartition)]
+        return self.one_of_each(table, [candidate for candidate in held if table.key(candidate) not in repeated])
+
+    def calls_matter(self, total: int) -> bool:
+        """Return whether what a call takes can change a plan of so many femtoseconds."""
+        return total < femtoseconds(self.longest_called_s)
 
     @staticmethod
     def one_of_each(table: CostTable, candidates: Sequence[CandidatePartition]) -> list[CandidatePartition]:

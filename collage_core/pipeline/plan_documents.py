@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -10,6 +11,8 @@ from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
+from .budget import Budget
+from .rivals import Rival
 from .search_and_merge import Planned
 
 
@@ -103,6 +106,17 @@ def result_document(result: SearchResult) -> dict[str, Any]:
 def not_verified(accuracy: float) -> dict[str, Any]:
     """The `verify` part of the `partition` document where nothing was built."""
     return {**dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")), "accuracy": accuracy, "reason": ""}
+
+
+def budget_document(budget: Budget, undecided: Sequence[Rival]) -> dict[str, Any]:
+    """The `budget` part of the `partition` document: what measuring took, and the partitions that it left undecided."""
+    ids = dict.fromkeys(item.id for rival in undecided for item in rival.partitions)
+    return {
+        "limit_s": budget.limit_s if math.isfinite(budget.limit_s) else None,
+        "spent_s": budget.spent_s,
+        "undecided": list(ids),
+        "rivals": [rival.to_json() for rival in undecided],
+    }
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:

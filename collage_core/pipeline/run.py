@@ -7,7 +7,7 @@ to 4). Toolchains never run in this process. Modules that build are imported onl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -31,9 +31,10 @@ from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
-from ..search.searcher import SearchResult, after, never
+from ..search.searcher import SearchResult
 from ..toolchains.described import DescribedToolchain
 from .apply import check_accuracy, make_folder
+from .budget import Budget, budget_s
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
 from .cost_progress import CostProgress
 from .cost_table import CostTable
@@ -41,7 +42,16 @@ from .described import described_options
 from .discover import CandidateSet, Phases, model_document
 from .measure import Costs, MeasuringLoop
 from .measuring_policy import MeasureEverything, MeasuringPolicy
-from .plan_documents import not_verified, placed_partitions, placed_transitions, plan_document, priority_note, search_document, within_noise
+from .plan_documents import (
+    budget_document,
+    not_verified,
+    placed_partitions,
+    placed_transitions,
+    plan_document,
+    priority_note,
+    search_document,
+    within_noise,
+)
 from .record import RunRecord
 from .run_estimator import estimator_of
 from .search_and_merge import (
@@ -108,7 +118,8 @@ class Run:
         estimator: Gives the costs; the one that the options name unless given. It is closed with the run.
 
     Attributes:
-        is_over: Tells whether the time that the user allowed is over.
+        budget: The time for measuring.
+        undecided: What measuring left undecided between the plan and others.
         lowest_core_latency_s: As `LazyEstimator.lowest_core_latency_s` when the plan was decided.
     """
 
@@ -123,16 +134,16 @@ class Run:
         self.options = options
         self.emit = emit
         self.phases = Phases(emit)
-        self.is_over = never if options.time_limit_s is None else after(options.time_limit_s)
         self.found = CandidateSet(source, options, self.phases, emit)
+        self.budget = Budget(budget_s(options, len(self.found.graph)))
         self.inputs = _inputs(self.found.model, options)
         if options.inputs is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table))
-        make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.is_over, function)
+        make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function)
         self.estimator = estimator or make()
-        settings = SearchSettings(options.search, parse_objective(options.objective), self.is_over)
+        settings = SearchSettings(options.search, parse_objective(options.objective), limit_s=options.time_limit_s)
         self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings)
         self.loop = self._loop()
         self.lowest_core_latency_s = math.inf
@@ -143,7 +154,7 @@ class Run:
 
     def cost(self) -> None:
         """Phase ``costs``: the cost of every candidate; if costs are measured, of those that can matter."""
-        with self.phases("costs"):
+        with self.phases("costs"), self.budget.counting():
             if isinstance(self.estimator, LazyEstimator) and self.loop.policy.quantiles:
                 placed = [candidate for candidate in self.found.costed_first if candidate.target != HOST_TARGET]
                 self.loop.table.recall(dict(self.progress.follow(self.estimator.recall(placed), placed)))
@@ -151,11 +162,15 @@ class Run:
 
     def search(self) -> None:
         """Phases ``search`` and ``merge``, with whatever is measured meanwhile."""
-        with self.phases("search"):
+        with self.phases("search"), self.budget.counting():
             planned = self.loop.search()
         with self.phases("merge"):
-            planned = self.loop.repeat(self.loop.merge(planned), self.phases.seconds["costs"] or 0.0)
+            with self.budget.counting():
+                planned = self.loop.repeat(self.loop.merge(planned))
+                if not self.budget.is_over():
+                    planned = self.plans.with_all_transitions(planned)
             self._decide(planned)
+            self.undecided = self.loop.undecided(self.planned)
         said = priority_note(self.planned)
         if said:
             self.emit(Note(said))
@@ -164,36 +179,42 @@ class Run:
         lazy = self.estimator if isinstance(self.estimator, LazyEstimator) else None
         policy = MeasuringPolicy() if lazy and not self.options.measure_all else MeasureEverything()
         table = CostTable(self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None)
-        repeat = self._repeat if lazy and self.options.is_measured else None
-        return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, repeat)
+        if lazy is None or not self.options.is_measured:
+            return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget)
+        return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, self._repeat, self._calls, self.budget)
 
     def _measure(self, candidates: Sequence[CandidatePartition], best_s: float | None) -> Costs:
         """Costs of `candidates`, of as many as the time allows."""
         placed = [candidate for candidate in candidates if candidate.target != HOST_TARGET]
         estimator = self.estimator
-        if isinstance(estimator, LazyEstimator):
-            return self._followed(estimator.measure(placed, best_s), placed)
+        if isinstance(estimator, LazyEstimator) and not self.options.measure_all:
+            yield from self._followed(estimator.measure(placed, best_s), placed)
+            return
         with nullcontext() if self.options.is_measured else no_collector():
-            return self._followed(estimator.estimate(self.found.graph, placed), placed)
+            yield from self._followed(estimator.estimate(self.found.graph, placed), placed)
 
-    def _repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None, left_s: float) -> Costs:
+    def _repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None) -> Costs:
         assert isinstance(self.estimator, LazyEstimator)
-        return self._followed(self.estimator.repeat(candidates, best_s, left_s), candidates)
+        return self._followed(self.estimator.repeat(candidates, best_s), candidates)
+
+    def _calls(self, targets: Sequence[str]) -> Costs:
+        assert isinstance(self.estimator, LazyEstimator)
+        return self._followed(self.estimator.calls(targets), ())
 
     def _followed(self, known: Iterable[Known], asked: Sequence[CandidatePartition]) -> Costs:
-        costs: dict[CandidatePartition, Cost] = {}
         with suppress(Cancelled):
-            for candidate, cost in self.progress.follow(known, asked):
-                costs[candidate] = cost
-        return costs
+            yield from self.progress.follow(known, asked)
 
-    def _transition_pairs(self) -> Mapping[tuple[str, str], Any]:
-        """Return the costs of transitions in seconds; empty if the time limit was over before they were measured."""
+    def _transition_pairs(self, wanted: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Any]:
+        """Return the costs of transitions in seconds: all that are known, and those that are `wanted` if the budget allows it."""
+        estimator, targets = self.estimator, self.options.targets
+        if not isinstance(estimator, LazyEstimator):
+            return estimator.transitions(targets).pairs
         try:
-            return self.estimator.transitions(self.options.targets).pairs
+            estimator.transitions_between(() if self.budget.is_over() else wanted)
         except Cancelled:
-            self.emit(Note("the time limit was over before transitions were measured: they count as free"))
-            return {}
+            self.emit(Note("the budget was over before all transitions were measured: those that are not known count as free"))
+        return estimator.known_transitions(targets).pairs
 
     def _decide(self, best: Planned) -> None:
         """Step ``decide``: the plan, where measurements can tell the best one, and how sure it is."""
@@ -270,6 +291,7 @@ class Run:
             "targets": targets,
             "search": search_document(self.planned),
             "plan": plan_document(self.plan),
+            "budget": budget_document(self.budget, self.undecided) if self.options.is_measured else None,
             "baselines": self.baselines,
             "verify": not_verified(self.plan.accuracy),
         }
@@ -289,7 +311,7 @@ class Run:
         if result is None:
             return {"name": name, "total_s": None, "measured_s": None, "reason": why_not}
         total_s = known_total_s(self.planned.problem, result)
-        if total_s is not None or not self.is_over():
+        if total_s is not None or not self.loop.is_cut_off:
             self.baseline_plans[name] = result.chosen
         reason = "some of its costs are not known" if total_s is None else ""
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
@@ -307,12 +329,14 @@ class Run:
         own = f"of its partitions this one erred most: {worst.cost.error:.3g}"
         reason = f"the whole plan erred by {error:.3g}, {self.plan.accuracy:g} is allowed; {own}"
         try:
-            planned = self.loop.without(self.planned, index, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
+            with self.budget.counting():
+                planned = self.loop.without(self.planned, index, replace(Cost.invalid("numerics", reason), error=worst.cost.error))
         except InfeasibleError:
             return False
         where = f"{worst.target}, {len(worst.inside)} nodes from {self.found.graph.nodes[worst.inside.base].name!r}"
         self.emit(Note(f"{reason} ({where}): the search goes on without it"))
         self._decide(planned)
+        self.undecided = self.loop.undecided(self.planned)
         return True
 
     def build(self, record: RunRecord) -> bool:

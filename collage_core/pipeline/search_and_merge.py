@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from ..errors import InfeasibleError
@@ -23,8 +23,9 @@ from ..search.constraints.constraints import Constraint, parse_constraints
 from ..search.merge import mergeable_neighbours
 from ..search.objective_search import solve_for
 from ..search.objectives import Objective, parse_objective
+from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
-from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, never, nothing
+from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
 from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
@@ -38,16 +39,24 @@ MOST_REGRET_EDGES = 20_000
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How plans are searched for: the searcher's name, what plans are chosen by, and who may end it early."""
+    """How plans are searched for: the searcher's name, what plans are chosen by, and what may end a search early."""
 
     search: str = DEFAULT
     objective: Objective = field(default_factory=Objective)
     should_stop: Callable[[], bool] = never
+    limit_s: float | None = None
 
     @classmethod
     def given(cls, options: Mapping[str, Any], should_stop: Callable[[], bool] = never) -> SearchSettings:
         """As the options of a plan say."""
         return cls(options.get("search", DEFAULT), parse_objective(options.get("objective", "time")), should_stop)
+
+    def run(self, reporter: SearchReporter | None = None) -> SearchRun:
+        """Return the circumstances of a search that begins now."""
+        if self.limit_s is None:
+            return SearchRun(reporter or SearchReporter(), self.should_stop)
+        is_over = after(self.limit_s)
+        return SearchRun(reporter or SearchReporter(), lambda: is_over() or self.should_stop())
 
 
 CostMore = Callable[[Sequence[tuple[str, int]]], list[CostedCandidate]]
@@ -111,7 +120,8 @@ class PlanSearch:
 
     Args:
         toolchains: In the order of their priority.
-        transition_pairs: Asked once, before the first search: (maker, reader) → fixed seconds, and seconds per byte.
+        transition_pairs: Asked for the transitions (maker, reader) that a plan rests on: → all that are known by then, each with fixed
+            seconds, and seconds per byte. Before the first search it is asked for none. One that is not known counts as free.
         constraints: As the user wrote them.
     """
 
@@ -119,7 +129,7 @@ class PlanSearch:
         self,
         graph: DataflowGraph,
         toolchains: Mapping[str, Toolchain],
-        transition_pairs: Callable[[], Mapping[tuple[str, str], Any]],
+        transition_pairs: Callable[[Collection[tuple[str, str]]], Mapping[tuple[str, str], Any]],
         constraints: Sequence[Mapping[str, Any]],
         settings: SearchSettings,
     ):
@@ -129,12 +139,16 @@ class PlanSearch:
         self._transition_pairs = transition_pairs
         self._constraints = constraints
 
+        self._asked: set[tuple[str, str]] = set()
+
     @cached_property
     def _without_candidates(self) -> SearchProblem:
-        transitions = {
-            ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in self._transition_pairs().items()
-        }
-        return make_problem(self._graph, (), transitions, self._toolchains)
+        return make_problem(self._graph, (), self._transitions(()), self._toolchains)
+
+    def _transitions(self, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Transition]:
+        self._asked.update(wanted)
+        pairs = self._transition_pairs(wanted)
+        return {ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()}
 
     def problem(self, costed: Sequence[CostedCandidate]) -> SearchProblem:
         """Return the search problem over `costed`."""
@@ -145,10 +159,27 @@ class PlanSearch:
         return parse_constraints([dict(item) for item in self._constraints], problem)
 
     def best(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
-        """The best plan over `costed`, as both the first and the final one."""
-        problem = self.problem(costed)
-        result = searched(problem, self.constraints(problem), self.settings, emit)
-        return Planned(result, result, problem, costed)
+        """The best plan over `costed`, as both the first and the final one. Transitions that it rests on get known first."""
+        while True:
+            problem = self.problem(costed)
+            result = searched(problem, self.constraints(problem), self.settings, emit)
+            if not self._learn_transitions({(maker, reader) for maker, reader, *_ in plan_transitions(problem, result.chosen)}):
+                return Planned(result, result, problem, costed)
+
+    def with_all_transitions(self, planned: Planned) -> Planned:
+        """`planned`, in a problem that knows the transitions between all targets, as far as the time allows; those of its plan it had."""
+        self._learn_transitions(set(permutations(self._toolchains, 2)))
+        return replace(planned, problem=self.problem(planned.costed))
+
+    def _learn_transitions(self, pairs: set[tuple[str, str]]) -> bool:
+        """Get the transitions `pairs` known; return whether that changes any cost."""
+        before = self._without_candidates
+        wanted = sorted(pair for pair in pairs - self._asked if pair[0] != pair[1] and HOST_TARGET not in pair)
+        if not wanted or before.transitions.keys() >= set(wanted):
+            return False
+        transitions = self._transitions(wanted)
+        self._without_candidates = replace(before, transitions=transitions)
+        return transitions != before.transitions
 
 
 def make_problem(
@@ -179,7 +210,7 @@ def search_first(problem: SearchProblem, constraints: Sequence[Constraint], sett
 
 def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
     """A search that tells how it goes as events."""
-    return solve_for(problem, settings.objective, constraints, settings.search, SearchRun(_Teller(emit, problem), settings.should_stop))
+    return solve_for(problem, settings.objective, constraints, settings.search, settings.run(_Teller(emit, problem)))
 
 
 def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:
@@ -233,7 +264,7 @@ def alone(problem: SearchProblem, target: str, settings: SearchSettings) -> Sear
     if len(covered) < problem.nodes:
         return None
     try:
-        result = solve_for(only, settings.objective, (), settings.search, SearchRun(should_stop=settings.should_stop))
+        result = solve_for(only, settings.objective, (), settings.search, settings.run())
     except InfeasibleError:
         return None
     return replace(result, chosen=tuple(indices[index] for index in result.chosen))

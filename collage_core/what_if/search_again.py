@@ -30,6 +30,7 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         "phases": phases.to_json(),
         "search": search_document(found.planned),
         "plan": plan_document(plan),
+        "budget": None,
         "verify": not_verified(plan.accuracy),
     }
     return replace(found.record, document=document, plan=plan, regret_s=regret_seconds(found.planned, found.constraints), created=now())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from statistics import fmean
 
 from collage_core.cost.cost import Cost
 from collage_core.events import Emit, ignore
@@ -27,7 +28,7 @@ CALL_S, NODE_S = 5e-6, 0.5e-6
 LIGHT_BYTES_PER_S = 10e9
 UNEVEN = 0.15
 """By so much a node may be slower than its rate says, or faster: the same on every target of one seed."""
-REPETITIONS = 7
+MOST_REPETITIONS = 11
 
 Rates = Mapping[str, float]
 """Kind of heavy work → operations a second; ``""`` for the kinds that are not named."""
@@ -49,6 +50,7 @@ class RatedCosts:
         self._rates = rates
         self._noise = noise
         self._random = random.Random(seed)
+        self._values: dict[tuple[str, int], list[float]] = defaultdict(list)
         self._uneven = [1 + self._random.uniform(-UNEVEN, UNEVEN) for _ in graph.nodes]
         trees = {name: arbitrary_fusion(OpPredicate(), RuleOptions(), 3) for name in rates}
         specs = gather_specs(trees)
@@ -64,14 +66,15 @@ class RatedCosts:
         table = CostTable(self.graph, self.candidates, lambda one: (one.target, one.computation))
         return MeasuringLoop(table, MeasuringPolicy(), self.measure, self.search, ignore, self.repeat if self._noise else None)
 
-    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> dict[CandidatePartition, Cost]:
+    def measure(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
         """As `measure.Measure`."""
         self.asked += wanted
-        return {candidate: self._noisy(candidate, 1) for candidate in wanted}
+        return [(candidate, self._noisy(candidate)) for candidate in wanted]
 
-    def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None, left_s: float) -> dict[CandidatePartition, Cost]:
+    def repeat(self, wanted: Sequence[CandidatePartition], best_s: float | None) -> list[tuple[CandidatePartition, Cost]]:
         """As `measure.Repeat`."""
-        return {candidate: self._noisy(candidate, REPETITIONS) for candidate in wanted}
+        open_ = [candidate for candidate in wanted if len(self._values[candidate.target, candidate.computation]) < MOST_REPETITIONS]
+        return [(candidate, self._noisy(candidate)) for candidate in open_]
 
     def search(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
         """As `measure.Search`."""
@@ -106,7 +109,8 @@ class RatedCosts:
             total += own + NODE_S
         return total
 
-    def _noisy(self, candidate: CandidatePartition, repetitions: int) -> Cost:
-        cost, share = Cost(self.seconds(candidate), "measured"), self._noise / repetitions**0.5
-        seconds = (cost.seconds or 0.0) * max(0.1, 1 + self._random.gauss(0.0, share))
-        return replace(cost, seconds=seconds, interval_s=1.96 * share * seconds)
+    def _noisy(self, candidate: CandidatePartition) -> Cost:
+        """The mean of what was measured so far, this once more."""
+        values = self._values[candidate.target, candidate.computation]
+        values.append(self.seconds(candidate) * max(0.1, 1 + self._random.gauss(0.0, self._noise)))
+        return Cost(fmean(values), "measured", interval_s=1.96 * self._noise * fmean(values) / len(values) ** 0.5)

@@ -1,7 +1,8 @@
 """Runs that measure briefly: for tests of what a run comes to, whatever its costs are.
 
 Toolchains, workers, trials and artifacts are real. But a trial times a few runs, no cost gets further repetitions, plans are timed in
-one round, and calls of an assembled module count as free (`measured` of a `CallMeter` compiles two artifacts for each target).
+one round, the default budget is an hour, and calls of an assembled module count as free (`measured` of a `CallMeter` compiles two
+artifacts for each target).
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ from collage_core.cost.database.records import MeasuredTransition
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
-from collage_core.pipeline import assemble_and_verify
+from collage_core.pipeline import assemble_and_verify, budget
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 
-TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=0.5)
+TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5)
 
 
 def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     """Have runs of this process measure briefly. ``MonkeyPatch.setattr`` takes it back; `set_existing` does not."""
     whole = TrialLimits.from_environment
     replace_attribute(TrialLimits, "from_environment", staticmethod(lambda: replace(whole(), timing=TIMING)))
-    replace_attribute(MeasuringPolicy, "repeat_s", lambda policy, costs_s: 0.0)
+    for repeats in ("to_confirm", "to_repeat"):
+        replace_attribute(MeasuringPolicy, repeats, lambda policy, *given: [])
     replace_attribute(CallMeter, "_measured", lambda meter, target: MeasuredTransition())
+    for limit in ("LEAST_S", "MOST_S"):
+        replace_attribute(budget, limit, 3600.0)
     for rounds in ("ROUNDS", "MOST_ROUNDS"):
         replace_attribute(assemble_and_verify, rounds, 1)
 

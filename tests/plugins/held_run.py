@@ -2,7 +2,7 @@
 
 A moment is ``PHASE`` (it begins), ``PHASE:N`` (its N-th trial is about to begin), ``costed:N`` (the N-th cost has come) or
 ``repetition:N`` (a trial that was made N times already is about to begin). The action is ``die`` (by SIGKILL), or the stage at which
-the toolchain `Holds` stops: ``build`` or ``run``. ``over=ACTION`` ends the time limit as soon as that toolchain has stopped there,
+the toolchain `Holds` stops: ``build`` or ``run``. ``over=ACTION`` ends the budget as soon as that toolchain has stopped there,
 and not before; ``brief=yes`` has the run measure briefly (`brief_runs`). The label of each first trial that begins is appended to the
 file ``trials`` in the folder that `HOLD` names.
 """
@@ -19,7 +19,7 @@ from collage_test_toolchains import HOLD
 from collage_core.cli import terminal
 from collage_core.cli.main import main
 from collage_core.events import CandidateBuilding, CandidateCosted, Event, PhaseStarted
-from collage_core.pipeline import run as pipeline
+from collage_core.pipeline.budget import Budget
 
 FOLDER = Path(os.environ[HOLD])
 ACTIONS = dict(pair.split("=") for pair in sys.argv[1].split(","))
@@ -61,5 +61,5 @@ class Stopping(terminal.Progress):
 if __name__ == "__main__":
     terminal.Progress = Stopping  # type: ignore[misc]
     if "over" in ACTIONS:
-        pipeline.after = lambda limit_s: (FOLDER / f"{ACTIONS['over']}.held").exists
+        Budget.is_over = lambda budget: (FOLDER / f"{ACTIONS['over']}.held").exists()  # type: ignore[method-assign]
     main(sys.argv[2:])

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import chain, permutations
 
 import numpy as np
 
@@ -140,6 +141,8 @@ class MeasureEstimator:
             threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, call_rounds=call_rounds
         )
         self._call_s: dict[str, float] = {}
+        self._without_call: dict[CostKey, tuple[_Computation, Record]] = {}
+        self._repetitions = RepetitionRounds(self._backend, database, self._repetition_of, percentile, should_stop)
         self._repeated: dict[CostKey, list[float]] = {}
         self._noise = RepetitionNoise()
         self._tell_notes()
@@ -153,8 +156,10 @@ class MeasureEstimator:
         return LocalBackend(runner, self._get_toolchain)
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
-        """As `CostEstimator.estimate`, where no plan is known."""
-        return self.measure(candidates)
+        """As `CostEstimator.estimate`, where no plan is known. Transitions come first: they bound the costs of parts of the model."""
+        if any(len(candidate.inside) < len(graph) for candidate in candidates):
+            self.transitions(sorted({candidate.target for candidate in candidates}))
+        yield from self.measure(candidates)
 
     def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         """As `LazyEstimator.measure`; the candidates of one computation come one after another.
@@ -177,7 +182,7 @@ class MeasureEstimator:
                 continue
             done += 1
             yield from self._known(computation, record, from_cache=True)
-        self._prepare(trials, computations)
+        self._note_ends(trials)
         yield from self._trials(trials, records, done, len(computations), best_s)
 
     def recall(self, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
@@ -190,16 +195,26 @@ class MeasureEstimator:
             if record is not None and (record.stopped_early or self._still_holds(record)):
                 yield from self._known(computation, record, from_cache=True)
 
-    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         """As `LazyEstimator.repeat`."""
         computations = {computation.key: computation for computation in self._computations(candidates)}
         records = self._database.get(computations)
         measured = {key: one for key, one in computations.items() if key in records}
-        self._prepare(list(measured.values()), list(computations.values()))
-        for key, record in self._repetitions(len(measured), best_s, left_s).rounds(measured, records):
+        self._note_ends(measured.values())
+        for key, record in self._repetitions.one_round(measured, records, best_s):
             self._learn_noise({key: record})
             self._tell_notes()
             yield from self._known(computations[key], record, from_cache=False)
+
+    def calls(self, targets: Sequence[str]) -> Iterator[Known]:
+        """As `LazyEstimator.calls`."""
+        told = [pair for pair in self._without_call.values() if pair[0].target in targets]
+        if self._calls is None or not told:
+            return
+        self._call_s.update(self._calls.measure({name: self._availability(name).version for name in targets}))
+        for computation, record in told:
+            del self._without_call[computation.key]
+            yield from self._known(computation, record, from_cache=False)
 
     def computation_key(self, candidate: CandidatePartition) -> CostKey:
         """As `LazyEstimator.computation_key`."""
@@ -211,8 +226,22 @@ class MeasureEstimator:
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         """Measured between these targets, or what the database has of them."""
-        usable = [name for name in targets if name != HOST_TARGET and self._availability(name).usable]
-        return self._meter.measure({name: self._availability(name).version for name in usable})
+        return self.transitions_between(list(permutations(targets, 2)))
+
+    def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
+        """As `LazyEstimator.transitions_between`."""
+        return self._meter.measure(self._usable(pairs), self._versions(pairs))
+
+    def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """As `LazyEstimator.known_transitions`."""
+        pairs = list(permutations(targets, 2))
+        return self._meter.recall(self._usable(pairs), self._versions(pairs))
+
+    def _usable(self, pairs: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [pair for pair in pairs if all(name != HOST_TARGET and self._availability(name).usable for name in pair)]
+
+    def _versions(self, pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+        return {name: self._availability(name).version for name in dict.fromkeys(chain(*pairs)) if name != HOST_TARGET}
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
         return self.transitions((maker, reader)).cost_s(maker, reader, size, dtype)
@@ -272,10 +301,8 @@ class MeasureEstimator:
             return budget_s is not None and min(record.samples) > budget_s
         return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._backend.limits.first_run_s(budget_s)
 
-    def _prepare(self, trials: list[_Computation], computations: list[_Computation]) -> None:
-        """Measure transitions, which bound the costs of parts of the model, and note the tensors at the ends of `trials`."""
-        if any(len(computation.inside) < len(self._model.graph) for computation in trials):
-            self.transitions(sorted({computation.target for computation in computations}))
+    def _note_ends(self, trials: Iterable[_Computation]) -> None:
+        """Note the tensors at the ends of `trials`: the next run of the whole model keeps them."""
         for computation in trials:
             sub_graph = SubGraph(self._model.graph, computation.inside)
             self._ends.update(dict.fromkeys((*sub_graph.input_tensors(), *sub_graph.output_tensors())))
@@ -310,14 +337,9 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=False)
         yield from self._settled(settled)
 
-    def _repetitions(self, count: int, best_s: float | None, left_s: float = math.inf) -> RepetitionRounds[_Computation]:
-        """Further repetitions for so many computations."""
-
-        def task_of(computation: _Computation, repetition: int) -> TrialTask | Record:
-            self._on_trial(computation.candidates[0], count, count, repetition)
-            return self._task(computation, None, best_s)
-
-        return RepetitionRounds(self._backend, self._database, task_of, self._percentile, best_s, self._should_stop, left_s)
+    def _repetition_of(self, computation: _Computation, repetition: int) -> TrialTask | Record:
+        self._on_trial(computation.candidates[0], 0, 0, repetition)
+        return self._task(computation, None, None)
 
     def _settled(self, settled: list[tuple[_Computation, Record, bool]]) -> Iterator[Known]:
         while settled:
@@ -353,15 +375,28 @@ class MeasureEstimator:
         return TrialTask(computation.target, model, *files, budget_s, enough_s)
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
-        cost = self._cost(record, computation.target)
+        cost = self._cost(computation, record)
         if len(computation.inside) == 1:
             self._learn(computation, cost)
         yield from ((candidate, cost, from_cache) for candidate in computation.candidates)
 
-    def _cost(self, record: Record, target: str) -> Cost:
-        """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module."""
+    def _cost(self, computation: _Computation, record: Record) -> Cost:
+        """The record as a cost under the accuracy and the percentile asked for, with its call in the assembled module if that is known."""
         cost = cost_of(record, self._percentile, "measured", self._noise).judged(self._accuracy)
-        return cost if cost.seconds is None else replace(cost, seconds=cost.seconds + self._call_of(target))
+        if cost.seconds is None:
+            return cost
+        call_s = self._known_call_s(computation.target)
+        if call_s is None:
+            self._without_call[computation.key] = computation, record
+        return replace(cost, seconds=cost.seconds + (call_s or 0.0))
+
+    def _known_call_s(self, target: str) -> float | None:
+        """Return the seconds of a call of `target` if they are known without measuring; 0 where calls count as free."""
+        if self._calls is None:
+            return 0.0
+        if target not in self._call_s:
+            self._call_s.update(self._calls.recall({target: self._availability(target).version}))
+        return self._call_s.get(target)
 
     def _learn_noise(self, records: Mapping[CostKey, Record]) -> None:
         """Learn from the repetitions of these records how far costs may be off; the costs told from now on say so."""
@@ -370,16 +405,6 @@ class MeasureEstimator:
         if repeated:
             self._repeated |= repeated
             self._noise = RepetitionNoise.of(self._repeated.values())
-
-    def _call_of(self, target: str) -> float:
-        if self._calls is not None and target not in self._call_s:
-            try:
-                self._call_s.update(self._calls.measure({target: self._availability(target).version}))
-            except Cancelled:
-                # The costs just measured must not be lost for this.
-                self._call_s[target] = 0.0
-                self._emit(Note(f"stopped before calls of {target} were measured: they count as free"))
-        return self._call_s.get(target, 0.0)
 
     def _learn(self, computation: _Computation, cost: Cost) -> None:
         """Note what the cost of a single node says about the larger candidates that hold it."""
@@ -413,6 +438,8 @@ class MeasureEstimator:
                 return best_s
             cheapest[index] = single
         targets = tuple(name for name in self._targets if name != HOST_TARGET)
+        if not self._meter.model.pairs.keys() >= set(self._usable(list(permutations(targets, 2)))):
+            return best_s
         bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
         return best_s if bound is None else min(bound * BUDGET_SAFETY, best_s or math.inf)
 

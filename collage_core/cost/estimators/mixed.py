@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from ...graph.dataflow_graph import DataflowGraph
@@ -31,7 +30,8 @@ class MixedEstimator:
 
     def estimate(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition]) -> Iterator[Known]:
         """As `CostEstimator.estimate`: the estimates first."""
-        yield from self.measure(candidates)
+        yield from self._estimates(candidates)
+        yield from self._measured.estimate(graph, self._of(candidates, is_described=False))
 
     def measure(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         """As `LazyEstimator.measure`: the estimates first."""
@@ -43,9 +43,13 @@ class MixedEstimator:
         yield from self._estimates(candidates)
         yield from self._measured.recall(self._of(candidates, is_described=False))
 
-    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         """As `LazyEstimator.repeat`: an estimate is not repeated."""
-        yield from self._measured.repeat(self._of(candidates, is_described=False), best_s, left_s)
+        yield from self._measured.repeat(self._of(candidates, is_described=False), best_s)
+
+    def calls(self, targets: Sequence[str]) -> Iterator[Known]:
+        """As `LazyEstimator.calls`."""
+        return self._measured.calls([name for name in targets if name not in self._described])
 
     def lowest_core_latency_s(self) -> float:
         """As `LazyEstimator.lowest_core_latency_s`."""
@@ -61,6 +65,15 @@ class MixedEstimator:
         """Measured between the toolchains that are here; to and from the others they are free, which `estimated` tells."""
         self._estimated.transitions([name for name in targets if name in self._described])
         return self._measured.transitions([name for name in targets if name not in self._described])
+
+    def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
+        """As `LazyEstimator.known_transitions`."""
+        self._estimated.transitions([name for name in targets if name in self._described])
+        return self._measured.known_transitions([name for name in targets if name not in self._described])
+
+    def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
+        """As `LazyEstimator.transitions_between`: to and from described targets they are free."""
+        return self._measured.transitions_between([pair for pair in pairs if self._described.isdisjoint(pair)])
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
         if self._described & {maker, reader}:

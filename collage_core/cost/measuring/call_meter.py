@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ...base.isolation.errors import WorkerError
 from ...errors import CollageError
+from ...toolchains.base import Availability
 from ...toolchains.reasons import one_line
 from ..database.records import MeasuredTransition, TransitionKey
 from .difference_rounds import significant_difference, undisturbed_rounds
@@ -50,23 +51,35 @@ class CallMeter(Meter):
         Raises:
             Cancelled: the user stopped it.
         """
-        assembler = self.backend.availability(ASSEMBLER)
-        if not assembler.usable:
-            self._tell(f"without {ASSEMBLER} nothing can be assembled ({assembler.reason}): calls of partitions count as free")
-            return dict.fromkeys(versions, 0.0)
-        for target, version in versions.items():
-            if target not in self._calls:
-                key = TransitionKey(CALL, target, assembler.version, version, self.threads, self.backend.machine)
-                self._calls[target] = self._known_or_measured(key)
+        missing = [target for target in versions if target not in self.recall(versions)]
+        for target in missing:
+            key = self._key(target, versions[target])
+            measured = self._measured(target)
+            self.database.put_transition(key, measured)
+            self._keep(target, measured)
         return {target: self._calls[target] for target in versions}
 
-    def _known_or_measured(self, key: TransitionKey) -> float:
-        found = self.database.get_transition(key)
-        if found is None:
-            found = self._measured(key.reader)
-            self.database.put_transition(key, found)
-        self._tell(found.note)
-        return found.fixed_s
+    def recall(self, versions: Mapping[str, str]) -> dict[str, float]:
+        """Return as `measure` does, for those targets alone of which it is known without measuring."""
+        if not self._assembler.usable:
+            self._tell(f"without {ASSEMBLER} nothing can be assembled ({self._assembler.reason}): calls of partitions count as free")
+            self._calls.update(dict.fromkeys(versions, 0.0))
+        for target, version in versions.items():
+            found = None if target in self._calls else self.database.get_transition(self._key(target, version))
+            if found is not None:
+                self._keep(target, found)
+        return {target: self._calls[target] for target in versions if target in self._calls}
+
+    @property
+    def _assembler(self) -> Availability:
+        return self.backend.availability(ASSEMBLER)
+
+    def _key(self, target: str, version: str) -> TransitionKey:
+        return TransitionKey(CALL, target, self._assembler.version, version, self.threads, self.backend.machine)
+
+    def _keep(self, target: str, measured: MeasuredTransition) -> None:
+        self._calls[target] = measured.fixed_s
+        self._tell(measured.note)
 
     def _measured(self, target: str) -> MeasuredTransition:
         try:

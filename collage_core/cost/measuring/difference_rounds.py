@@ -13,7 +13,7 @@ from .reference_kernel import Clock
 from .run_queue_waits import waited_share
 from .sampling import SINGLE_THREADED, NoiseSigns
 
-LONGEST_S = 2.0
+LONGEST_S = 0.5
 """No further round after that long."""
 
 

@@ -41,6 +41,7 @@ class TimingLimits:
         warm_up_s: Runs of that length together are not counted.
         fewest, most: Bounds on the number of undisturbed samples.
         total_s: No further sample after that long, once there are the fewest.
+        brief_s: No further sample after that long, once there are the fewest, disturbed ones counted.
         longest_s: No further sample after that long in any case.
         interval: Enough when the 95 % confidence interval of the percentile is within this share of it, either way.
         percentile: Of the samples, that the cost will be.
@@ -51,9 +52,14 @@ class TimingLimits:
     fewest: int = 5
     most: int = 200
     total_s: float = 0.3
+    brief_s: float = math.inf
     longest_s: float = 5.0
     interval: float = 0.02
     percentile: float = 50.0
+
+
+SHORT_LOOK = TimingLimits(total_s=0.1, brief_s=0.1, longest_s=1.0)
+"""Of a trial: a tenth of a second, or five runs where they take longer. Repetitions tell more than a longer look (docs/measuring.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,9 @@ def time_runs(
         fastest_s = series.fastest_s()
         if budget_s is not None and fastest_s >= limits.batch_s and series.is_over_at_once(budget_s):
             series.stopped_early = True
+            return series
+        if fastest_s >= limits.longest_s:
+            series.judge()
             return series
         batch = 1 if before_sample else max(1, math.ceil(limits.batch_s / max(fastest_s, 1e-9)))
         series.restart()
@@ -208,7 +217,8 @@ class TimedSeries:
 
     def is_time_over(self, elapsed_s: float) -> bool:
         """Return whether timing ends in any case."""
-        return elapsed_s >= self._limits.longest_s
+        is_brief_over = elapsed_s >= self._limits.brief_s and len(self.samples) >= self._limits.fewest
+        return is_brief_over or elapsed_s >= self._limits.longest_s
 
     def is_enough(self, elapsed_s: float, enough_s: float | None = None) -> bool:
         """Return whether another sample is not worth its time."""

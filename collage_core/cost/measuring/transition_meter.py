@@ -11,10 +11,9 @@ fixed part and a part per byte. The dtype makes no difference (docs/measuring.md
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 
@@ -56,13 +55,18 @@ class TransitionMeter(Meter):
         self._pairs: dict[tuple[str, str], Transition] = {}
         self.model = TransitionModel(self._pairs)
 
-    def measure(self, versions: Mapping[str, str]) -> TransitionModel:
-        """Return the transitions between targets (name → version); a pair that cannot be measured costs nothing, with a note.
+    def measure(self, pairs: Collection[tuple[str, str]], versions: Mapping[str, str]) -> TransitionModel:
+        """Return all transitions that are known once those of `pairs` are (maker, reader).
+
+        A pair that cannot be measured costs nothing, with a note.
+
+        Args:
+            versions: Target → its version.
 
         Raises:
             Cancelled: the user stopped it.
         """
-        missing = [pair for pair in permutations(versions, 2) if pair not in self._pairs and not self._recall(pair, versions)]
+        missing = [pair for pair in pairs if not self._recall(pair, versions)]
         refusals = {target: self._refusal(target) for target in dict.fromkeys(name for pair in missing for name in pair)}
         for pair in missing:
             note = refusals[pair[0]] or refusals[pair[1]]
@@ -71,7 +75,15 @@ class TransitionMeter(Meter):
             self.database.put_transition(self._key(pair, versions), measured)
         return self.model
 
+    def recall(self, pairs: Collection[tuple[str, str]], versions: Mapping[str, str]) -> TransitionModel:
+        """Return all transitions that are known, those of `pairs` that the database has among them; nothing is measured."""
+        for pair in pairs:
+            self._recall(pair, versions)
+        return self.model
+
     def _recall(self, pair: tuple[str, str], versions: Mapping[str, str]) -> bool:
+        if pair in self._pairs:
+            return True
         found = self.database.get_transition(self._key(pair, versions))
         if found is not None:
             self._keep(pair, found)

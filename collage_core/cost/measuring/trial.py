@@ -11,7 +11,7 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
@@ -25,7 +25,7 @@ from ...toolchains.reasons import one_line
 from ..database.records import Record
 from . import trial_worker
 from .noise_filter import UNKNOWN_SPEED, Speed, SpeedHistory
-from .timing import TimingLimits
+from .timing import SHORT_LOOK, TimingLimits
 from .trial_worker import ArrayFile, Check, GetToolchain, Timed
 
 _STAGES = ("import", "build", "run", "device")
@@ -53,7 +53,7 @@ class TrialLimits:
     lose_factor: float = 20.0
     most_hangs: int = 3
     memory_bytes: int | None = None
-    timing: TimingLimits = field(default_factory=TimingLimits)
+    timing: TimingLimits = SHORT_LOOK
 
     @classmethod
     def from_environment(cls) -> TrialLimits:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from collage_core.cli.run_options import seconds
 from collage_core.errors import CollageError
 from collage_core.rules.base import RuleContext, find_with_note
 from collage_core.rules.candidate import RejectionLog
@@ -310,3 +311,14 @@ def test_a_node_that_nobody_covers_and_constraints_that_collide_are_in_the_docum
     status, out, _ = in_this_process(capsys, "search", path, "--json")
     document = json.loads(out)
     assert (status, document["plan"], document["conflict"], document["uncovered"]) == (3, None, [1], [0])
+
+
+@pytest.mark.parametrize(("text", "wanted_s"), [("60", 60.0), ("60s", 60.0), ("2m", 120.0), ("0.5m", 30.0)])
+def test_a_time_is_in_seconds_unless_it_says_so(text: str, wanted_s: float) -> None:
+    assert seconds(text, "--budget") == wanted_s
+
+
+@pytest.mark.parametrize("text", ["", "s", "1h", "2 m s", "soon"])
+def test_what_is_no_time_is_a_mistake(text: str) -> None:
+    with pytest.raises(CollageError, match=r"--budget is .*, it must be a time"):
+        seconds(text, "--budget")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from collage_core.cli.terminal import Progress
+from collage_core.cli.terminal import Progress, show_plan
 from collage_core.cost.cost import Cost
 from collage_core.cost.estimator import Known
 from collage_core.cost.transition import TransitionModel
@@ -28,6 +28,7 @@ from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
 from collage_core.pipeline.run import Run, partition
 from collage_core.pipeline.time_remaining import NEWEST, TimeRemaining
+from collage_core.rewrite.plan import PlacedPartition
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import model_of, write
 
@@ -37,7 +38,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     """The events of a measured run of the mini-MNIST, on ONNX Runtime alone."""
     folder: Path = tmp_path_factory.mktemp("run")
     events: list[Event] = []
-    partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1), events.append)
+    partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600), events.append)
     return events
 
 
@@ -55,7 +56,7 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
 
 def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
     again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
-    assert {event.repetition for event in again} >= {2, 3, 4, 5}
+    assert {event.repetition for event in again} >= {2}, "each part of a plan is looked at twice"
     assert all(event.done == event.total for event in again)
 
 
@@ -86,7 +87,7 @@ class Unlucky:
         for candidate in candidates:
             yield candidate, self.told.get(self.computation_key(candidate), Cost(9.0, "measured", 0.0, 5, interval_s=0.5)), False
 
-    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None, left_s: float = math.inf) -> Iterator[Known]:
+    def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         for candidate in candidates:
             key = self.computation_key(candidate)
             if self.told[key].samples == 5:
@@ -94,8 +95,17 @@ class Unlucky:
                 self.told[key] = Cost(TRUTH[key], "measured", 0.0, 35, interval_s=0.01)
                 yield candidate, self.told[key], False
 
+    def calls(self, targets: Sequence[str]) -> Iterator[Known]:
+        return iter(())
+
     def lowest_core_latency_s(self) -> float:
         return math.inf
+
+    def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
+        return TransitionModel()
+
+    def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
+        return TransitionModel()
 
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         return TransitionModel()
@@ -164,9 +174,10 @@ def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.Capture
 
 
 def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Event]) -> None:
-    index = next(index for index, event in enumerate(told) if isinstance(event, PlanImproved))
-    considered, plan = [event for event in told[:index] if isinstance(event, PlanConsidered)], told[index]
-    assert isinstance(plan, PlanImproved)
+    index = told.index(StepStarted("search"))
+    considered = [event for event in told[:index] if isinstance(event, PlanConsidered)]
+    plan = next(event for event in told[index:] if isinstance(event, PlanImproved))
+    assert any(isinstance(event, PlanImproved) for event in told[:index]), "the first plan is told as soon as it is known"
     assert considered[0].best_s is not None, "the whole model on one target is a plan"
     bests = [event.best_s for event in considered if event.best_s is not None]
     assert bests == sorted(bests, reverse=True)
@@ -201,6 +212,25 @@ def test_the_terminal_says_which_step_it_is() -> None:
     assert progress._line(StepStarted("repeat")) == "trying neighbours as one, repeat …"
     assert progress._line(StepStarted("settle")) == "trying neighbours as one, settle …"
     assert progress._line(PhaseStarted("rewrite")) == "assembling …"
+
+
+def test_the_terminal_says_what_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    part = {"id": "p1", "target": "tvm", "nodes": (0, 1), "names": ("conv", "relu"), "ops": ("Conv", "Relu"), "cost_s": 1e-3}
+    placed = PlacedPartition(**part, spread_s=None, interval_s=1e-4, samples=5, source="measured", decided_by="cost", stability=None)
+    rival = {"partitions": ["p1"], "instead": [{"target": "ncnn", "nodes": [0]}, {"target": "tvm", "nodes": [1]}], "could_gain_s": 5e-5}
+    document = {
+        "plan": {"total_s": 1e-3, "total_interval_s": 1e-4, "partitions": [placed.model_dump()]},
+        "search": {"optimal": True},
+        "baselines": [],
+        "verify": {"measured_s": None},
+        "budget": {"spent_s": 20.2, "rivals": [rival]},
+    }
+    show_plan(document)
+    said = capsys.readouterr().out
+    assert "undecided after 20 s of measuring; run it again to go on from there, or with a larger --budget:" in said
+    assert "tvm or ncnn + tvm in 2 partitions for 2 nodes from 'conv': the second could be 50 µs faster, 5%" in said
+    show_plan({**document, "budget": None})
+    assert "undecided" not in capsys.readouterr().out
 
 
 def test_the_terminal_says_what_is_left() -> None:

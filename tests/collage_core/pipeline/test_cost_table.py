@@ -111,12 +111,6 @@ def test_merged_candidates_are_forgotten_and_their_costs_are_not(table: CostTabl
     assert table.is_known(on("tvm", 0, 1))
 
 
-def test_a_cost_at_its_lowest_is_at_the_low_end_of_its_interval(table: CostTable) -> None:
-    table.learn({FIRST: MEASURED, SECOND: replace(MEASURED, interval_s=2e-3), WHOLE: Cost(1e-3, "measured")})
-    lowest = {item.held: item.cost.seconds for item in table.at_their_lowest()}
-    assert (lowest[FIRST], lowest[SECOND], lowest[WHOLE]) == (pytest.approx(9e-4), 0.0, 1e-3)
-
-
 def test_without_a_key_each_candidate_has_a_cost_of_its_own() -> None:
     table = CostTable(CHAIN, [FIRST, THIRD], None)
     table.learn({FIRST: MEASURED})

@@ -20,6 +20,7 @@ from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
+from collage_core.pipeline.budget import budget_s
 from collage_core.pipeline.dry_run import NOT_COUNTED, TRANSITION_S, TRIAL_S, dry_run
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
@@ -83,10 +84,12 @@ def test_where_nothing_is_known(chain: Path) -> None:
     document = told(chain)
     assert document["targets"] == [row("numpy", 0, 7), row("slow", 0, 7)]
     assert document["transitions"] == {"pairs": 2, "to_measure": 2}
-    assert figures(document) == (14 + 4, 4 + 4, 14 * TRIAL_S + 2 * TRANSITION_S, 4 * TRIAL_S + 2 * TRANSITION_S)
+    budget = budget_s(Options(("numpy",)), 4)
+    assert 4 * TRIAL_S + 2 * TRANSITION_S < budget < 14 * TRIAL_S + 2 * TRANSITION_S
+    assert figures(document) == (14 + 4, 4 + 4, budget, 4 * TRIAL_S + 2 * TRANSITION_S)
     assert document["basis"] == (
         "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a transition: 1 s, assumed; "
-        f"about 25% of the distinct candidates get measured, and often fewer: a heuristic; {NOT_COUNTED}"
+        f"about 25% of the distinct candidates get measured, and often fewer: a heuristic; the budget ends it after 15.4 s; {NOT_COUNTED}"
     )
 
 
@@ -100,7 +103,8 @@ def test_what_is_known_needs_no_build_and_says_how_long_others_take(tmp_path: Pa
     assert document["targets"] == [row("numpy", 1, 6), row("slow", 0, 7)]
     assert document["transitions"] == {"pairs": 2, "to_measure": 1}
     most_s = 6 * 4.0 + 7 * TRIAL_S
-    assert figures(document) == pytest.approx((13 + 4, 3 + 4, most_s + TRANSITION_S, most_s * 3 / 13 + TRANSITION_S))
+    budget = budget_s(Options(("numpy",)), 4)
+    assert figures(document) == pytest.approx((13 + 4, 3 + 4, min(budget, most_s + TRANSITION_S), most_s * 3 / 13 + TRANSITION_S))
     assert document["basis"].startswith("numpy: 4 s a trial, the mean of 2 on this machine; slow: 1 s a trial, assumed; ")
 
 
@@ -125,10 +129,10 @@ def test_all_of_it_where_all_is_asked_for(chain: Path) -> None:
     assert "heuristic" not in document["basis"]
 
 
-def test_a_time_limit_ends_it(chain: Path) -> None:
-    document = told(chain, "numpy", time_limit_s=2.5)
+def test_the_budget_ends_it(chain: Path) -> None:
+    document = told(chain, "numpy", budget_s=2.5)
     assert figures(document) == (7, 2, 2.5, 2.0)
-    assert "the time limit ends it after 2.5 s" in document["basis"]
+    assert "the budget ends it after 2.5 s" in document["basis"]
 
 
 def test_where_all_is_known_nothing_is_left(tmp_path: Path, chain: Path, database: CostDatabase) -> None:

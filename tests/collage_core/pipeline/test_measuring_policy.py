@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from recorded_costs import RecordedCosts, computation_key
+from recorded_costs import MOST_REPETITIONS, RecordedCosts, computation_key
 from suite import OTHERS as WHOLLY_RECORDED
 
 from collage_core.cost.cost import Cost
@@ -15,6 +15,8 @@ from collage_core.graph.work_estimate import work_kind
 from collage_core.pipeline.cost_table import CostTable
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord, indices_of
+from collage_core.pipeline.rivals import Rival
+from collage_core.pipeline.search_and_merge import Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
@@ -58,18 +60,30 @@ def test_where_only_small_candidates_are_there_little_is_lost(name: str, most_lo
 
 @pytest.mark.parametrize("name", ["lstm", "mnist", "squeezenet"])
 def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: str) -> None:
-    """The noise of one measurement is 5 %; the plan loses less than that by the recorded costs, since what it rests on is repeated."""
+    """The noise of one measurement is 5 %; the plan loses less than that by the recorded costs, since what decides is repeated."""
     lost = []
     for seed in range(SEEDS):
         recorded = RecordedCosts(record_of(name), noise=NOISE, seed=seed)
         loop = recorded.loop()
         loop.costs()
-        planned = loop.repeat(loop.search(), costs_s=60.0)
-        found_s = sum(recorded.cost(item.held).seconds or 0.0 for item in planned.partitions)  # type: ignore[arg-type]
-        best_s = sum(item.cost.seconds or 0.0 for item in of(recorded, recorded.best().chosen))
-        lost.append(found_s / best_s - 1)
-        assert {computation_key(one) for one in recorded.repeated} >= {computation_key(item.held) for item in measured(planned.partitions)}
+        lost.append(lost_by(recorded, loop.repeat(loop.search())))
     assert sorted(lost)[SEEDS // 2] <= NOISE
+
+
+@pytest.mark.parametrize("name", ["mini_mnist", "mnist", "quantised", "squeezenet"])
+def test_on_a_disturbed_machine_the_right_plan_is_found_with_few_repetitions(name: str) -> None:
+    """With noise of 30 % some choices stay open, and are said; but hardly anything is measured twice that could not change the plan."""
+    recorded = RecordedCosts(record_of(name), noise=0.3)
+    loop = recorded.loop()
+    loop.costs()
+    planned = loop.repeat(loop.merge(loop.search()))
+    assert lost_by(recorded, planned) <= NOISE
+    repeated = {computation_key(one) for one in recorded.repeated}
+    assert len(repeated) <= max(12, recorded.distinct // 8)
+    assert len(recorded.repeated) <= MOST_REPETITIONS * len(repeated)
+    for rival in loop.undecided(planned):
+        sides = {computation_key(item.held) for item in measured([*rival.partitions, *rival.instead])}  # type: ignore[arg-type]
+        assert sides & repeated, "what is left open was tried"
 
 
 INTEGER, DYNAMIC = "quantised_convolution", "dynamic_product"
@@ -89,7 +103,7 @@ def test_the_parts_at_which_each_target_is_several_times_faster_are_found(
     loop = costs.loop()
     loop.costs()
     assert len(costs.asked) <= 28
-    planned = loop.repeat(loop.search(), costs_s=60.0)
+    planned = loop.repeat(loop.search())
     on_target = {index: item.target for item in planned.partitions for index in item.inside}
     kinds = {node.index: work_kind(on, node) for node in on.nodes}
     assert {on_target[index] for index, kind in kinds.items() if kind == INTEGER} == {"a"}
@@ -117,6 +131,31 @@ def test_a_plan_calls_for_its_largest_unknown_candidates_one_of_each_computation
     assert MeasuringPolicy(batch=2).next(table, plan, 0.5) == [parts[2], parts[0]]
     assert MeasuringPolicy(batch=1).next(table, plan, 0.5) == [parts[2]]
     assert MeasuringPolicy(share=0.0).next(table, plan, 0.25) == [], "safer bounds have no room"
+
+
+def test_what_is_repeated_is_the_widest_of_what_can_change_the_plan() -> None:
+    chain = graph(["a: Relu <- x", "b: MatMul <- a", "c: Conv <- b"])
+    plan, other = (tuple(CandidatePartition(chain, name, IndexSet((node,)), "test") for node in range(3)) for name in "pq")
+    table = CostTable(chain, [*plan, *other], lambda one: one.id)
+    widths = (0.1, 0.3, 0.2)
+    table.learn({one: Cost(1.0, "measured", interval_s=width) for side in (plan, other) for one, width in zip(side, widths, strict=True)})
+    mine, theirs = table.costed_of(plan), table.costed_of(other)
+    rivals = [
+        Rival((one,), (two,), above_s, {one.id: width, two.id: width})
+        for one, two, above_s, width in zip(mine, theirs, (0.0, 0.0, 0.27), widths, strict=True)
+    ]
+    policy = MeasuringPolicy(tie=0.01, batch_repeated=3)
+    open_ = policy.undecided(rivals, 3.0)
+    assert open_ == rivals[:2], "the third could gain 13 ms of 3 s: nobody cares"
+    assert policy.to_repeat(table, open_, ()) == [plan[1], other[1], plan[0]]
+    assert policy.to_repeat(table, open_, {plan[1].id, plan[0].id}) == [other[1], other[0]]
+
+
+def lost_by(recorded: RecordedCosts, planned: Planned) -> float:
+    """By what share a plan is slower than the best one, by the recorded costs."""
+    found_s = sum(recorded.cost(item.held).seconds or 0.0 for item in planned.partitions)  # type: ignore[arg-type]
+    best_s = sum(item.cost.seconds or 0.0 for item in of(recorded, recorded.best().chosen))
+    return found_s / best_s - 1
 
 
 def chosen(recorded: RecordedCosts, costed: list[CostedCandidate]) -> tuple[tuple[int, ...], int]:

@@ -46,7 +46,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         if not found.usable:
             pytest.fail(f"{name} is not usable here: {found.reason}; run `make setup`")
     home, out = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("out") / "mini"
-    command = ("partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", "measure", "--out", out, "--json")
+    command = ("partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--budget", "10m", "--out", out, "--json")
     done = request.param(home, *command)
     return home, out, document(done)
 

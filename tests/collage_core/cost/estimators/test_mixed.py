@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +62,17 @@ class Measured:
     def transitions(self, targets: Sequence[str]) -> TransitionModel:
         self.handed_over += targets
         return TransitionModel({("tvm", "openvino"): Transition(1.0, 2.0)})
+
+    def known_transitions(self, targets: Sequence[str]) -> TransitionModel:
+        return TransitionModel()
+
+    def transitions_between(self, pairs: Collection[tuple[str, str]]) -> TransitionModel:
+        self.handed_over += [f"{maker}->{reader}" for maker, reader in pairs]
+        return TransitionModel()
+
+    def calls(self, targets: Sequence[str]) -> Iterator[Known]:
+        self.handed_over += targets
+        return iter(())
 
     def transition(self, maker: str, reader: str, size: int, dtype: str) -> float:
         return 5.0
@@ -126,6 +137,12 @@ def test_transitions_are_measured_between_those_that_are_here(mixed: MixedEstima
     assert mixed.transitions(["tvm", "hook", "openvino"]).pairs == {("tvm", "openvino"): Transition(1.0, 2.0)}
     assert measured.handed_over == ["tvm", "openvino"]
     assert [mixed.transition(*pair, 8, "float32") for pair in (("tvm", "openvino"), ("tvm", "hook"), ("hook", "tvm"))] == [5.0, 0.0, 0.0]
+
+
+def test_only_those_that_are_here_are_asked_for_single_transitions_and_calls(mixed: MixedEstimator, measured: Measured) -> None:
+    mixed.transitions_between([("tvm", "hook"), ("tvm", "openvino")])
+    assert list(mixed.calls(["hook", "tvm"])) == []
+    assert measured.handed_over == ["tvm->openvino", "tvm"]
 
 
 def test_it_is_one_estimator_to_the_outside(mixed: MixedEstimator, measured: Measured) -> None:

@@ -84,6 +84,7 @@ def test_calls_are_measured_once_and_kept(database: CostDatabase, backend: Elsew
     found = meter(database, backend, events).measure({"steady": "1", "noisy": "1"})
     assert found == {"steady": pytest.approx(2 * 2.1e-6, rel=0.05), "noisy": 0.0}
     again = meter(database, backend, events)
+    assert again.recall({"steady": "1", "cheaper": "1"}) == {"steady": found["steady"]}
     assert again.measure({"steady": "1", "noisy": "1"}) == again.measure({"steady": "1", "noisy": "1"}) == found
     assert backend.called == ["steady", "noisy"]
     assert events == []

@@ -1,9 +1,8 @@
-"""The rounds in which repetitions are done: when they end, and which records are kept."""
+"""Rounds of repetitions: who takes part, how far they are apart, and which records are kept."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import CostKey, Record
 from collage_core.cost.measuring import repetition_rounds
 from collage_core.cost.measuring.repetition_rounds import RepetitionRounds
-from collage_core.cost.measuring.repetitions import FEWEST, MOST, MOST_TRIED, repetition_count, with_repetition
+from collage_core.cost.measuring.repetitions import FEWEST, MOST, MOST_TRIED, repetition_count
 from collage_core.cost.measuring.trial import TrialTask
 from collage_core.cost.measuring.trial_backend import TrialBackend
 from collage_core.errors import Cancelled
@@ -47,60 +46,69 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition_rounds, "ROUND_EVERY_S", 0.0)
 
 
-def rounds(
-    backend: object, database: CostDatabase, known: dict[CostKey, Record], should_stop: object = None, left_s: float = math.inf
-) -> dict[CostKey, Record]:
+def rounds(backend: Played, database: CostDatabase, should_stop: Callable[[], bool] | None = None) -> RepetitionRounds[str]:
     task = TrialTask("tvm", SubModel(b"", (), ()), (), (), None)
-    assert isinstance(backend, Played)
     played: TrialBackend = backend  # type: ignore[assignment]
-    asked = RepetitionRounds[str](played, database, lambda name, repetition: replace(task), 50.0, None, should_stop, left_s)  # type: ignore[arg-type]
-    return dict(asked.rounds(dict.fromkeys(known, "a computation"), known))
+    return RepetitionRounds(played, database, lambda name, repetition: replace(task), 50.0, should_stop)
 
 
-def test_rounds_go_on_until_each_is_precise(database: CostDatabase) -> None:
-    noisy = [Record(samples=(value,)) for value in (1.0, 1.5) * MOST]
-    backend = Played(*(record for pair in zip([QUIET] * (FEWEST - 1), noisy, strict=False) for record in pair), *noisy)
-    found = rounds(backend, database, {KEY: QUIET, OTHER: QUIET})
-    assert repetition_count(found[KEY]) == FEWEST
-    assert repetition_count(found[OTHER]) == MOST
+def one_round(backend: Played, database: CostDatabase, known: dict[CostKey, Record], plan_s: float | None = None) -> dict[CostKey, Record]:
+    return dict(rounds(backend, database).one_round(dict.fromkeys(known, "a computation"), known, plan_s))
+
+
+def test_a_round_is_one_repetition_of_each_and_is_kept(database: CostDatabase) -> None:
+    found = one_round(Played(QUIET, QUIET), database, {KEY: QUIET, OTHER: repeated(1.0, 2.0)})
+    assert {key: repetition_count(record) for key, record in found.items()} == {KEY: 2, OTHER: 3}
     assert database.get([KEY, OTHER])[OTHER].samples == found[OTHER].samples
 
 
 def test_what_is_precise_is_not_tried(database: CostDatabase) -> None:
     backend = Played()
-    assert rounds(backend, database, {KEY: repeated(*[1.0] * FEWEST)}) == {}
+    assert one_round(backend, database, {KEY: repeated(*[1.0] * FEWEST), OTHER: repeated(*[1.0, 2.0] * MOST)}) == {}
     assert backend.rounds == 0
 
 
-def test_what_cannot_be_tried_keeps_what_was_known(database: CostDatabase) -> None:
-    assert rounds(Played(QUIET, None), database, {KEY: QUIET}) == {KEY: with_repetition(QUIET, QUIET)}
+def test_what_cannot_be_tried_is_left_out(database: CostDatabase) -> None:
+    assert one_round(Played(None), database, {KEY: QUIET}) == {}
 
 
 def test_a_failure_ends_it_and_is_kept(database: CostDatabase) -> None:
     failed = Record(stage="run", reason="crashed with SIGSEGV while running", crashed=True)
-    assert rounds(Played(QUIET, failed), database, {KEY: QUIET}) == {KEY: failed}
+    found = one_round(Played(failed), database, {KEY: QUIET})
+    assert found == {KEY: failed}
     assert database.get([KEY])[KEY].stage == "run"
+    assert one_round(Played(), database, found) == {}
 
 
 def test_a_machine_that_is_always_disturbed_ends_it_too(database: CostDatabase) -> None:
-    backend = Played(*[Record(samples=(9.0,), slowed_by=0.5)] * MOST_TRIED)
-    found = rounds(backend, database, {KEY: QUIET})
-    assert found[KEY].samples == QUIET.samples
-    assert repetition_count(found[KEY]) == MOST_TRIED
-    assert rounds(backend, database, found) == {}, "a run that is started again need not try it again"
+    known = {KEY: QUIET}
+    for _ in range(1, MOST_TRIED):
+        known = one_round(Played(Record(samples=(9.0,), slowed_by=0.5)), database, known)
+    assert known[KEY].samples == QUIET.samples
+    assert one_round(Played(QUIET), database, known) == {}, "a run that is started again need not try it again"
 
 
-def test_the_time_ends_it_with_what_was_measured(database: CostDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter((0.0, 0.0, 0.1, 0.2, 0.9, 1.2))
-    monkeypatch.setattr(repetition_rounds.time, "monotonic", lambda: next(now, 2.0))
-    assert rounds(Played(QUIET, QUIET), database, {KEY: QUIET, OTHER: QUIET}, left_s=1.0) == {
-        KEY: with_repetition(QUIET, QUIET),
-        OTHER: QUIET,
-    }
+def test_rounds_keep_their_distance(database: CostDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A virtual machine changes its speed for some tenths of a second: repetitions in a row would all be alike."""
+    now_s, waited = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        now_s[0] += seconds
+
+    monkeypatch.setattr(repetition_rounds, "ROUND_EVERY_S", 0.3)
+    monkeypatch.setattr(repetition_rounds.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(repetition_rounds.time, "sleep", sleep)
+    several = rounds(Played(QUIET, QUIET), database)
+    assert list(several.one_round({KEY: "one"}, {KEY: QUIET}, None))
+    assert not waited
+    assert list(several.one_round({KEY: "one"}, {KEY: QUIET}, None))
+    assert sum(waited) == pytest.approx(0.3)
 
 
 def test_what_was_measured_before_it_is_stopped_is_kept(database: CostDatabase) -> None:
-    backend = Played(QUIET, QUIET, QUIET)
+    backend, asked = Played(QUIET, QUIET), iter((False, True))
+    wanted = dict.fromkeys((KEY, OTHER), "a computation")
     with pytest.raises(Cancelled):
-        rounds(backend, database, {KEY: QUIET}, should_stop=lambda: backend.rounds > 2)
-    assert repetition_count(database.get([KEY])[KEY]) == 3
+        list(rounds(backend, database, lambda: next(asked)).one_round(wanted, dict.fromkeys(wanted, QUIET), None))
+    assert repetition_count(database.get([KEY])[KEY]) == 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from collage_core.cost.database.records import Record
 from collage_core.cost.measuring.intervals import confidence_interval
 from collage_core.cost.measuring.repetitions import cost_of
 from collage_core.cost.measuring.sampling import NoiseSigns
-from collage_core.cost.measuring.timing import TimingLimits, time_runs
+from collage_core.cost.measuring.timing import SHORT_LOOK, TimingLimits, time_runs
 
 LIMITS = TimingLimits()
 
@@ -90,6 +90,21 @@ def test_samples_are_bounded_however_unsteady() -> None:
 def test_long_kernel_has_the_fewest_samples_and_a_very_long_one_less() -> None:
     assert len(Machine(0.5).samples()[0]) == LIMITS.fewest
     assert len(Machine(3.0).samples()[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("run_s", "runs", "most_s"),
+    [(1e-3, 96, 0.11), (0.04, 5, 0.25), (0.3, 4, 1.6), (2.0, 1, 2.0)],
+)
+def test_a_short_look_is_a_tenth_of_a_second_or_five_runs_however_disturbed(run_s: float, runs: int, most_s: float) -> None:
+    """Every run here waits for a core for half of its time; with the other limits timing would go on for 5 s."""
+    machine = Machine(run_s)
+    halves = count(step=round(run_s * 5e8))
+    signs = NoiseSigns(waits=lambda: nullcontext(lambda: [next(halves)]))
+    timed = time_runs(machine.run, SHORT_LOOK, signs=signs, clock=machine.clock).result()
+    assert timed.slowed_by > 0
+    assert len(timed.seconds) == pytest.approx(runs, abs=6 if runs > 5 else 0)
+    assert machine.now <= most_s + 1e-9
 
 
 def test_slow_kernel_is_given_up_after_one_run_over_the_budget() -> None:

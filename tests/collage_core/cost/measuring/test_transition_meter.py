@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from collage_core.cost.database.records import MeasuredTransition, TransitionKey
 from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit
 from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
 from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
-from collage_core.cost.transition import Transition
+from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
@@ -78,10 +79,14 @@ def meter_of(database: CostDatabase, events: list[Event]) -> TransitionMeter:
     return TransitionMeter(threads=1, database=database, backend=backend, emit=events.append, get_toolchain=registry.get)
 
 
+def measured(meter: TransitionMeter, *targets: str) -> TransitionModel:
+    return meter.measure(list(permutations(targets, 2)), dict.fromkeys(targets, "1"))
+
+
 def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
     events: list[Event] = []
     meter = meter_of(database, events)
-    model = meter.measure({"numpy": "1", "babbles": "1"})
+    model = measured(meter, "numpy", "babbles")
     meter.close()
     assert set(model.pairs) == {("numpy", "babbles"), ("babbles", "numpy")}
     assert events == []
@@ -93,11 +98,20 @@ def test_both_directions_are_measured_and_kept(database: CostDatabase) -> None:
         assert 0 <= kept.per_byte_s < 1e-6
 
 
+def test_only_what_is_asked_for_is_measured_and_what_is_kept_is_known_without(database: CostDatabase) -> None:
+    pairs, versions = [("numpy", "babbles"), ("babbles", "numpy")], {"numpy": "1", "babbles": "1"}
+    database.put_transition(TransitionKey("babbles", "numpy", "1", "1", 1, machine_id()), MeasuredTransition(4.0, 2.0))
+    meter = meter_of(database, [])
+    assert meter.recall(pairs, versions).pairs == {("babbles", "numpy"): Transition(4.0, 2.0)}
+    assert set(meter.measure(pairs[:1], versions).pairs) == set(pairs)
+    meter.close()
+
+
 def test_what_is_kept_is_not_measured_again(database: CostDatabase) -> None:
     for maker, reader in (("numpy", "hangs_at_build"), ("hangs_at_build", "numpy")):
         database.put_transition(TransitionKey(maker, reader, "1", "1", 1, machine_id()), MeasuredTransition(4.0, 2.0))
     meter = meter_of(database, [])
-    assert meter.measure({"numpy": "1", "hangs_at_build": "1"}).cost_s("hangs_at_build", "numpy", 1, "float32") == 6.0
+    assert measured(meter, "numpy", "hangs_at_build").cost_s("hangs_at_build", "numpy", 1, "float32") == 6.0
     meter.close()
 
 
@@ -114,7 +128,7 @@ def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_p
     for _ in range(2):
         events: list[Event] = []
         meter = meter_of(database, events)
-        model = meter.measure({"numpy": "1", target: "1", "babbles": "1"})
+        model = measured(meter, "numpy", target, "babbles")
         meter.close()
         assert events == said
         assert model.pairs["numpy", target] == model.pairs[target, "babbles"] == Transition()
