@@ -48,6 +48,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     options: {},
     described: [],
     has_own_costs: false,
+    budget: null,
     ...changes,
   };
 }

@@ -14,7 +14,8 @@ class RunOptions:
 
     Attributes:
         accuracy: Largest relative error; None for the default of the model, or that of the base.
-        time_limit_s: Of the search; None for none.
+        budget_s: For measuring; None for what the size of the model suggests.
+        time_limit_s: Of each search; None for none.
         max_depth: Target → bound on every candidate of its rules.
         max_exits: Target → exits of combined candidates.
         taps: Targets whose combined candidates may be read inside and outside.
@@ -27,6 +28,7 @@ class RunOptions:
     """
 
     accuracy: float | None = None
+    budget_s: float | None = None
     time_limit_s: float | None = None
     max_depth: dict[str, int] = field(default_factory=dict)
     max_exits: dict[str, int] = field(default_factory=dict)

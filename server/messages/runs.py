@@ -172,6 +172,38 @@ class VerifyInfo:
 
 
 @dataclass(frozen=True)
+class RivalPart:
+    """A partition that could take the place of others."""
+
+    target: str
+    nodes: list[int]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
+
+    Attributes:
+        above_s: By how much the plan takes longer with `instead`, as far as costs are known.
+        could_gain_s: By how much it could become faster with them.
+    """
+
+    partitions: list[str]
+    instead: list[RivalPart]
+    above_s: float
+    could_gain_s: float
+
+
+@dataclass(frozen=True)
+class BudgetInfo:
+    """The seconds that measuring could take (None for no limit) and took, and what it left undecided."""
+
+    limit_s: float | None
+    spent_s: float
+    undecided: list[Undecided]
+
+
+@dataclass(frozen=True)
 class RunSnapshot:
     """``GET /api/v1/runs/<id>``: everything the page needs to draw the run as of event `seq`.
 
@@ -197,6 +229,7 @@ class RunSnapshot:
         options: Those that were given.
         described: The targets that are only described: their costs are estimates.
         has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+        budget: Of a run that measured, once it is over.
     """
 
     id: str
@@ -238,6 +271,7 @@ class RunSnapshot:
     options: RunOptions = field(default_factory=RunOptions)
     described: list[str] = field(default_factory=list)
     has_own_costs: bool = False
+    budget: BudgetInfo | None = None
 
 
 @dataclass(frozen=True)

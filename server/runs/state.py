@@ -15,6 +15,7 @@ from collage_core.rules.candidate import candidate_id
 from ..messages.live import ApiError, Numbered
 from ..messages.runs import (
     Baseline,
+    BudgetInfo,
     ConsideredPart,
     ConsideredPlan,
     ConvergencePoint,
@@ -24,9 +25,11 @@ from ..messages.runs import (
     PlanInfo,
     PlanPartition,
     PlanTransition,
+    RivalPart,
     RunSnapshot,
     SearchStand,
     TargetCounts,
+    Undecided,
     VerifyInfo,
 )
 
@@ -78,6 +81,7 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
         verify=_document_verify(document.get("verify"), snapshot.verify),
         phases=snapshot.phases or _document_phases(document.get("phases") or {}),
+        budget=_document_budget(document.get("budget")),
     )
     return replace(known, convergence=_convergence(known)) if known.convergence else known
 
@@ -247,6 +251,16 @@ def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
         for change in plan.get("transitions") or []
     ]
     return PlanInfo(plan["total_s"], partitions, transitions, plan.get("total_interval_s"))
+
+
+def _document_budget(budget: Mapping[str, Any] | None) -> BudgetInfo | None:
+    if budget is None:
+        return None
+    undecided = []
+    for rival in budget["rivals"]:
+        instead = [RivalPart(one["target"], one["nodes"]) for one in rival["instead"]]
+        undecided.append(Undecided(rival["partitions"], instead, rival["above_s"], rival["could_gain_s"]))
+    return BudgetInfo(budget["limit_s"], budget["spent_s"], undecided)
 
 
 _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)

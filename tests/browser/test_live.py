@@ -153,6 +153,21 @@ def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, op
     expect(phases(watched.page)).to_contain_text(re.compile(r"costs\s+was stopped"))
 
 
+def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str, open_page: OpenPage) -> None:
+    done = live.ended(live.start(model, "undecided", accuracy=0.5, budget_s=20)["id"])
+    watched = open_page(f"{live.address}?model={model}&run={done['id']}")
+    page = watched.page
+    expect(page.locator(".readout")).to_contain_text("undecided")
+    said = page.get_by_role("status").filter(has_text="undecided")
+    expect(said).to_contain_text(re.compile(r"After 20 s of measuring, 1 choice is undecided:"))
+    expect(said).to_contain_text(re.compile(r"fast or other for 2 nodes from .*: the second could be 0.50 ms faster \(5.00 %\)"))
+    with page.expect_response(lambda got: got.request.method == "POST" and got.url.endswith("/runs")) as answered:
+        said.get_by_role("button", name="Go on").click()
+    sent = answered.value.request.post_data_json
+    assert (sent["model"], sent["targets"], sent["accuracy"], sent["budget_s"]) == (model, ["undecided"], 0.5, 20)
+    assert answered.value.json()["id"] != done["id"]
+
+
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:
     watched = open_page(f"{live.address}?model={model}&run={run}", permissions=["clipboard-read", "clipboard-write"])
     page = watched.page

@@ -230,6 +230,20 @@ def _fast(run: Run, emit: Emit) -> FakeRecord:
     return record
 
 
+def _undecided(run: Run, emit: Emit) -> FakeRecord:
+    """A run whose budget left open which of two targets takes both nodes."""
+    record = _fast(run, emit)
+    rival = {
+        "partitions": [PARTITION["id"]],
+        "instead": [{"id": "c2", "target": "other", "nodes": [0, 1]}],
+        "above_s": 1e-4,
+        "could_gain_s": 5e-4,
+    }
+    record.document["budget"] = {"limit_s": 20.0, "spent_s": 20.4, "undecided": [PARTITION["id"]], "rivals": [rival]}
+    _write(run.out, record)
+    return record
+
+
 def _wait(run: Run, emit: Emit) -> FakeRecord:
     """Goes on when somebody puts a file there."""
     while not (run.out.parent / "go").exists():
@@ -326,6 +340,7 @@ def _flood(run: Run, emit: Emit) -> FakeRecord:
 
 BEHAVIOURS: dict[str, Callable[[Run, Emit], FakeRecord]] = {
     "fast": _fast,
+    "undecided": _undecided,
     "wait": _wait,
     "stages": _stages,
     "hang": _hang,

@@ -412,7 +412,8 @@ export interface DotRequest {
  *
  * Attributes:
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
- *     time_limit_s: Of the search; None for none.
+ *     budget_s: For measuring; None for what the size of the model suggests.
+ *     time_limit_s: Of each search; None for none.
  *     max_depth: Target → bound on every candidate of its rules.
  *     max_exits: Target → exits of combined candidates.
  *     taps: Targets whose combined candidates may be read inside and outside.
@@ -425,6 +426,7 @@ export interface DotRequest {
  */
 export interface RunOptions {
   accuracy?: number | null;
+  budget_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;
@@ -440,6 +442,7 @@ export interface RunOptions {
 /** Body of `POST /api/v1/options`; answered with `OptionProblems`. */
 export interface CheckOptions {
   accuracy?: number | null;
+  budget_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;
@@ -479,6 +482,7 @@ export interface OptionProblems {
  */
 export interface RunRequest {
   accuracy?: number | null;
+  budget_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;
@@ -652,6 +656,33 @@ export interface VerifyInfo {
   errors: Record<string, number | null>;
 }
 
+/** A partition that could take the place of others. */
+export interface RivalPart {
+  target: string;
+  nodes: number[];
+}
+
+/**
+ * Partitions of the plan, by their ids, and others of the same nodes: measuring could not tell which are faster.
+ *
+ * Attributes:
+ *     above_s: By how much the plan takes longer with `instead`, as far as costs are known.
+ *     could_gain_s: By how much it could become faster with them.
+ */
+export interface Undecided {
+  partitions: string[];
+  instead: RivalPart[];
+  above_s: number;
+  could_gain_s: number;
+}
+
+/** The seconds that measuring could take (None for no limit) and took, and what it left undecided. */
+export interface BudgetInfo {
+  limit_s: number | null;
+  spent_s: number;
+  undecided: Undecided[];
+}
+
 /**
  * `GET /api/v1/runs/<id>`: everything the page needs to draw the run as of event `seq`.
  *
@@ -677,6 +708,7 @@ export interface VerifyInfo {
  *     options: Those that were given.
  *     described: The targets that are only described: their costs are estimates.
  *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
+ *     budget: Of a run that measured, once it is over.
  */
 export interface RunSnapshot {
   id: string;
@@ -718,6 +750,7 @@ export interface RunSnapshot {
   options: RunOptions;
   described: string[];
   has_own_costs: boolean;
+  budget: BudgetInfo | null;
 }
 
 /**

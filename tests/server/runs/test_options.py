@@ -25,6 +25,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ({"percentile": 100}, "percentile", "", "--percentile is 100, it must be between 0 and 100"),
     ({"search": "luck"}, "search", "", "unknown search 'luck'"),
     ({"objective": "beauty"}, "objective", "", "beauty"),
+    ({"budget_s": 0}, "budget_s", "", "--budget is 0, it must be more than 0"),
     ({"time_limit_s": 0}, "time_limit_s", "", "--time-limit is 0, it must be more than 0"),
     ({"accuracy": -1}, "accuracy", "", "--accuracy is -1, it must be more than 0"),
 ]
@@ -70,7 +71,7 @@ def test_a_run_is_refused_or_keeps_its_options(client: FlaskClient) -> None:
     asked = {"model": model, "targets": ["onnxruntime"]}
     refused = client.post("/api/v1/runs", json={**asked, "threads": 0})
     assert (refused.status_code, refused.json["error"]["code"]) == (400, "bad_option")
-    given = {"max_depth": {"onnxruntime": 1}, "taps": [""], "threads": 1, "measure_all": True, "percentile": 75.0, "time_limit_s": 60}
+    given = {"max_depth": {"onnxruntime": 1}, "taps": [""], "threads": 1, "measure_all": True, "percentile": 75.0, "budget_s": 90}
     run = client.post("/api/v1/runs", json={**asked, **given}).json
     assert {name: run["options"][name] for name in given} == given
     while (run := client.get(f"/api/v1/runs/{run['id']}").json)["state"] in ("queued", "running"):

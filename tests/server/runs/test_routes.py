@@ -106,6 +106,7 @@ def test_plan_and_document(live: Live, done: dict[str, Any]) -> None:
         ({"model": "nothing"}, 404, "unknown_model", "the model 'nothing' is not open here"),
         ({"model": "../../etc"}, 404, "unknown_model", "the model '../../etc' is not open here"),
         ({"accuracy": 0}, 400, "invalid", "'accuracy' is 0, it must be more than 0"),
+        ({"budget_s": 0}, 400, "invalid", "'budget_s' is 0, it must be more than 0"),
         ({"time_limit_s": -1}, 400, "invalid", "'time_limit_s' is -1, it must be more than 0"),
         ({"base": "nothing"}, 404, "unknown_run", "there is no run 'nothing'"),
     ],

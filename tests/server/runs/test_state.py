@@ -11,15 +11,18 @@ from collage_server.base.json_files import json_data
 from collage_server.messages.live import ApiError, Numbered, RunStateChanged
 from collage_server.messages.runs import (
     Baseline,
+    BudgetInfo,
     ConsideredPart,
     ConsideredPlan,
     ConvergencePoint,
     Doing,
     PhaseTime,
     PlanTransition,
+    RivalPart,
     RunSnapshot,
     SearchStand,
     TargetCounts,
+    Undecided,
     VerifyInfo,
 )
 from collage_server.protocol import EVENTS
@@ -254,6 +257,15 @@ def test_finish() -> None:
     assert snapshot.plan.transitions == [PlanTransition("host", "a", "t", 4, 0.0)]
     assert snapshot.baselines == [Baseline("b", None, None, "b cannot take every node")]
     assert snapshot.verify == VerifyInfo(0.72, 0.02, 1e-6, 1e-3, "onnxruntime", {"y": 0.0, "z": 1e-6})
+
+
+def test_finish_says_what_measuring_left_undecided() -> None:
+    rival = {"partitions": ["c"], "instead": [{"id": "d", "target": "b", "nodes": [0]}], "above_s": 0.1, "could_gain_s": 0.02}
+    budget = {"limit_s": 20.0, "spent_s": 20.5, "undecided": ["c"], "rivals": [rival]}
+    assert finish(START, {**DOCUMENT, "budget": budget}).budget == BudgetInfo(
+        20.0, 20.5, [Undecided(["c"], [RivalPart("b", [0])], 0.1, 0.02)]
+    )
+    assert finish(START, DOCUMENT).budget is None, "nothing was measured, or an older version did"
 
 
 @pytest.mark.parametrize("missing", ["verify", "baselines", "search", "targets"])

@@ -16,6 +16,7 @@ export interface Form {
   targets: Readonly<Record<string, TargetTexts>>;
   threads: string;
   percentile: string;
+  budget: string;
   timeLimit: string;
   objective: string;
   /** Empty for the default searcher. */
@@ -24,7 +25,7 @@ export interface Form {
 }
 
 export const NOTHING_SAID: TargetTexts = { depth: "", exits: "", fusion: "", hasTaps: false };
-export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", timeLimit: "", objective: "", search: "", measureAll: false };
+export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", budget: "", timeLimit: "", objective: "", search: "", measureAll: false };
 
 export const ALL = "";
 export const FUSION = ["none", "tvm", "arbitrary"] as const;
@@ -67,6 +68,7 @@ export function readForm(form: Form, targets: readonly string[]): Read {
       ...options,
       threads: number(form.threads, "threads", true),
       percentile: number(form.percentile, "percentile", false),
+      budget_s: number(form.budget, "budget_s", false),
       time_limit_s: number(form.timeLimit, "time_limit_s", false),
       objective: form.objective.trim() || null,
       search: form.search || null,
@@ -94,6 +96,7 @@ export function formOf(options: RunOptions): Form {
     ),
     threads: text(options.threads),
     percentile: text(options.percentile),
+    budget: text(options.budget_s),
     timeLimit: text(options.time_limit_s),
     objective: options.objective ?? "",
     search: options.search ?? "",
@@ -114,6 +117,7 @@ export function optionsInText(options: RunOptions): string[] {
     ...one("threads", options.threads),
     ...one("accuracy", options.accuracy),
     ...one("percentile", options.percentile),
+    ...one("budget (s)", options.budget_s),
     ...one("time limit (s)", options.time_limit_s),
     ...one("search", options.search),
     ...one("by", options.objective),

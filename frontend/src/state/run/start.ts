@@ -30,6 +30,15 @@ export async function runNow(): Promise<void> {
   if (started) keepRun(started);
 }
 
+/** Go on with a run that left something undecided: the same again, on the costs that are known by now, with a new budget. */
+export async function goOn(run: RunSnapshot): Promise<void> {
+  if (isActive.peek()) return;
+  showDrawer("search");
+  const { model: opened, targets, constraints: held, accuracy, options } = run;
+  const started = await start({ ...options, model: opened, targets, constraints: held, accuracy });
+  if (started) keepRun(started);
+}
+
 async function start(request: RunRequest): Promise<RunSnapshot | null> {
   const requested = api.startRun(request);
   starting.value = requested;

@@ -6,6 +6,7 @@ import { headline, isRecorded } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
+import { undecidedOf } from "../../data/run/undecided";
 import { isDeciding } from "../../state/plan/decisions";
 import { run } from "../../state/run/run";
 import { connection } from "../../state/run/stream";
@@ -43,6 +44,11 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
       <Verified run={current} />
       {current.state === "cancelled" && <span class="muted">cancelled</span>}
       <Estimated run={current} />
+      {undecidedOf(current).length > 0 && (
+        <span class="tag" title="Measuring could not tell which of some plans is faster; the tab Search says which, and goes on">
+          undecided
+        </span>
+      )}
       {isRecorded(current) && (
         <span class="tag" title={`The costs are recorded; measured on ${current.machine}`}>
           recorded

@@ -111,7 +111,10 @@ function General(): JSX.Element {
       <Labelled words="percentile" hint="the percentile of the measured samples that counts as the cost">
         <Field label="percentile" field="percentile" value={now.percentile} placeholder="50" set={(percentile) => changeForm({ percentile })} />
       </Labelled>
-      <Labelled words="time limit, s" hint="after that time the search ends with the best plan it has">
+      <Labelled words="budget, s" hint="time for measuring; what it leaves undecided is said, and the run can go on">
+        <Field label="budget for measuring in seconds" field="budget_s" value={now.budget} placeholder="15 to 45" set={(budget) => changeForm({ budget })} />
+      </Labelled>
+      <Labelled words="time limit, s" hint="after that time a search ends with the best plan it has">
         <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => changeForm({ timeLimit })} />
       </Labelled>
       <Labelled words="search">

@@ -12,6 +12,7 @@ import { ErrorCard } from "../../widgets/error_card";
 import { Convergence } from "./convergence";
 import { Counts, Now, PhaseLine, Totals } from "./progress";
 import { Replay } from "./replay";
+import { UndecidedNote } from "./undecided";
 
 /** The status of the run in one line. */
 export function RunStatus(): JSX.Element | null {
@@ -37,6 +38,7 @@ export function SearchTab(): JSX.Element {
   return (
     <div class="search">
       <Stopped run={current} />
+      <UndecidedNote run={current} />
       <PhaseLine run={current} />
       {!hasEnded(current) && <Now run={current} />}
       {isTraced && <Replay />}
