@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 PHASES = ("load", "specs", "candidates", "costs", "search", "merge", "rewrite", "verify", "baselines")
 STEPS = ("largest first", "settle", "search", "merge", "repeat", "decide")
@@ -148,6 +148,46 @@ class BaselineMeasured(Event):
     total_s: float | None
     measured_s: float | None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPlan:
+    """A plan that was measured whole beside the plan, or could not be.
+
+    Attributes:
+        kind: ``search`` for the plan that the search found, ``rival`` for one whose sum is nearly as good, or ``baseline``.
+        total_s: The sum of its costs; None where one of them is not known.
+        measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
+        interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
+        reason: Why it was not timed; empty where it was.
+        is_plan: It is the plan: the partitions are the same.
+        partitions: Number of its partitions.
+    """
+
+    name: str
+    kind: Literal["search", "rival", "baseline"]
+    total_s: float | None
+    measured_s: float | None
+    interval_s: float | None
+    rounds: int
+    reason: str
+    is_plan: bool
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecided(Event):
+    """The plan and its alternatives were measured whole, turn by turn. A decision: never dropped.
+
+    Attributes:
+        decided_by: ``sum`` where the plan of the least sum is the plan; ``whole`` where another one was faster, measured whole.
+        name: The plan's name among the alternatives.
+    """
+
+    decided_by: Literal["sum", "whole"]
+    name: str
+    measured_s: float
+    alternatives: tuple[MeasuredPlan, ...]
 
 
 @dataclass(frozen=True, slots=True)

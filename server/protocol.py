@@ -38,6 +38,7 @@ EVENTS = (
     events.SearchProgress,
     events.PlanImproved,
     events.BaselineMeasured,
+    events.PlanDecided,
     events.Verified,
     events.Note,
 )

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from ..errors import CollageError
+from ..pipeline.finalists import decision_text
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import dot_text, plan_drawing
 from ..what_if.terms import Terms
@@ -35,7 +36,12 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
         nodes = [_candidate_nodes(record, candidate)[0]]
     else:
         nodes = [partition.nodes[0] for partition in record.plan.partitions]
-    return {"schema": 1, "total_s": record.plan.total_s, "nodes": [_explain_node(record, index, candidate) for index in nodes]}
+    return {
+        "schema": 1,
+        "total_s": record.plan.total_s,
+        "decision": decision_text(record.document),
+        "nodes": [_explain_node(record, index, candidate) for index in nodes],
+    }
 
 
 def _record_at(path: Path) -> RunRecord:
@@ -119,6 +125,8 @@ def _candidate_nodes(record: RunRecord, candidate: str) -> list[int]:
 
 def show_explanation(document: dict[str, Any]) -> None:
     """Print the document of `explain_run` as text."""
+    if document["decision"]:
+        click.echo(document["decision"])
     for item in document["nodes"]:
         click.echo(f"{item['name']} ({item['op']}), node {item['node']}")
         for row in item["candidates"]:

@@ -20,11 +20,13 @@ from ..events import (
     Note,
     PhaseEnded,
     PhaseStarted,
+    PlanDecided,
     PlanImproved,
     SearchProgress,
     StepStarted,
     Verified,
 )
+from ..pipeline.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
 
 PHRASES = {
@@ -116,6 +118,8 @@ class Progress:
         if isinstance(event, BaselineMeasured):
             reason = f" ({event.reason})" if event.reason else ""
             return f"{_alone(event.name)}: {milliseconds(event.measured_s)} measured, {milliseconds(event.total_s)} by its parts{reason}"
+        if isinstance(event, PlanDecided):
+            return f"decided by the {event.decided_by}: {event.name}, {milliseconds(event.measured_s)} measured whole"
         if isinstance(event, PhaseEnded) and event.seconds > 1 and self._live is None:
             return f"{PHRASES[event.phase]}: {event.seconds:.1f} s"
         return ""
@@ -142,15 +146,35 @@ def show_plan(document: dict[str, Any]) -> None:
         proven = f"without {unknown} of unknown cost; {proven}"
     off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
     console.print(f"total {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
-    for row in document["baselines"]:
-        why = f"  ({row['reason']})" if row["reason"] else ""
+    if verify["measured_s"] is not None:
         console.print(
-            f"  {_alone(row['name'])}: {milliseconds(row['total_s'])}, measured {milliseconds(row['measured_s'])}{why}", markup=False
+            f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
+            f"largest relative error {verify['max_rel_error']:.2g}"
         )
+    decided = decision_text(document)
+    if decided:
+        console.print(decided, markup=False, soft_wrap=True)
+    for row in _others(document):
+        why = f"  ({row['reason']})" if row["reason"] else ""
+        measured = _with_interval(row["measured_s"], row.get("interval_s"))
+        same = ", the plan itself" if row.get("is_plan") else ""
+        console.print(f"  {row['label']}: {milliseconds(row['total_s'])}, measured {measured}{same}{why}", markup=False, soft_wrap=True)
     for line in _undecided(document):
         console.print(line, markup=False, soft_wrap=True)
-    if verify["measured_s"] is not None:
-        console.print(f"measured {milliseconds(verify['measured_s'])}, largest relative error {verify['max_rel_error']:.2g}")
+
+
+def _with_interval(seconds: float | None, interval_s: float | None) -> str:
+    return milliseconds(seconds) if interval_s is None else f"{milliseconds(seconds)} ± {milliseconds(interval_s)}"
+
+
+def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the plans beside the plan, each with a label: those that were measured whole, the fastest first, and other baselines."""
+    rows = document.get("alternatives") or []
+    known = {row["name"] for row in rows}
+    rows = [*rows, *(row for row in document["baselines"] if row["name"] not in known)]
+    labels = {SEARCHED: "the plan of the least sum", RIVAL: "{}, near in its sum"}
+    made = [{**row, "label": labels.get(row.get("kind", ""), _alone(row["name"])).format(row["name"])} for row in rows]
+    return sorted(made, key=lambda row: math.inf if row["measured_s"] is None else row["measured_s"])
 
 
 def _undecided(document: dict[str, Any]) -> list[str]:

@@ -41,7 +41,7 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
         return {}
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
-    keys = _keys(planned)
+    keys = computation_keys(planned)
     draw, began, draws = random.Random(0), time.monotonic(), 0
     while draws < DRAWS and time.monotonic() - began < LONGEST_S and not settings.should_stop():
         shift = {key: draw.gauss() for key in dict.fromkeys(keys)}
@@ -80,14 +80,18 @@ def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], 
             continue
         veto = Constraint("veto", candidate.bits, candidate.target)
         found = others.best([*held, veto])
-        if found is not None and found.total <= most and _ranks(planned.problem, found.chosen) < _ranks(planned.problem, best.chosen):
+        if (
+            found is not None
+            and found.total <= most
+            and priority_rank(planned.problem, found.chosen) < priority_rank(planned.problem, best.chosen)
+        ):
             best, held = replace(found, optimal=False, lower_bound=planned.final.total), [*held, veto]
     return replace(planned, final=best)
 
 
 def noise_s(planned: Planned) -> float:
     """By how much, in seconds, the plan's total may be off (95 %), as far as costs say: what is nearer cannot be told apart."""
-    errors, keys = _errors(planned), _keys(planned)
+    errors, keys = _errors(planned), computation_keys(planned)
     return NORMAL_95 * together_s((keys[index], errors[index]) for index in planned.final.chosen)
 
 
@@ -133,7 +137,8 @@ def _rank(problem: SearchProblem, index: int) -> int:
     return 0 if target == HOST_TARGET else problem.priority(target)
 
 
-def _ranks(problem: SearchProblem, chosen: Sequence[int]) -> int:
+def priority_rank(problem: SearchProblem, chosen: Sequence[int]) -> int:
+    """Return the ranks of the targets of a plan, added up over its nodes: the least is the plan that priority prefers."""
     return sum(_rank(problem, index) * len(problem.candidates[index].inside) for index in chosen)
 
 
@@ -142,8 +147,8 @@ def _errors(planned: Planned) -> list[float]:
     return [(item.cost.interval_s or 0.0) / NORMAL_95 for item in usable(planned.costed)]
 
 
-def _keys(planned: Planned) -> list[Hashable]:
-    """Return the keys by which candidates share a draw: target and computation, or the id of a candidate read from a file."""
+def computation_keys(planned: Planned) -> list[Hashable]:
+    """Return the key of each candidate of the problem: target and computation, or the id of a candidate read from a file."""
     held = [item.held for item in usable(planned.costed)]
     return [(c.target, c.computation) if isinstance(c, CandidatePartition) else c.id for c in held]
 

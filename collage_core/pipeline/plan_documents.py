@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -17,13 +17,13 @@ from .search_and_merge import Planned
 
 
 def placed_partitions(
-    graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, preferred: Collection[str] = ()
+    graph: DataflowGraph, planned: Planned, stability: Mapping[str, float] | None = None, decided: Mapping[str, str] | None = None
 ) -> tuple[PlacedPartition, ...]:
     """The chosen candidates, as a plan lists them.
 
     Args:
         stability: Id → share of the draws in which it is chosen.
-        preferred: Ids of those that priority decided, since measuring could not.
+        decided: Id → ``decided_by`` of each partition that something else than its cost decided.
     """
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     wanted = {candidate.inside for candidate in chosen}
@@ -44,7 +44,7 @@ def placed_partitions(
                 interval_s=item.cost.interval_s,
                 samples=item.cost.samples,
                 source=item.cost.source,
-                decided_by="priority" if item.id in preferred or candidate.is_unknown else "cost",
+                decided_by=(decided or {}).get(item.id, "priority" if candidate.is_unknown else "cost"),
                 stability=(stability or {}).get(item.id),
             )
         )

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ..cost.database.records import now
 from ..cost.estimator import CostEstimator, Known, LazyEstimator
 from ..cost.estimators.function import CostFunction
 from ..errors import Cancelled, InfeasibleError
-from ..events import Emit, Note, StepStarted, ignore
+from ..events import BaselineMeasured, Emit, Note, PlanDecided, StepStarted, ignore
 from ..model.onnx_model import OnnxModel
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
@@ -36,10 +36,12 @@ from ..toolchains.described import DescribedToolchain
 from .apply import check_accuracy, make_folder
 from .budget import Budget, budget_s
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
+from .choose_finalists import another_plan, finalists
 from .cost_progress import CostProgress
 from .cost_table import CostTable
 from .described import described_options
 from .discover import CandidateSet, Phases, model_document
+from .finalists import BARRED, Finalist, alternatives, barred, decision_text, measured_plans
 from .measure import Costs, MeasuringLoop
 from .measuring_policy import MeasureEverything, MeasuringPolicy
 from .plan_documents import (
@@ -64,6 +66,9 @@ from .search_and_merge import (
     regret_seconds,
 )
 from .why_not_alone import why_not_alone
+
+if TYPE_CHECKING:
+    from .assemble_and_verify import Built
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
@@ -102,13 +107,18 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
 
 
 def _built(run: Run, record: RunRecord) -> RunRecord:
-    """Build the plan; while it errs too much, another one without the partition that errs most."""
+    """Build the plan; while it errs too much, another one without the partition that errs most, and at last each baseline in turn."""
+    is_right = run.build(record)
     for _ in range(MOST_EXCLUSIONS):
-        if run.build(record) or not run.exclude_worst(record.document["verify"]["max_rel_error"]):
-            return record
+        if is_right or not run.exclude_worst(record.document["verify"]["max_rel_error"]):
+            break
         record = run.record()
-    run.build(record)
-    return record
+        is_right = run.build(record)
+    searched = record
+    while not is_right and run.fall_back(record.document["verify"]["max_rel_error"]):
+        record = run.record()
+        is_right = run.build(record)
+    return record if is_right else searched
 
 
 class Run:
@@ -226,13 +236,18 @@ class Run:
         constraints, settings = self.plans.constraints(best.problem), self.plans.settings
         totals = [row["total_s"] for row in self.baselines if row["total_s"] is not None]
         self.planned = break_ties_by_priority(best, constraints, settings, min(totals, default=None))
-        chosen = {index: best.problem.candidates[index] for index in self.planned.final.chosen}
-        self.preferred = {candidate.id for index, candidate in chosen.items() if index not in best.final.chosen}
-        if self.preferred:
+        self.searched, self._refused = self.planned, dict[tuple[int, ...], str]()
+        self.decided = self._decided_otherwise(best, "priority")
+        if self.decided:
             above_s = (self.planned.final.total - best.final.total) / FEMTOSECONDS
-            self.emit(Note(within_noise(len(self.preferred), above_s, noise_s(best))))
+            self.emit(Note(within_noise(len(self.decided), above_s, noise_s(best))))
         self.stability = stability(self.planned, constraints, settings)
         self.regret_s = regret_seconds(self.planned, constraints)
+
+    def _decided_otherwise(self, before: Planned, decided_by: str) -> dict[str, str]:
+        """Id → `decided_by` of each partition that the plan has and `before` has not."""
+        chosen = (index for index in self.planned.final.chosen if index not in before.final.chosen)
+        return {before.problem.candidates[index].id: decided_by for index in chosen}
 
     def why_not_built(self, plan: Plan) -> str:
         """Why `plan` cannot be built here; empty where it can."""
@@ -244,19 +259,7 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return the record of the run before anything is built."""
-        model, options = self.found.model, self.options
-        self.plan = Plan(
-            model=PlannedModel(name=model.name, hash=model.hash),
-            targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
-            options=described_options(options.to_json(), self.found.descriptions),
-            constraints=tuple(dict(item) for item in options.constraints),
-            machine=self.estimator.machine,
-            accuracy=self.found.accuracy(),
-            total_s=self.planned.final.total / FEMTOSECONDS,
-            total_interval_s=total_interval_s(self.planned),
-            partitions=placed_partitions(self.found.graph, self.planned, self.stability, self.preferred),
-            transitions=placed_transitions(self.planned),
-        )
+        self.plan = self._plan_of(self.planned, self.stability, self.decided)
         return RunRecord(
             document=self._document(),
             graph=self.found.graph,
@@ -268,6 +271,21 @@ class Run:
             created=now(),
             machine=self.estimator.machine,
             rules=self.found.rule_reports(),
+        )
+
+    def _plan_of(self, planned: Planned, stability: Mapping[str, float] | None = None, decided: Mapping[str, str] | None = None) -> Plan:
+        model, options = self.found.model, self.options
+        return Plan(
+            model=PlannedModel(name=model.name, hash=model.hash),
+            targets=tuple(PlannedTarget(name=name, version=t.availability().version) for name, t in self.found.toolchains.items()),
+            options=described_options(options.to_json(), self.found.descriptions),
+            constraints=tuple(dict(item) for item in options.constraints),
+            machine=self.estimator.machine,
+            accuracy=self.found.accuracy(),
+            total_s=planned.final.total / FEMTOSECONDS,
+            total_interval_s=total_interval_s(planned),
+            partitions=placed_partitions(self.found.graph, planned, stability, decided),
+            transitions=placed_transitions(planned),
         )
 
     def _document(self) -> dict[str, Any]:
@@ -292,6 +310,8 @@ class Run:
             "search": search_document(self.planned),
             "plan": plan_document(self.plan),
             "budget": budget_document(self.budget, self.undecided) if self.options.is_measured else None,
+            "decided_by": "sum" if self.planned is self.searched else "whole",
+            "alternatives": [],
             "baselines": self.baselines,
             "verify": not_verified(self.plan.accuracy),
         }
@@ -339,13 +359,41 @@ class Run:
         self.undecided = self.loop.undecided(self.planned)
         return True
 
+    def fall_back(self, error: float) -> bool:
+        """Take the next baseline for the plan, which errs by `error`, where no other plan could be searched for.
+
+        Return False where none is left that may take its place.
+        """
+        self._refused[self.planned.final.chosen] = reason = f"it errs by {error:.3g}, {self.plan.accuracy:g} is allowed"
+        if not self.options.is_measured:
+            return False
+        others = self._finalists(self.buildable_baselines({"baselines": self.baselines}))
+        left = [one for one in others if one.may_ship and not one.reason]
+        if left:
+            self.emit(Note(f"the plan is out, {reason}: {next(iter(left[0].names))} is tried in its place"))
+            self._take(left[0].chosen)
+        return bool(left)
+
+    def _take(self, chosen: tuple[int, ...]) -> None:
+        """Make another plan of the same problem the plan, since the search's plan is slower, or wrong, as a whole."""
+        self.planned = another_plan(self.searched, chosen)
+        self.decided = self._decided_otherwise(self.searched, "whole")
+        constraints = self.plans.constraints(self.planned.problem)
+        self.stability = stability(self.planned, constraints, self.plans.settings)
+        self.regret_s = regret_seconds(self.planned, constraints)
+
+    def _finalists(self, baselines: Iterable[str]) -> list[Finalist]:
+        chosen = {name: self.baseline_plans[name] for name in baselines}
+        constraints = self.plans.constraints(self.planned.problem)
+        return finalists(self.searched, self.planned, chosen, self._plan_of, constraints, self.plans.settings, self._refused)
+
     def build(self, record: RunRecord) -> bool:
-        """Phase 4: assemble, verify, and measure side by side with the baselines; fills in the record's document.
+        """Phase 4: assemble, verify, and measure whole beside the other finalists; fills in the record, with the fastest as its plan.
 
         Return whether the plan is within its accuracy; if not, nothing is timed beside it. A plan that cannot be built counts as
         within it, and the document says why nothing was built.
         """
-        from .assemble_and_verify import build_and_verify, measure_side_by_side
+        from .assemble_and_verify import build_and_verify
 
         document = record.document
         baselines = self.buildable_baselines(document)
@@ -355,25 +403,45 @@ class Run:
             return True
         with build_and_verify(self.found.model, self.plan, self.inputs, self.phases, self.emit, self.options.out) as built:
             document["verify"].update(built.verify)
-            is_right = bool(built.verify["max_rel_error"] <= self.plan.accuracy)
+            is_right = built.is_right
             if self.options.is_measured and is_right:
                 with self.phases("baselines"):
-                    measure_side_by_side(built, baselines, document, self.emit, self.lowest_core_latency_s)
+                    self._measure_whole(built, baselines, record)
         document["phases"] = self.phases.to_json()
         return is_right
 
+    def _measure_whole(self, built: Built, baselines: Iterable[str], record: RunRecord) -> None:
+        """Time the plan beside the other finalists, take the fastest for the plan, and fill in the record."""
+        from .compare_whole import compare_whole
+
+        others = self._finalists(baselines)
+        outcome = compare_whole(built, others, self.emit, self.lowest_core_latency_s)
+        rows = alternatives(others, outcome.times, outcome.winner)
+        if outcome.winner:
+            self._take(others[outcome.winner].chosen)
+        changed = self.record()
+        built.plan = self.plan
+        record.plan, record.regret_s = changed.plan, changed.regret_s
+        record.document.update({key: changed.document[key] for key in ("plan", "search", "decided_by")})
+        record.document.update(alternatives=rows, verify={**record.document["verify"], **built.verify})
+        measured = {row["name"]: row for row in rows}
+        for row in record.document["baselines"]:
+            row.update({key: measured[row["name"]][key] for key in ("measured_s", "reason") if row["name"] in measured})
+            self.emit(BaselineMeasured(row["name"], row["total_s"], row["measured_s"], row["reason"]))
+        name = next(iter(others[outcome.winner].names))
+        self.emit(PlanDecided(record.document["decided_by"], name, built.verify["measured_s"], measured_plans(rows)))
+        if outcome.winner:
+            self.emit(Note(decision_text(record.document)))
+        for one in barred(others, outcome.times, outcome.winner):
+            self.emit(Note(f"{one} is faster, measured whole, but {BARRED}"))
+
     def buildable_baselines(self, document: dict[str, Any]) -> dict[str, Plan]:
         """Their plans; the rows of the others in `document` get the reason."""
-        plans = {name: self._plan_of(chosen) for name, chosen in self.baseline_plans.items()}
+        plans = {name: self._plan_of(another_plan(self.searched, chosen)) for name, chosen in self.baseline_plans.items()}
         why_not = {name: self.why_not_built(plan) for name, plan in plans.items()}
         for row in document["baselines"]:
             row["reason"] = row["reason"] or why_not.get(row["name"], "")
         return {name: plan for name, plan in plans.items() if not why_not[name]}
-
-    def _plan_of(self, chosen: tuple[int, ...]) -> Plan:
-        final = replace(self.planned.final, chosen=chosen)
-        planned = replace(self.planned, final=final)
-        return self.plan.model_copy(update={"partitions": placed_partitions(self.found.graph, planned)})
 
 
 def _inputs(model: OnnxModel, options: Options) -> dict[str, np.ndarray]:

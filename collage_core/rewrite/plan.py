@@ -28,7 +28,8 @@ class PlacedPartition(_PlanPart):
         spread_s: Half the inter-quartile range of the samples, in seconds.
         interval_s: As in `Cost.interval_s`.
         source: As in `Cost.source`.
-        decided_by: ``cost``, or ``priority`` where the cost is unknown and the order of the targets decided.
+        decided_by: ``cost``; ``priority`` where the order of the targets decided, since costs could not; ``whole`` where it is in the
+            plan since that was the fastest when measured whole, though its sum is not the least.
         stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
             after a search over known costs, which does not resample.
     """

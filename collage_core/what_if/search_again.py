@@ -31,6 +31,8 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         "search": search_document(found.planned),
         "plan": plan_document(plan),
         "budget": None,
+        "decided_by": "sum",
+        "alternatives": [],
         "verify": not_verified(plan.accuracy),
     }
     return replace(found.record, document=document, plan=plan, regret_s=regret_seconds(found.planned, found.constraints), created=now())

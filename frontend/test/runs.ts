@@ -29,6 +29,8 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     optimal: null,
     plan: { total_s: 2e-3, partitions: [partition("tvm", [0]), partition("onnxruntime", [1, 2])], transitions: [], total_interval_s: null },
     baselines: [],
+    decided_by: null,
+    alternatives: [],
     verify: null,
     notes: [],
     error: null,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from collage_core.events import MeasuredPlan
 
 from .live import ApiError, Numbered, RunState
 from .requests import RunOptions
@@ -161,6 +163,7 @@ class VerifyInfo:
     Attributes:
         max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
         errors: Largest relative error of each output; None where it is infinite.
+        interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
     """
 
     measured_s: float | None
@@ -169,6 +172,7 @@ class VerifyInfo:
     accuracy: float | None
     reference: str | None
     errors: dict[str, float | None] = field(default_factory=dict)
+    interval_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -220,6 +224,8 @@ class RunSnapshot:
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
+        decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
+        alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
@@ -252,6 +258,8 @@ class RunSnapshot:
     optimal: bool | None = None
     plan: PlanInfo | None = None
     baselines: list[Baseline] = field(default_factory=list)
+    decided_by: Literal["sum", "whole"] | None = None
+    alternatives: list[MeasuredPlan] = field(default_factory=list)
     verify: VerifyInfo | None = None
     notes: list[str] = field(default_factory=list)
     error: ApiError | None = None

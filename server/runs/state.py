@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from collage_core.events import PHASES
+from collage_core.events import PHASES, MeasuredPlan
 from collage_core.rules.candidate import candidate_id
 
 from ..messages.live import ApiError, Numbered
@@ -79,6 +79,8 @@ def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
         lower_bound_s=search.get("final", search).get("lower_bound_s", snapshot.lower_bound_s),
         optimal=search.get("optimal"),
         baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
+        decided_by=document.get("decided_by") if document.get("alternatives") else None,
+        alternatives=[_alternative({**row, "partitions": len(row["partitions"])}) for row in document.get("alternatives") or []],
         verify=_document_verify(document.get("verify"), snapshot.verify),
         phases=snapshot.phases or _document_phases(document.get("phases") or {}),
         budget=_document_budget(document.get("budget")),
@@ -171,6 +173,11 @@ def _baseline_measured(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dic
     return {"baselines": [*others, _baseline(event)]}
 
 
+def _plan_decided(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    verify = None if snapshot.verify is None else replace(snapshot.verify, measured_s=event["measured_s"])
+    return {"decided_by": event["decided_by"], "alternatives": [_alternative(row) for row in event["alternatives"]], "verify": verify}
+
+
 def _verified(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     return {"verify": VerifyInfo(event["measured_s"], None, event["max_rel_error"], event["accuracy"], None)}
 
@@ -202,6 +209,7 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "SearchProgress": _search_progress,
     "PlanImproved": _plan_improved,
     "BaselineMeasured": _baseline_measured,
+    "PlanDecided": _plan_decided,
     "Verified": _verified,
     "Note": _note,
     "RunStateChanged": _state_changed,
@@ -297,7 +305,12 @@ def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None)
         accuracy=verify.get("accuracy", known.accuracy if known else None),
         reference=verify.get("reference"),
         errors=dict(verify.get("errors") or {}),
+        interval_s=verify.get("interval_s"),
     )
+
+
+def _alternative(row: Mapping[str, Any]) -> MeasuredPlan:
+    return MeasuredPlan(**{name: row[name] for name in MeasuredPlan.__dataclass_fields__})
 
 
 def _baseline(data: Mapping[str, Any]) -> Baseline:

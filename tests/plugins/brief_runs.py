@@ -14,7 +14,7 @@ from collage_core.cost.database.records import MeasuredTransition
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
-from collage_core.pipeline import assemble_and_verify, budget
+from collage_core.pipeline import budget, compare_whole
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 
 TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5)
@@ -30,7 +30,7 @@ def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     for limit in ("LEAST_S", "MOST_S"):
         replace_attribute(budget, limit, 3600.0)
     for rounds in ("ROUNDS", "MOST_ROUNDS"):
-        replace_attribute(assemble_and_verify, rounds, 1)
+        replace_attribute(compare_whole, rounds, 1)
 
 
 def set_existing(holder: object, name: str, value: object) -> None:

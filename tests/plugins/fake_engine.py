@@ -28,10 +28,12 @@ from collage_core.events import (
     CandidateCosted,
     CandidatesFound,
     Emit,
+    MeasuredPlan,
     Note,
     PhaseEnded,
     PhaseStarted,
     PlanConsidered,
+    PlanDecided,
     PlanImproved,
     SearchProgress,
     Verified,
@@ -225,6 +227,7 @@ def _fast(run: Run, emit: Emit) -> FakeRecord:
     emit(PlanImproved(0.01, ((first, (0, 1)),), 0))
     emit(Verified(0.011, 1e-7, 1e-3))
     emit(BaselineMeasured(first, 0.012, 0.013))
+    emit(PlanDecided("sum", "search", 0.011, (MeasuredPlan(first, "baseline", 0.012, 0.013, 0.0001, 5, "", False, 1),)))
     record = _record(run)
     _write(run.out, record)
     return record
@@ -368,6 +371,20 @@ def _record(run: Run) -> FakeRecord:
         "search": {"optimal": True, "lower_bound_s": 0.01},
         "plan": document_plan(0.01),
         "baselines": [{"name": run.target, "total_s": 0.012, "measured_s": 0.013, "reason": ""}],
+        "decided_by": "sum",
+        "alternatives": [
+            {
+                "name": run.target,
+                "kind": "baseline",
+                "total_s": 0.012,
+                "measured_s": 0.013,
+                "interval_s": 0.0001,
+                "rounds": 5,
+                "reason": "",
+                "is_plan": False,
+                "partitions": [{"id": "c1", "target": run.target, "nodes": [0, 1]}],
+            }
+        ],
         "verify": {"measured_s": 0.011, "additive_error_s": 0.001, "max_rel_error": 1e-7, "reference": "fake", "accuracy": 1e-3},
     }
     return FakeRecord(document, list(run.options["targets"]), list(run.options["constraints"]), "f" * 64)

@@ -68,11 +68,16 @@ class CoreLatencyProbe:
 
 
 def rounds_at_low_latency(
-    one_round: Callable[[], T], fewest: int, most: int, latency_s: Callable[[], float], lowest_latency_s: float = math.inf
+    one_round: Callable[[], T],
+    is_enough: Callable[[Sequence[T]], bool],
+    most: int,
+    latency_s: Callable[[], float],
+    lowest_latency_s: float = math.inf,
 ) -> tuple[list[T], float]:
-    """Repeat a round until the core-to-core latency was low during `fewest` rounds, `most` times at most, and return those.
+    """Repeat a round, `most` times at most, and return the rounds during which the core-to-core latency was low.
 
     Args:
+        is_enough: Whether the rounds at low latency so far are enough.
         latency_s: Measures the latency now; 0 where it cannot be measured.
         lowest_latency_s: The lowest latency of this machine, where that is known.
 
@@ -83,7 +88,7 @@ def rounds_at_low_latency(
     rounds: list[tuple[float, T]] = []
     low: list[T] = []
     after_s = latency_s()
-    while len(low) < fewest and len(rounds) < most:
+    while not rounds or (len(rounds) < most and not is_enough(low)):
         before_s, made = after_s, one_round()
         after_s = latency_s()
         rounds.append((max(before_s, after_s), made))

@@ -33,6 +33,30 @@ export interface Cost {
   interval_s: number | null;
 }
 
+/**
+ * A plan that was measured whole beside the plan, or could not be.
+ *
+ * Attributes:
+ *     kind: `search` for the plan that the search found, `rival` for one whose sum is nearly as good, or `baseline`.
+ *     total_s: The sum of its costs; None where one of them is not known.
+ *     measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
+ *     interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
+ *     reason: Why it was not timed; empty where it was.
+ *     is_plan: It is the plan: the partitions are the same.
+ *     partitions: Number of its partitions.
+ */
+export interface MeasuredPlan {
+  name: string;
+  kind: "search" | "rival" | "baseline";
+  total_s: number | null;
+  measured_s: number | null;
+  interval_s: number | null;
+  rounds: number;
+  reason: string;
+  is_plan: boolean;
+  partitions: number;
+}
+
 /** Body of every error answer, under the key `error`. */
 export interface ApiError {
   code: string;
@@ -646,6 +670,7 @@ export interface Baseline {
  * Attributes:
  *     max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
  *     errors: Largest relative error of each output; None where it is infinite.
+ *     interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
  */
 export interface VerifyInfo {
   measured_s: number | null;
@@ -654,6 +679,7 @@ export interface VerifyInfo {
   accuracy: number | null;
   reference: string | null;
   errors: Record<string, number | null>;
+  interval_s: number | null;
 }
 
 /** A partition that could take the place of others. */
@@ -699,6 +725,8 @@ export interface BudgetInfo {
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
+ *     decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
+ *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
@@ -731,6 +759,8 @@ export interface RunSnapshot {
   optimal: boolean | null;
   plan: PlanInfo | null;
   baselines: Baseline[];
+  decided_by: "sum" | "whole" | null;
+  alternatives: MeasuredPlan[];
   verify: VerifyInfo | null;
   notes: string[];
   error: ApiError | null;
@@ -1277,6 +1307,21 @@ export interface BaselineMeasured {
 }
 
 /**
+ * The plan and its alternatives were measured whole, turn by turn. A decision: never dropped.
+ *
+ * Attributes:
+ *     decided_by: `sum` where the plan of the least sum is the plan; `whole` where another one was faster, measured whole.
+ *     name: The plan's name among the alternatives.
+ */
+export interface PlanDecided {
+  type: "PlanDecided";
+  decided_by: "sum" | "whole";
+  name: string;
+  measured_s: number;
+  alternatives: MeasuredPlan[];
+}
+
+/**
  * The assembled plan was run and compared with the reference.
  *
  * Attributes:
@@ -1325,6 +1370,7 @@ export type RunEvent =
   | SearchProgress
   | PlanImproved
   | BaselineMeasured
+  | PlanDecided
   | Verified
   | Note
   | RunStateChanged;

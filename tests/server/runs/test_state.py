@@ -34,10 +34,12 @@ from collage_core.events import (
     CandidateCosted,
     CandidatesFound,
     Event,
+    MeasuredPlan,
     Note,
     PhaseEnded,
     PhaseStarted,
     PlanConsidered,
+    PlanDecided,
     PlanImproved,
     SearchProgress,
     StepStarted,
@@ -187,6 +189,22 @@ def test_baselines_verification_and_notes() -> None:
     assert snapshot.baselines == [Baseline("a", 1.0, 1.5)]
     assert snapshot.verify == VerifyInfo(0.9, None, 1e-6, 1e-3, None)
     assert (len(snapshot.notes), snapshot.notes[-1]) == (NOTES_KEPT, str(NOTES_KEPT))
+
+
+def test_the_plans_that_were_measured_whole() -> None:
+    row = MeasuredPlan("search", "search", 1.0, 1.06, 0.01, 5, "", False, 2)
+    snapshot = after(Verified(0.9, 1e-6, 1e-3), PlanDecided("whole", "b", 1.0, (row,)))
+    assert (snapshot.decided_by, snapshot.alternatives) == ("whole", [row])
+    assert snapshot.verify == VerifyInfo(1.0, None, 1e-6, 1e-3, None)
+    partitions = [{"id": "c", "target": "a", "nodes": [0]}, {"id": "d", "target": "b", "nodes": [1]}]
+    told = {**asdict(row), "partitions": partitions}
+    verify = {**DOCUMENT["verify"], "interval_s": 0.01, "rounds": 5}
+    ended = finish(snapshot, {**DOCUMENT, "decided_by": "whole", "alternatives": [told], "verify": verify})
+    assert (ended.decided_by, ended.alternatives) == ("whole", [row])
+    assert ended.verify is not None
+    assert ended.verify.interval_s == 0.01
+    older = finish(START, DOCUMENT)
+    assert (older.decided_by, older.alternatives) == (None, [])
 
 
 def test_state() -> None:

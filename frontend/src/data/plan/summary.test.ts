@@ -13,7 +13,7 @@ describe("a change of the plan", () => {
   test("the headline compares measured times with measured times, and sums with sums", () => {
     const run = runSnapshot({ plan: before, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: null, reason: "" }, { name: "greedy", total_s: 1e-3, measured_s: 1e-3, reason: "" }] });
     expect(headline(run)).toEqual({ totalS: 3e-3, alone: { name: "tvm", totalS: 5e-3 }, isMeasured: false });
-    const verify = { measured_s: 4e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {} };
+    const verify = { measured_s: 4e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null };
     expect(headline({ ...run, verify })).toMatchObject({ totalS: 3e-3, isMeasured: false });
     const measured = { ...run, verify, baselines: [{ name: "tvm", total_s: 5e-3, measured_s: 6e-3, reason: "" }] };
     expect(headline(measured)).toEqual({ totalS: 4e-3, alone: { name: "tvm", totalS: 6e-3 }, isMeasured: true });

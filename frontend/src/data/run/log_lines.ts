@@ -55,6 +55,8 @@ function words(event: RunEvent): [Level, string] | undefined {
       return ["info", `plan of ${duration(event.total_s)} in ${plural(event.partitions.length, "partition")}${event.round > 0 ? `, after merging round ${event.round}` : ""}`];
     case "BaselineMeasured":
       return baseline(event);
+    case "PlanDecided":
+      return ["info", `decided by the ${event.decided_by}: ${event.name}, ${duration(event.measured_s)} measured whole`];
     case "Verified":
       return verified(event);
     case "Note":

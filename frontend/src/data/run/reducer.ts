@@ -1,7 +1,9 @@
 // Computes the snapshot of a run after each event. Pure, and equal to what the server does with its snapshot, but for the ids and
 // names of a plan's partitions, which come with the final snapshot.
 
-import type { CandidateBuilding, CandidateCosted, ConvergencePoint, Numbered, PhaseTime, PlanPartition, RunEvent, RunSnapshot, SearchProgress, TargetCounts } from "../protocol";
+import type {
+  BaselineMeasured, CandidateBuilding, CandidateCosted, ConvergencePoint, Numbered, PhaseTime, PlanDecided, PlanPartition, RunEvent, RunSnapshot, SearchProgress, TargetCounts, Verified,
+} from "../protocol";
 
 const NOTES_KEPT = 200;
 
@@ -67,21 +69,30 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       return searchProgress(run, event);
     case "PlanImproved":
       return { best_s: event.total_s, plan: { total_s: event.total_s, partitions: event.partitions.map(uncosted), transitions: [], total_interval_s: null } };
-    case "BaselineMeasured": {
-      const { type, ...baseline } = event;
-      void type;
-      return { baselines: [...run.baselines.filter((known) => known.name !== event.name), baseline] };
-    }
-    case "Verified":
-      return {
-        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null, errors: {} },
-      };
     case "Note":
       return { notes: [...run.notes, event.text].slice(-NOTES_KEPT) };
     case "RunStateChanged": {
       const { state, error, conflict, uncovered, artifact } = event;
       return { state, error, conflict, uncovered, artifact, ...(state === "running" ? {} : AT_REST) };
     }
+    default:
+      return measuredWhole(run, event);
+  }
+}
+
+function measuredWhole(run: RunSnapshot, event: BaselineMeasured | PlanDecided | Verified): Partial<RunSnapshot> {
+  switch (event.type) {
+    case "BaselineMeasured": {
+      const { type, ...baseline } = event;
+      void type;
+      return { baselines: [...run.baselines.filter((known) => known.name !== event.name), baseline] };
+    }
+    case "PlanDecided":
+      return { decided_by: event.decided_by, alternatives: event.alternatives, verify: run.verify && { ...run.verify, measured_s: event.measured_s } };
+    case "Verified":
+      return {
+        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null, errors: {}, interval_s: null },
+      };
   }
 }
 

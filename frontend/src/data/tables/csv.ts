@@ -2,6 +2,7 @@
 
 import { csv, type Cell } from "../../base/csv";
 import { changeOf, type Difference } from "../overlays/difference";
+import { totalLines, type TotalLine } from "../plan/totals";
 import { isRight, largestError } from "../plan/verification";
 import type { CostedRow, NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "../protocol";
 import { optionsInText } from "../run/options_form";
@@ -34,11 +35,13 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
   return csv(header, [...lines, ...transitions]);
 }
 
-/** A line for the plan, then one for each baseline. */
+/** A line for the plan, then one for each baseline and each other plan that was measured whole. */
 export function totalsCsv(run: RunSnapshot): string {
-  const plan: Cell[] = ["this plan", run.plan?.total_s ?? null, run.verify?.measured_s ?? null, largestError(run.verify), ""];
-  const others = run.baselines.map((one): Cell[] => [one.name === "greedy" ? "greedy" : `${one.name} alone`, one.total_s, one.measured_s, null, one.reason]);
-  return csv(["plan", "sum_of_costs_s", "measured_s", "max_rel_error", "reason"], [plan, ...others]);
+  const nameOf = ({ name, kind }: TotalLine): string => (kind === "baseline" && name !== "greedy" ? `${name} alone` : name);
+  const lines = totalLines(run).map((line): Cell[] => [
+    nameOf(line), line.sumS, line.measuredS, line.kind === "plan" ? largestError(run.verify) : null, line.reason, line.measuredIntervalS, line.rounds,
+  ]);
+  return csv(["plan", "sum_of_costs_s", "measured_s", "max_rel_error", "reason", "measured_interval_s", "rounds"], lines);
 }
 
 /** A line for each run, in the order given. */

@@ -17,7 +17,7 @@ export const run = computed((): RunSnapshot | null => {
   const [kept, answer] = [keptRun.value, whatIf.value];
   if (!kept || !answer?.plan) return kept;
   const { plan, optimal } = answer;
-  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, artifact: false };
+  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, decided_by: null, alternatives: [], artifact: false };
 });
 /** The error of a request that failed (start, cancel, export), shown until the user dismisses it. */
 export const runError = signal<ApiError | null>(null);

@@ -1,8 +1,8 @@
-// The tab "Totals": the totals of this plan and of the baselines, as the sum of the costs and measured end to end.
+// The tab "Totals": the totals of this plan, of the baselines and of other plans, as the sum of the costs and measured end to end.
 
 import type { JSX } from "preact";
-import { signedDuration, duration, plusMinus } from "../../base/format";
-import type { Baseline, RunSnapshot } from "../../data/protocol";
+import { duration, plural, plusMinus, signedDuration } from "../../base/format";
+import { decisionText, totalLines, type TotalLine } from "../../data/plan/totals";
 import { totalsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
 import { styleOf } from "../../state/model/catalogue";
@@ -14,19 +14,11 @@ import { ExportContents } from "./export_contents";
 import { TotalByTarget } from "./total_by_target";
 import { Verification } from "./verification";
 
-interface Line {
-  name: string;
-  sumS: number | null;
-  intervalS: number | null;
-  measuredS: number | null;
-  reason: string;
-  isPlan: boolean;
-}
-
 export function TotalsTab(): JSX.Element {
   const current = run.value;
   if (!current?.plan) return <p class="muted">No plan yet.</p>;
-  const lines = linesOf(current);
+  const lines = totalLines(current);
+  const decision = decisionText(current);
   const widest = Math.max(...lines.map((line) => Math.max(line.sumS ?? 0, line.measuredS ?? 0)));
   return (
     <>
@@ -51,30 +43,25 @@ export function TotalsTab(): JSX.Element {
           ))}
         </tbody>
       </table>
+      {decision !== "" && <p class="muted">{decision}</p>}
       <Verification run={current} />
       <ExportContents run={current} />
     </>
   );
 }
 
-function linesOf(current: RunSnapshot): Line[] {
-  const plan: Line = { name: "this plan", sumS: current.plan?.total_s ?? null, intervalS: current.plan?.total_interval_s ?? null, measuredS: current.verify?.measured_s ?? null, reason: "", isPlan: true };
-  const line = (one: Baseline): Line => ({ name: one.name, sumS: one.total_s, intervalS: null, measuredS: one.measured_s, reason: one.reason, isPlan: false });
-  const others = current.baselines.map(line).sort((a, b) => (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity));
-  return [plan, ...others];
-}
-
 /** How much slower a line is than the plan: as measured end to end, where both were, else by the sums. */
-function against(line: Line, plan: Line | undefined): string {
-  if (!plan || line.isPlan) return "";
+function against(line: TotalLine, plan: TotalLine | undefined): string {
+  if (!plan || line.kind === "plan") return "";
   const isMeasured = line.measuredS !== null && plan.measuredS !== null;
   const [own, base] = isMeasured ? [line.measuredS, plan.measuredS] : [line.sumS, plan.sumS];
   return own === null || base === null ? "" : signedDuration(own - base);
 }
 
-function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | undefined }): JSX.Element {
-  const isSingle = !line.isPlan && line.name !== "greedy";
-  const colour = isSingle ? styleOf(line.name).base : line.isPlan ? "var(--accent)" : "var(--grey)";
+function Row({ line, widest, plan }: { line: TotalLine; widest: number; plan: TotalLine | undefined }): JSX.Element {
+  const isPlan = line.kind === "plan";
+  const isSingle = line.kind === "baseline" && line.name !== "greedy";
+  const colour = isSingle ? styleOf(line.name).base : isPlan ? "var(--accent)" : "var(--grey)";
   const value = line.measuredS ?? line.sumS;
   return (
     <tr>
@@ -83,11 +70,22 @@ function Row({ line, widest, plan }: { line: Line; widest: number; plan: Line | 
         {isSingle && <span class="muted"> alone</span>}
       </th>
       <td>
-        {line.sumS === null ? "" : duration(line.sumS)} {line.intervalS !== null && <span class="muted">{plusMinus(line.sumS, line.intervalS)}</span>}
+        <Seconds value={line.sumS} intervalS={line.sumIntervalS} />
       </td>
-      <td>{line.measuredS === null ? "" : duration(line.measuredS)}</td>
+      <td title={line.rounds === null ? undefined : `timed in ${plural(line.rounds, "round")} beside this plan`}>
+        <Seconds value={line.measuredS} intervalS={line.measuredIntervalS} />
+      </td>
       <td class="wide">{value === null ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
       <td>{against(line, plan)}</td>
     </tr>
+  );
+}
+
+function Seconds({ value, intervalS }: { value: number | null; intervalS: number | null }): JSX.Element | null {
+  if (value === null) return null;
+  return (
+    <>
+      {duration(value)} {intervalS !== null && <span class="muted">{plusMinus(value, intervalS)}</span>}
+    </>
   );
 }

@@ -20,7 +20,7 @@ MOST_S = 1e-3
 def test_rounds_count_while_the_latency_is_as_low_as_ever() -> None:
     def rounds(*latencies_s: float, lowest_latency_s: float = math.inf) -> tuple[list[int], float]:
         measured, done = iter(latencies_s), iter(range(100))
-        return rounds_at_low_latency(lambda: next(done), 3, 6, lambda: next(measured), lowest_latency_s)
+        return rounds_at_low_latency(lambda: next(done), lambda low: len(low) >= 3, 6, lambda: next(measured), lowest_latency_s)
 
     assert rounds(1.0, 1.1, 1.0, 1.2) == ([0, 1, 2], 0.0)
     assert rounds(2.2, 1.0, 1.1, 1.0, 2.2, 1.0, 1.0) == ([1, 2, 5], 0.0), "the latency before a round and after it"

@@ -1,0 +1,94 @@
+"""Which plans are measured whole: the search's plan, rivals whose sums are nearly as good, and the baselines. Nothing is built here.
+
+A `Planned` and the baselines' plans enter; finalists leave. `another_plan` makes the `Planned` of one that was faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ..rewrite.plan import Plan
+from ..rules.spec import HOST_TARGET
+from ..search.alternatives.rivals import rivals
+from ..search.constraints.constraints import Constraint, allowed_indices
+from ..search.plan_properties import plan_total
+from ..search.problem import femtoseconds
+from ..search.searcher import SearchRun, after
+from .certainty import computation_keys, noise_s, priority_rank
+from .cost_table import is_bound
+from .finalists import BASELINE, RIVAL, SEARCHED, Finalist
+from .record import usable
+from .search_and_merge import Planned, SearchSettings, known_total_s
+
+MOST_RIVALS = 3
+NEAR = 0.05
+"""A rival's total is above the plan's by this share at most, or by what the plan's total may be off."""
+RIVALS_S = 1.0
+"""Longest that looking for rivals may take."""
+
+
+def another_plan(searched: Planned, chosen: tuple[int, ...]) -> Planned:
+    """The plan `chosen` of the same problem in place of the one that was searched; it is not the one of the least sum."""
+    total = plan_total(searched.problem, chosen)
+    final = replace(searched.final, chosen=chosen, total=total, optimal=False, lower_bound=min(searched.final.lower_bound, total))
+    return replace(searched, final=final)
+
+
+def finalists(
+    searched: Planned,
+    planned: Planned,
+    baselines: Mapping[str, tuple[int, ...]],
+    plan_of: Callable[[Planned], Plan],
+    constraints: Sequence[Constraint],
+    settings: SearchSettings,
+    refused: Mapping[tuple[int, ...], str],
+) -> list[Finalist]:
+    """Return the plan, which is the first, and the plans that are measured beside it, each once.
+
+    Only plans that hold the constraints may become the plan, and only where plans are chosen by time.
+
+    Args:
+        searched: The search's plan; `planned` unless that was found wrong.
+        refused: Plan → why it is out already.
+    """
+    allowed = set(allowed_indices(searched.problem, constraints))
+    made: dict[frozenset[int], Finalist] = {}
+
+    def add(name: str, kind: str, chosen: tuple[int, ...]) -> None:
+        known = made.get(frozenset(chosen))
+        if known is None:
+            one = planned if chosen == planned.final.chosen else another_plan(searched, chosen)
+            may_ship = settings.objective.is_time and allowed.issuperset(chosen)
+            rank = priority_rank(searched.problem, chosen), len(chosen)
+            total_s = known_total_s(searched.problem, one.final)
+            known = Finalist({}, plan_of(one), chosen, rank, may_ship, total_s, reason=refused.get(chosen, ""))
+            made[frozenset(chosen)] = known
+        known.names[name] = kind
+
+    firsts = [name for name, chosen in baselines.items() if frozenset(chosen) == frozenset(planned.final.chosen)]
+    for name in [] if planned is searched else firsts:
+        add(name, BASELINE, planned.final.chosen)
+    add(SEARCHED, SEARCHED, searched.final.chosen)
+    for name, chosen in baselines.items():
+        add(name, BASELINE, chosen)
+    new = [chosen for chosen in _rivals(searched, constraints, settings) if frozenset(chosen) not in made]
+    for number, chosen in enumerate(new, 1):
+        add(f"rival {number}", RIVAL, chosen)
+    return list(made.values())
+
+
+def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> list[tuple[int, ...]]:
+    """Return the rivals of a plan that is proven, as far as its candidates' costs were measured."""
+    final, problem = searched.final, searched.problem
+    if not settings.objective.is_time or final.stopped or settings.should_stop():
+        return []
+    items = usable(searched.costed)
+    is_known = [item.target == HOST_TARGET or (item.cost.seconds is not None and not is_bound(item.cost)) for item in items]
+    usable_now = [index for index in allowed_indices(problem, constraints) if is_known[index]]
+    if not set(usable_now).issuperset(final.chosen):
+        return []
+    most = final.total + max(round(final.total * NEAR), femtoseconds(noise_s(searched)))
+    stop = after(RIVALS_S)
+    run = SearchRun(should_stop=lambda: stop() or settings.should_stop())
+    return [plan.chosen for plan in rivals(problem, usable_now, final.chosen, most, computation_keys(searched), MOST_RIVALS, run)]

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { runSnapshot } from "../../../test/runs";
+import type { MeasuredPlan, VerifyInfo } from "../protocol";
+import { decisionText, totalLines } from "./totals";
+
+const VERIFY: VerifyInfo = { measured_s: 2e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: 1e-5 };
+
+function measured(name: string, kind: MeasuredPlan["kind"], totalS: number, measuredS: number | null, changes: Partial<MeasuredPlan> = {}): MeasuredPlan {
+  return { name, kind, total_s: totalS, measured_s: measuredS, interval_s: 1e-5, rounds: 5, reason: "", is_plan: false, partitions: 1, ...changes };
+}
+
+describe("totalLines", () => {
+  test("the plan comes first, then what was measured, the fastest first, and baselines that were not", () => {
+    const baselines = [
+      { name: "tvm", total_s: 3e-3, measured_s: 2.5e-3, reason: "" },
+      { name: "ncnn", total_s: null, measured_s: null, reason: "ncnn cannot take every node" },
+    ];
+    const alternatives = [measured("tvm", "baseline", 3e-3, 2.5e-3), measured("search", "search", 1.9e-3, 2.1e-3), measured("rival 1", "rival", 2e-3, null, { rounds: 0, reason: "no" })];
+    const lines = totalLines(runSnapshot({ baselines, alternatives, verify: VERIFY, decided_by: "whole" }));
+    expect(lines.map((line) => [line.name, line.measuredS, line.rounds])).toEqual([
+      ["this plan", 2e-3, null],
+      ["rival 1", null, null],
+      ["plan of the least sum", 2.1e-3, 5],
+      ["tvm", 2.5e-3, 5],
+      ["ncnn", null, null],
+    ]);
+    expect(lines[0]?.measuredIntervalS).toBe(1e-5);
+  });
+
+  test("a run of an older version has its baselines", () => {
+    const lines = totalLines(runSnapshot({ baselines: [{ name: "tvm", total_s: 3e-3, measured_s: 2.5e-3, reason: "" }] }));
+    expect(lines.map((line) => line.name)).toEqual(["this plan", "tvm"]);
+  });
+});
+
+describe("decisionText", () => {
+  test("says which decided, sum or whole", () => {
+    const searched = measured("search", "search", 1e-3, 2.12e-3);
+    const run = runSnapshot({ verify: VERIFY, decided_by: "whole", alternatives: [searched] });
+    expect(decisionText(run)).toBe("Measuring the whole decided: the sum of this plan is 100.0 % above the least, but measured whole the plan of the least sum is 6.0 % slower (2.12 ms).");
+    const wrong = { ...searched, measured_s: null, reason: "it errs by 0.1, 0.001 is allowed" };
+    expect(decisionText({ ...run, alternatives: [wrong] })).toMatch(/is out: it errs by 0.1, 0.001 is allowed\.$/);
+    const next = [measured("tvm", "baseline", 3e-3, 2.5e-3), measured("greedy", "baseline", 2e-3, 2e-3, { is_plan: true })];
+    expect(decisionText({ ...run, decided_by: "sum", alternatives: next })).toBe("The sum of the costs decided: measured whole, the next plan is 25.0 % slower.");
+    expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was measured whole.");
+  });
+
+  test("says nothing where nothing was measured whole", () => {
+    expect(decisionText(runSnapshot())).toBe("");
+    expect(decisionText(runSnapshot({ decided_by: "sum" }))).toBe("");
+  });
+});

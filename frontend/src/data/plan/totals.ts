@@ -1,0 +1,69 @@
+// The lines of the tab "Totals": the plan, what was measured whole beside it and other baselines; and which decided, sum or whole.
+
+import { duration } from "../../base/format";
+import type { MeasuredPlan, RunSnapshot } from "../protocol";
+
+export interface TotalLine {
+  name: string;
+  kind: "plan" | "search" | "rival" | "baseline";
+  sumS: number | null;
+  sumIntervalS: number | null;
+  measuredS: number | null;
+  measuredIntervalS: number | null;
+  rounds: number | null;
+  reason: string;
+}
+
+/** The plan first, then the others, the fastest first. A baseline that is the plan itself says so as its reason. */
+export function totalLines(run: RunSnapshot): TotalLine[] {
+  const plan: TotalLine = {
+    name: "this plan",
+    kind: "plan",
+    sumS: run.plan?.total_s ?? null,
+    sumIntervalS: run.plan?.total_interval_s ?? null,
+    measuredS: run.verify?.measured_s ?? null,
+    measuredIntervalS: run.verify?.interval_s ?? null,
+    rounds: null,
+    reason: "",
+  };
+  const measured = run.alternatives.map(lineOf);
+  const known = new Set(run.alternatives.map((one) => one.name));
+  const others = run.baselines.filter((one) => !known.has(one.name)).map((one) => lineOf({ ...one, kind: "baseline", interval_s: null, rounds: 0, is_plan: false, partitions: 0 }));
+  return [plan, ...[...measured, ...others].sort((a, b) => (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity))];
+}
+
+function lineOf(one: MeasuredPlan): TotalLine {
+  return {
+    name: one.kind === "search" ? "plan of the least sum" : one.name,
+    kind: one.kind,
+    sumS: one.total_s,
+    sumIntervalS: null,
+    measuredS: one.measured_s,
+    measuredIntervalS: one.interval_s,
+    rounds: one.rounds === 0 ? null : one.rounds,
+    reason: one.reason,
+  };
+}
+
+/** Which decided that the plan is the plan: the sum of the costs, or measuring the whole. Empty where nothing was measured whole. */
+export function decisionText(run: RunSnapshot): string {
+  const { decided_by, alternatives, plan, verify } = run;
+  const planS = verify?.measured_s ?? null;
+  if (decided_by === null || plan === null || planS === null) return "";
+  const others = alternatives.filter((one) => !one.is_plan && one.measured_s !== null);
+  if (decided_by === "sum") {
+    const next = Math.min(...others.map((one) => one.measured_s ?? Infinity));
+    const text = "The sum of the costs decided";
+    return others.length === 0 ? `${text}: no other plan was measured whole.` : `${text}: measured whole, the next plan is ${percent(next, planS, "slower", "faster")}.`;
+  }
+  const searched = alternatives.find((one) => one.kind === "search");
+  const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched?.total_s ?? null, "above", "below")} the least`;
+  if (!searched || searched.measured_s === null) return `${text}, but the plan of the least sum is out: ${searched?.reason ?? "it was not measured"}.`;
+  return `${text}, but measured whole the plan of the least sum is ${percent(searched.measured_s, planS, "slower", "faster")} (${duration(searched.measured_s)}).`;
+}
+
+function percent(value: number, base: number | null, more: string, less: string): string {
+  if (base === null || base === 0) return `not known to be ${more}`;
+  const share = value / base - 1;
+  return `${(100 * Math.abs(share)).toFixed(1)} % ${share >= 0 ? more : less}`;
+}

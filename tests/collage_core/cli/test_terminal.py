@@ -1,0 +1,60 @@
+"""The result of a run as text: the plan, what decided that it is the plan, and the plans that were measured beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from collage_core.cli.terminal import show_plan
+
+PART = {"id": "p", "target": "tvm", "nodes": [0], "names": ["n"], "ops": ["Relu"], "cost_s": 1e-3, "source": "measured"}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    measured = {"kind": "baseline", "interval_s": 2e-5, "rounds": 5, "reason": "", "is_plan": False, "partitions": []}
+    return {
+        "plan": {"total_s": 1.03e-3, "total_interval_s": None, "partitions": [PART]},
+        "search": {"optimal": True, "lower_bound_s": 1e-3},
+        "decided_by": "whole",
+        "alternatives": [
+            {**measured, "name": "search", "kind": "search", "total_s": 1e-3, "measured_s": 1.06e-3},
+            {
+                **measured,
+                "name": "rival 1",
+                "kind": "rival",
+                "total_s": 1.05e-3,
+                "measured_s": None,
+                "interval_s": None,
+                "reason": "it errs",
+            },
+            {**measured, "name": "tvm", "total_s": 1.03e-3, "measured_s": 1e-3, "is_plan": True},
+        ],
+        "baselines": [
+            {"name": "tvm", "total_s": 1.03e-3, "measured_s": 1e-3, "reason": ""},
+            {"name": "ncnn", "total_s": None, "measured_s": None, "reason": "ncnn cannot take every node"},
+        ],
+        "verify": {"measured_s": 1e-3, "interval_s": 1e-5, "max_rel_error": 1e-6},
+        **changes,
+    }
+
+
+def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(document())
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "measured 1 ms ± 10 µs, largest relative error 1e-06",
+        "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower",
+        "  tvm alone: 1.03 ms, measured 1 ms ± 20 µs, the plan itself",
+        "  the plan of the least sum: 1 ms, measured 1.06 ms ± 20 µs",
+        "  rival 1, near in its sum: 1.05 ms, measured -  (it errs)",
+        "  ncnn alone: -, measured -  (ncnn cannot take every node)",
+    ]
+
+
+def test_a_run_of_an_older_version_lists_its_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+    older = document(verify={"measured_s": None, "max_rel_error": None})
+    show_plan({key: value for key, value in older.items() if key not in ("decided_by", "alternatives")})
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "  tvm alone: 1.03 ms, measured 1 ms",
+        "  ncnn alone: -, measured -  (ncnn cannot take every node)",
+    ]

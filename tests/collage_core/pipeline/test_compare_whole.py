@@ -1,0 +1,143 @@
+"""The turns in which finalists are timed, with given seconds; the building of finalists, with folders that nothing was built in."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.cost.measuring.core_latency import rounds_at_low_latency
+from collage_core.errors import CollageError
+from collage_core.events import Event
+from collage_core.pipeline import compare_whole as module
+from collage_core.pipeline.assemble_and_verify import Built
+from collage_core.pipeline.compare_whole import LONGEST_S, MOST_ROUNDS, ROUNDS, Turns, compare_whole
+from collage_core.pipeline.finalists import Finalist, whole_times, winner
+from tests.collage_core.pipeline.test_finalists import finalist, three
+
+
+class Timed:
+    """Gives the seconds of each finalist in turn, drawn around its mean; a turn takes so long on the clock."""
+
+    def __init__(self, spread: float = 0.0, turn_s: float = 0.0, **means: float):
+        self.counts: Counter[str] = Counter()
+        self.now_s = 0.0
+        self._draw, self._spread, self._turn_s, self._means = random.Random(1), spread, turn_s, means
+
+    def __call__(self, one: Finalist) -> float:
+        name = next(iter(one.names))
+        self.counts[name] += 1
+        self.now_s += self._turn_s
+        if self._means[name] < 0:
+            raise CollageError("it crashed")
+        return self._means[name] * self._draw.lognormvariate(0, self._spread)
+
+    def rounds(self, finalists: list[Finalist], *latencies_s: float) -> Any:
+        turns, latency = Turns(finalists, self, lambda: self.now_s), iter(latencies_s)
+        counted, _ = rounds_at_low_latency(turns.one_round, turns.is_enough, MOST_ROUNDS, lambda: next(latency, 1.0))
+        return turns.all_in(counted)
+
+
+def test_those_far_behind_sit_out_and_the_leaders_go_on_until_they_are_apart() -> None:
+    timed = Timed(search=10.0, a=9.0, b=20.0)
+    assert winner(timed.rounds(three()), three()) == 1
+    assert timed.counts == {"search": 5, "a": 5, "b": 3}
+    timed = Timed(spread=0.03, search=10.0, a=10.0, b=20.0)
+    timed.rounds(three())
+    assert timed.counts["b"] == 3
+    assert ROUNDS < timed.counts["a"] <= MOST_ROUNDS
+
+
+def test_no_further_round_when_the_time_is_over() -> None:
+    timed = Timed(spread=0.03, turn_s=LONGEST_S / 4, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three())
+    assert timed.counts == dict.fromkeys(("search", "a", "b"), 3), "not even the fewest, where each round takes very long"
+    timed = Timed(spread=0.03, turn_s=LONGEST_S / 14, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three())
+    assert timed.counts["a"] == ROUNDS
+
+
+def test_one_that_fails_in_its_turn_is_out_with_the_reason() -> None:
+    listed = three()
+    assert winner(Timed(search=-1.0, a=9.0, b=8.0).rounds(listed), listed) == 2
+    assert listed[0].reason == "it crashed"
+
+
+def test_rounds_at_high_latency_do_not_count_unless_somebody_would_be_left_out() -> None:
+    timed = Timed(search=10.0, a=9.0, b=20.0)
+    assert len(timed.rounds(three(), 2.2, 2.2, *[1.0] * 20)) == ROUNDS
+    assert timed.counts == {"search": 7, "a": 7, "b": 5}
+    turns = Turns(three(), Timed(search=10.0, a=9.0, b=20.0))
+    rounds = [turns.one_round() for _ in range(2)]
+    assert turns.all_in([{0: 10.0, 1: 9.0}]) == rounds
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth_and_what_is_stated(seed: int) -> None:
+    draw = random.Random(seed)
+    means = {name: draw.choice([9.5, 9.9, 10.0, 10.05, 11.0, 14.0]) for name in ("search", "a", "b")}
+    listed = three()
+    rounds = Timed(spread=draw.choice([0.001, 0.02, 0.1]), **means).rounds(listed)
+    best = winner(rounds, listed)
+    times = whole_times(rounds, best, len(listed))
+    for other in times:
+        if other.interval_s is not None and other.measured_s is not None:
+            assert (times[best].measured_s or 0) <= max(1.01 * other.measured_s, other.measured_s + other.interval_s)
+
+
+class Workshop:
+    """In the place of what builds and times: everything is built at once, but what `errors` has errs so, and what is in `broken` fails."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, timed: Timed, errors: dict[str, float], broken: tuple[str, ...] = ()):
+        self.built: list[str] = []
+        self._errors, self._broken = errors, broken
+        patch.setattr(module, "assemble_plan", self._assemble)
+        patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": self._errors.get(self.built[-1], 0.0)})
+        patch.setattr(module, "_time", lambda built, one: timed(one))
+
+    def _assemble(self, built: Built, plan: Any, folder: Path, timeout_s: float) -> None:
+        target = plan.partitions[0].target
+        self.built.append(target)
+        if target in self._broken:
+            raise CollageError(f"assembling the plan failed: {target}")
+
+
+def built_by(folder: Path, first: Finalist) -> Built:
+    unused: Any = None
+    verify = {"max_rel_error": 0.0, "errors": {"out": 0.0}}
+    plan = first.plan.model_copy(update={"options": {"threads": 1}})
+    return Built(unused, plan, {}, folder / "plan", folder, unused, verify)
+
+
+def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [*three(), finalist("wrong"), finalist("broken"), finalist("out", reason="it was refused")]
+    timed = Timed(search=10.0, a=9.0, b=20.0, wrong=1.0, broken=1.0, out=1.0)
+    workshop = Workshop(monkeypatch, timed, {"wrong": 0.5, "a": 1e-5}, ("broken",))
+    built, events = built_by(tmp_path, listed[0]), list[Event]()
+    outcome = compare_whole(built, listed, events.append)
+    assert outcome.winner == 1
+    assert workshop.built == ["a", "b", "wrong", "broken"]
+    assert (built.plan, built.folder) == (listed[1].plan, tmp_path / "finalist-0")
+    assert (built.verify["measured_s"], built.verify["max_rel_error"], built.verify["rounds"]) == (9.0, 1e-5, 5)
+    assert built.verify["additive_error_s"] == pytest.approx(9.0 - listed[1].plan.total_s)
+    assert [one.reason for one in listed] == [
+        "", "", "", "it errs by 0.5, 0.001 is allowed", "assembling the plan failed: broken", "it was refused",
+    ]  # fmt: skip
+    assert [time.measured_s is None for time in outcome.times] == [False, False, False, True, True, True]
+
+
+def test_what_would_be_built_too_late_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = three()
+    workshop = Workshop(monkeypatch, Timed(search=10.0, a=9.0), {})
+    monkeypatch.setattr(module, "BUILD_ALL_S", -1.0)
+    assert compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None).winner == 0
+    assert (workshop.built, listed[1].reason) == ([], "building the other plans took over -1 s")
+
+
+def test_where_none_runs_the_reason_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Workshop(monkeypatch, Timed(search=-1.0), {})
+    with pytest.raises(CollageError, match="it crashed"):
+        compare_whole(built_by(tmp_path, three()[0]), three()[:1], lambda event: None)

@@ -1,0 +1,150 @@
+"""Which finalist becomes the plan, from given seconds of each round; what is said of the others."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from collage_core.pipeline.finalists import (
+    BASELINE,
+    RIVAL,
+    SEARCHED,
+    Finalist,
+    Round,
+    alternatives,
+    barred,
+    beats,
+    decision_text,
+    measured_plans,
+    undecided,
+    whole_times,
+    winner,
+)
+from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
+
+
+def finalist(name: str, kind: str = BASELINE, *, rank: int = 0, may_ship: bool = True, total_s: float = 1.0, reason: str = "") -> Finalist:
+    part = PlacedPartition(id=f"of {name}", target=name, nodes=(0,), names=("n",), ops=("Relu",), cost_s=total_s, source="measured")
+    plan = Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=total_s, partitions=(part,))
+    return Finalist({name: kind}, plan, (), (rank, 1), may_ship, total_s, reason=reason)
+
+
+def rounds(*times: list[float]) -> list[Round]:
+    """The rounds in which each finalist took its `times`."""
+    return [dict(enumerate(seconds)) for seconds in zip(*times, strict=True)]
+
+
+def three(**changes: Any) -> list[Finalist]:
+    return [finalist("search", SEARCHED, **changes), finalist("a", rank=2), finalist("b", rank=1)]
+
+
+def test_the_fastest_is_the_plan_where_it_is_apart_by_more_than_a_hundredth() -> None:
+    steady = [10.0] * 5
+    assert winner(rounds(steady, [9.8] * 5, steady), three()) == 1
+    assert winner(rounds(steady, [9.92] * 5, steady), three()) == 0, "a tie: the search's plan is kept"
+    assert winner(rounds(steady, [11.0] * 5, [12.0] * 5), three()) == 0
+    noisy = [10.0, 10.0, 9.0, 10.0, 10.0]
+    assert winner(rounds(noisy, [9.5] * 5, steady), three()) == 0, "in one of the rounds it was slower: that is noise"
+    assert winner(rounds(steady[:4], [9.0] * 4, steady[:4]), three()) == 0, "too few rounds to tell"
+    assert winner(rounds(steady[:3], [7.0] * 3, steady[:3]), three()) == 1, "far ahead in every one of three"
+
+
+def test_a_machine_that_drifts_slows_all_alike() -> None:
+    drift = [1.0, 1.3, 1.7, 2.2, 1.1]
+    found = rounds([10 * one for one in drift], [9.5 * one for one in drift], [12 * one for one in drift])
+    assert winner(found, three()) == 1
+    plan, other, last = (whole_times(found, 1, 3)[index] for index in (1, 0, 2))
+    assert (plan.measured_s, plan.rounds) == (pytest.approx(9.5 * 1.3), 5)
+    assert (other.measured_s, other.interval_s) == (pytest.approx(10 * 1.3), pytest.approx(0.0, abs=1e-9))
+    assert last.measured_s == pytest.approx(12 * 1.3)
+
+
+def test_of_equally_fast_ones_the_preferred_becomes_the_plan() -> None:
+    assert winner(rounds([10.0] * 5, [9.0] * 5, [9.05] * 5), three()) == 2
+    assert winner(rounds([10.0] * 5, [9.0] * 5, [9.2] * 5), three()) == 1
+
+
+def test_what_may_not_be_the_plan_never_is() -> None:
+    found = rounds([10.0] * 5, [5.0] * 5, [9.0] * 5)
+    listed = [three()[0], finalist("a", may_ship=False), finalist("b")]
+    assert winner(found, listed) == 2
+    assert barred(listed, whole_times(found, 2, 3), 2) == ["a"]
+    assert winner(found, [three()[0], finalist("a", reason="it errs by 1, 0.001 is allowed"), finalist("b")]) == 2
+    crashed = [finalist("search", SEARCHED, reason="timing the artifact failed"), finalist("a"), finalist("b")]
+    assert winner([{1: 5.0, 2: 9.0}], crashed) == 1
+
+
+def test_only_those_that_are_neither_apart_nor_a_tie_are_timed_again() -> None:
+    may = [True] * 4
+    assert undecided(rounds([10.0], [10.0], [99.0], [10.0]), may) == [0, 1, 2, 3], "one round tells nothing"
+    assert undecided(rounds([10.0] * 3, [10.5] * 3, [13.0] * 3, [10.0] * 3), may) == [0, 1, 3]
+    some = rounds([10.0] * 5, [10.5] * 5, [10.0, 10.4, 9.8, 10.1, 10.0], [10.05] * 5)
+    assert undecided(some, may) == [0, 2], "the second is slower, the last one a tie"
+    assert undecided(rounds([9.0] * 5, [10.0] * 5, [10.0, 10.4, 9.8, 10.1, 10.0]), [False, True, True]) == [1, 2]
+
+
+def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth_and_what_is_stated() -> None:
+    """Times of any spread; the stated interval is that of the baseline's row."""
+    draw = random.Random(0)
+    changed = 0
+    for _ in range(300):
+        count, spread = draw.choice([1, 3, 5, 9, 15]), draw.choice([0.001, 0.02, 0.2])
+        means = [10.0, *(draw.uniform(7, 13) for _ in range(3))]
+        found = [{index: mean * draw.lognormvariate(0, spread) for index, mean in enumerate(means)} for _ in range(count)]
+        listed = [finalist("search", SEARCHED), *(finalist(name, rank=draw.randrange(3)) for name in "abc")]
+        best = winner(found, listed)
+        rows = alternatives(listed, whole_times(found, best, 4), best)
+        plan_s = whole_times(found, best, 4)[best].measured_s
+        assert plan_s is not None
+        changed += best != 0
+        for row in rows:
+            if row["interval_s"] is not None:
+                assert plan_s <= max(1.01 * row["measured_s"], row["measured_s"] + row["interval_s"])
+    assert 50 < changed < 250
+
+
+def test_the_rows_name_every_other_finalist_and_all_baselines() -> None:
+    listed = [finalist("search", SEARCHED), finalist("a"), finalist("rival 1", RIVAL), finalist("c", reason="no")]
+    listed[0].names["b"] = BASELINE
+    found = rounds([10.0] * 5, [11.0] * 5, [12.0] * 5)
+    rows = alternatives(listed, whole_times(found, 0, 4), 0)
+    assert [(row["name"], row["is_plan"], row["rounds"]) for row in rows] == [
+        ("b", True, 5),
+        ("a", False, 5),
+        ("rival 1", False, 5),
+        ("c", False, 0),
+    ]
+    assert (rows[1]["measured_s"], rows[3]["measured_s"], rows[3]["reason"]) == (11.0, None, "no")
+    assert rows[1]["partitions"] == [{"id": "of a", "target": "a", "nodes": [0]}]
+    assert measured_plans(rows)[0].partitions == 1
+    assert [row["name"] for row in alternatives(listed, whole_times(found, 1, 4), 1)] == ["search", "b", "a", "rival 1", "c"]
+
+
+def document(decided_by: str, total_s: float, measured_s: float | None, *rows: dict[str, Any]) -> dict[str, Any]:
+    return {"decided_by": decided_by, "plan": {"total_s": total_s}, "verify": {"measured_s": measured_s}, "alternatives": list(rows)}
+
+
+def test_one_sentence_says_what_decided() -> None:
+    searched = {"kind": SEARCHED, "name": "search", "total_s": 1.0, "measured_s": 1.06, "is_plan": False, "reason": ""}
+    assert decision_text(document("whole", 1.03, 1.0, searched)) == (
+        "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower"
+    )
+    wrong = {**searched, "measured_s": None, "reason": "it errs by 0.1, 0.001 is allowed"}
+    assert decision_text(document("whole", 1.03, 1.0, wrong)).endswith(
+        "but the plan of the least sum is out: it errs by 0.1, 0.001 is allowed"
+    )
+    other = {**searched, "kind": BASELINE, "measured_s": 1.2}
+    assert decision_text(document("sum", 1.0, 1.0, other)) == "the sum of the costs decided: measured whole, the next plan is 20.0% slower"
+    assert decision_text(document("sum", 1.0, 1.0, {**other, "is_plan": True})) == (
+        "the sum of the costs decided: no other plan was measured whole"
+    )
+    assert decision_text(document("sum", 1.0, None, other)) == ""
+    assert decision_text({"verify": {"measured_s": 1.0}}) == "", "a record of an older version"
+
+
+def test_a_faster_one_is_told_by_its_ratios() -> None:
+    assert beats(rounds([9.0] * 5, [10.0] * 5), 0, 1)
+    assert not beats(rounds([9.0] * 5, [10.0] * 5), 1, 0)
+    assert not beats([], 0, 1)
