@@ -137,6 +137,7 @@ def test_a_run_is_watched_and_its_pins_hold(measuring: Explorer, open_page: Open
     assert "plan.json" in names
     assert any(name.startswith("artifact/") for name in names)
     page.get_by_role("tab", name="Totals").click()
+    expect(page.get_by_text(re.compile("^The sum of the costs decided"))).to_be_visible()
     expect(page.get_by_role("table", name="Error of each output").get_by_role("row", name=re.compile(r"logits \d"))).to_be_visible()
     expect(page.get_by_role("region", name="Contents of the export")).to_contain_text("collage run artifact --bench")
     page.get_by_role("button", name="Copy the command: run it").click()

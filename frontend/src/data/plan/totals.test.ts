@@ -19,9 +19,9 @@ describe("totalLines", () => {
     const lines = totalLines(runSnapshot({ baselines, alternatives, verify: VERIFY, decided_by: "whole" }));
     expect(lines.map((line) => [line.name, line.measuredS, line.rounds])).toEqual([
       ["this plan", 2e-3, null],
-      ["rival 1", null, null],
       ["plan of the least sum", 2.1e-3, 5],
       ["tvm", 2.5e-3, 5],
+      ["rival 1", null, null],
       ["ncnn", null, null],
     ]);
     expect(lines[0]?.measuredIntervalS).toBe(1e-5);

@@ -14,7 +14,7 @@ export interface TotalLine {
   reason: string;
 }
 
-/** The plan first, then the others, the fastest first. A baseline that is the plan itself says so as its reason. */
+/** The plan first, then the others, the fastest first. */
 export function totalLines(run: RunSnapshot): TotalLine[] {
   const plan: TotalLine = {
     name: "this plan",
@@ -29,7 +29,14 @@ export function totalLines(run: RunSnapshot): TotalLine[] {
   const measured = run.alternatives.map(lineOf);
   const known = new Set(run.alternatives.map((one) => one.name));
   const others = run.baselines.filter((one) => !known.has(one.name)).map((one) => lineOf({ ...one, kind: "baseline", interval_s: null, rounds: 0, is_plan: false, partitions: 0 }));
-  return [plan, ...[...measured, ...others].sort((a, b) => (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity))];
+  return [plan, ...[...measured, ...others].sort(byTime)];
+}
+
+/** Those that were measured come first; within both groups the fastest. */
+function byTime(a: TotalLine, b: TotalLine): number {
+  if ((a.measuredS === null) !== (b.measuredS === null)) return a.measuredS === null ? 1 : -1;
+  const order = (a.measuredS ?? a.sumS ?? Infinity) - (b.measuredS ?? b.sumS ?? Infinity);
+  return Number.isNaN(order) ? 0 : order;
 }
 
 function lineOf(one: MeasuredPlan): TotalLine {

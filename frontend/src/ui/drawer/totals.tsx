@@ -27,6 +27,7 @@ export function TotalsTab(): JSX.Element {
         <span class="spacer" />
         <SaveMenu what="the totals" formats={[{ name: "CSV", says: "Save the totals", save: () => saveText(`${current.model_name}-totals.csv`, "text/csv", totalsCsv(current)) }]} />
       </div>
+      {decision !== "" && <p class="totals-decision">{decision}</p>}
       <table class="totals">
         <thead>
           <tr>
@@ -43,7 +44,6 @@ export function TotalsTab(): JSX.Element {
           ))}
         </tbody>
       </table>
-      {decision !== "" && <p class="muted">{decision}</p>}
       <Verification run={current} />
       <ExportContents run={current} />
     </>
@@ -75,7 +75,7 @@ function Row({ line, widest, plan }: { line: TotalLine; widest: number; plan: To
       <td title={line.rounds === null ? undefined : `timed in ${plural(line.rounds, "round")} beside this plan`}>
         <Seconds value={line.measuredS} intervalS={line.measuredIntervalS} />
       </td>
-      <td class="wide">{value === null ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
+      <td class="wide">{value === null || line.reason !== "" ? <span class="muted">{line.reason}</span> : <Bar share={widest > 0 ? value / widest : 0} colour={colour} />}</td>
       <td>{against(line, plan)}</td>
     </tr>
   );
