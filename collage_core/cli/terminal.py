@@ -179,7 +179,7 @@ def _others(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _undecided(document: dict[str, Any]) -> list[str]:
     """Say what measuring left undecided, and how to go on; nothing where that is nothing."""
-    budget, plan = document["budget"], document["plan"]
+    budget, plan = document.get("budget"), document["plan"]
     if not budget or not budget["rivals"]:
         return []
     placed = {part["id"]: part for part in plan["partitions"]}

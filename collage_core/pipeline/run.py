@@ -378,6 +378,7 @@ class Run:
         """Make another plan of the same problem the plan, since the search's plan is slower, or wrong, as a whole."""
         self.planned = another_plan(self.searched, chosen)
         self.decided = self._decided_otherwise(self.searched, "whole")
+        self.undecided = []  # Measured whole, plans are compared as they are: what their parts left open is of no interest.
         constraints = self.plans.constraints(self.planned.problem)
         self.stability = stability(self.planned, constraints, self.plans.settings)
         self.regret_s = regret_seconds(self.planned, constraints)
@@ -422,7 +423,7 @@ class Run:
         changed = self.record()
         built.plan = self.plan
         record.plan, record.regret_s = changed.plan, changed.regret_s
-        record.document.update({key: changed.document[key] for key in ("plan", "search", "decided_by")})
+        record.document.update({key: changed.document[key] for key in ("plan", "search", "budget", "decided_by")})
         record.document.update(alternatives=rows, verify={**record.document["verify"], **built.verify})
         measured = {row["name"]: row for row in rows}
         for row in record.document["baselines"]:
