@@ -15,12 +15,14 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import HOST
-from .alternatives.k_best import k_best, plans_in_order
+from .alternatives.k_best import plans_in_order
 from .boundaries import boundaries_of
 from .constraints.constraints import Constraint, allowed_indices
+from .error_budget import exceeds_budget, within_budget
 from .objectives import TIME, Objective, is_moved, measures
 from .plan_properties import plan_total
 from .problem import FREE, HOST_NAME, SearchCandidate, SearchProblem, Transition
@@ -40,7 +42,7 @@ def solve_for(
     search: str = DEFAULT,
     run: SearchRun = QUIET,
 ) -> SearchResult:
-    """Return a best plan for `objective` that holds every constraint; ``total`` is its time whatever the objective.
+    """Return a best plan for `objective` that holds every constraint and the problem's error budget; ``total`` is always its time.
 
     ``lower_bound`` is of the time too, and 0 when the objective does not begin with time. When the search is stopped before it
     has a plan, the plan that a search by time has by then is returned.
@@ -50,21 +52,27 @@ def solve_for(
         InfeasibleError: there is no plan, or none was found; the message says which.
     """
     if objective.is_time or search not in SEARCHERS:
-        return solve(problem, constraints, search, run)
+        return _solved(problem, constraints, search, run)
     usable = allowed_indices(problem, constraints)
     if not objective.is_additive:
         result = _with_memory(problem, usable, objective, run)
-    elif search == "milp":
+    elif search == "milp" and not problem.counts_errors:
         result = _by_program(problem, usable, objective, run)
     else:
-        return _packed(problem, usable, objective, constraints, search, run)
+        return _packed(problem, usable, objective, constraints, DEFAULT if search == "milp" else search, run)
     if not result.is_feasible:
-        if not result.stopped:
+        if not result.stopped and not problem.counts_errors:
             raise infeasible(problem, constraints)
-        quick = solve(problem, constraints, DEFAULT, replace(run, reporter=SearchReporter()))
+        quick = _solved(problem, constraints, DEFAULT, replace(run, reporter=SearchReporter()))
         result = replace(result, chosen=quick.chosen, total=quick.total)
     run.reporter.end(result)
     return result
+
+
+def _solved(problem: SearchProblem, constraints: Sequence[Constraint], search: str, run: SearchRun) -> SearchResult:
+    """Return the plan that `search` finds, or where that is over the error budget, the one that A* finds within it."""
+    found = solve(problem, constraints, search, run)
+    return within_budget(problem, constraints, found, lambda priced, quiet: solve(priced, constraints, DEFAULT, quiet), run)
 
 
 def k_best_for(
@@ -77,7 +85,7 @@ def k_best_for(
     """
     usable = allowed_indices(problem, constraints)
     if objective.is_time:
-        return k_best(problem, usable, count, run)
+        return _first(problem, plans_in_order(problem, usable, run), count)
     if not objective.is_additive:
         raise CollageError(
             f"the best {count} plans for the objective {objective.text!r} cannot be listed: memory does not add up",
@@ -85,14 +93,20 @@ def k_best_for(
             "bad_objective",
         )
     packing = Packing(problem, usable, objective)
-    return [packing.unpacked(plan) for plan in k_best(packing.problem, usable, count, replace(run, reporter=SearchReporter()))]
+    plans = plans_in_order(packing.problem, usable, replace(run, reporter=SearchReporter()))
+    return [packing.unpacked(plan) for plan in _first(problem, plans, count)]
+
+
+def _first(problem: SearchProblem, plans: Iterator[SearchResult], count: int) -> list[SearchResult]:
+    """Return the first `count` of `plans` that are within the error budget."""
+    return list(islice((plan for plan in plans if not exceeds_budget(problem, plan.chosen)), count))
 
 
 def _packed(
     problem: SearchProblem, usable: Sequence[int], objective: Objective, constraints: Sequence[Constraint], search: str, run: SearchRun
 ) -> SearchResult:
     packing = Packing(problem, usable, objective)
-    found = solve(packing.problem, constraints, search, replace(run, reporter=_Unpacking(run.reporter, packing)))
+    found = _solved(packing.problem, constraints, search, replace(run, reporter=_Unpacking(run.reporter, packing)))
     return packing.unpacked(found)
 
 
@@ -242,6 +256,8 @@ def _with_memory(problem: SearchProblem, usable: Sequence[int], objective: Objec
             is_over = False
             break
         tried += 1
+        if exceeds_budget(problem, plan.chosen):
+            continue
         has = measures(problem, plan.chosen)
         if least is not None and objective.value(replace(has, memory=least_memory)) >= least:
             break

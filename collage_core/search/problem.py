@@ -29,6 +29,15 @@ these bits.
 """
 
 
+BILLION = 10**9
+MOST_ERROR = 1e9
+
+
+def billionths(error: float) -> int:
+    """Return `error` in whole billionths, in which the search adds up."""
+    return round(error * BILLION)
+
+
 def femtoseconds(seconds: float) -> int:
     """Return `seconds` in whole femtoseconds, in which the search adds up."""
     return round(seconds * FEMTOSECONDS)
@@ -69,12 +78,14 @@ class SearchCandidate:
         target: Name of its target.
         cost: Femtoseconds; None when unknown.
         named: Its id, or an object that computes the id on request, since most ids are never asked for.
+        error: What it adds to the error of a plan, in billionths; 0 where that does not count, or the cost is unknown.
     """
 
     inside: IndexSet
     target: str
     cost: int | None
     named: str | Named
+    error: int = 0
 
     @property
     def id(self) -> str:
@@ -119,6 +130,8 @@ class SearchProblem:
         exclusive: Pairs of targets that must not be in one plan.
         priorities: Targets, the preferred one first; decides between unknown costs.
         names, ops: Name and operator of each node, for constraints.
+        error_budget: What the errors of a plan's candidates may add up to, in billionths; None for no limit.
+        lowered: Targets that compute in less precision than the model asks for, and whose errors therefore count.
     """
 
     nodes: int
@@ -129,6 +142,13 @@ class SearchProblem:
     priorities: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
+    error_budget: int | None = None
+    lowered: tuple[str, ...] = ()
+
+    @property
+    def counts_errors(self) -> bool:
+        """Whether errors can decide which plan is best."""
+        return self.error_budget is not None and any(candidate.error for candidate in self.candidates)
 
     def transition(self, maker: str, reader: str, size: int) -> int:
         """Return femtoseconds to hand `size` bytes from target `maker` to target `reader`."""
@@ -155,14 +175,21 @@ class SearchProblem:
             "names": list(self.names),
             "ops": list(self.ops),
             "edges": edges,
-            "candidates": [{"nodes": list(c.inside), "target": c.target, "cost_s": _seconds(c.cost), "id": c.id} for c in self.candidates],
+            "candidates": [_candidate_json(candidate) for candidate in self.candidates],
             "transitions": {
                 f"{a}->{b}": {"fixed_s": t.fixed / FEMTOSECONDS, "per_byte_s": t.per_byte / FEMTOSECONDS}
                 for (a, b), t in self.transitions.items()
             },
             "exclusive": [list(pair) for pair in self.exclusive],
             "priorities": list(self.priorities),
+            **({} if self.error_budget is None else {"error_budget": self.error_budget / BILLION}),
+            **({"lowered": list(self.lowered)} if self.lowered else {}),
         }
+
+
+def _candidate_json(candidate: SearchCandidate) -> dict[str, Any]:
+    data = {"nodes": list(candidate.inside), "target": candidate.target, "cost_s": _seconds(candidate.cost), "id": candidate.id}
+    return {**data, "error": candidate.error / BILLION} if candidate.error else data
 
 
 def _seconds(cost: int | None) -> float | None:
@@ -190,6 +217,8 @@ def problem_from_json(data: Any) -> SearchProblem:
         priorities=_unique(_strings(data, "priorities"), "priorities"),
         names=_unique(_for_nodes(data, "names", nodes), "names") or tuple(str(index) for index in range(nodes)),
         ops=_for_nodes(data, "ops", nodes) or ("",) * nodes,
+        error_budget=None if data.get("error_budget") is None else _error(data["error_budget"], "error_budget"),
+        lowered=_unique(_strings(data, "lowered"), "lowered"),
     )
     _check_acyclic(problem)
     return problem
@@ -280,7 +309,16 @@ def _candidate(item: Any, where: str, index: int, nodes: int) -> SearchCandidate
     named = item.get("id", str(index))
     if not isinstance(named, str):
         raise _mistake(f"{where}.id", named, "a string")
-    return SearchCandidate(_inside(item.get("nodes"), f"{where}.nodes", nodes), target, known, named)
+    error = _error(item.get("error", 0), f"{where}.error")
+    inside = _inside(item.get("nodes"), f"{where}.nodes", nodes)
+    return SearchCandidate(inside, target, known, named, 0 if known is None else error)
+
+
+def _error(value: Any, where: str) -> int:
+    """Return `value` as an error in billionths."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_ERROR:
+        raise _mistake(where, value, f"a finite number, not negative, at most {MOST_ERROR:g}")
+    return billionths(float(value))
 
 
 def _inside(listed: Any, where: str, nodes: int) -> IndexSet:
