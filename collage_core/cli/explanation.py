@@ -137,5 +137,7 @@ def show_explanation(document: dict[str, Any]) -> None:
             label = row["label"] + (" (an estimate)" if row["cost"]["source"] == "estimate" else "")
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
             click.echo(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
+            if row["over_budget"]:
+                click.echo(f"   {'':<14} {row['over_budget']}")
         for rejection in item["rejections"][:12]:
             click.echo(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")

@@ -30,7 +30,7 @@ def toolchains(rules: bool, as_json: bool) -> None:
             if item["usable"]
             else f"not usable: {item['reason']} ({item['hint']})"
         )
-        click.echo(f"{item['name']:<14} {state}")
+        click.echo(f"{item['name']:<24} {state}")
         if rules:
             click.echo("\n".join(f"    {line}" for line in item["rules"].splitlines()))
 

@@ -149,7 +149,7 @@ def show_plan(document: dict[str, Any]) -> None:
     if verify["measured_s"] is not None:
         console.print(
             f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
-            f"largest relative error {verify['max_rel_error']:.2g}"
+            f"largest relative error {verify['max_rel_error']:.2g}{_error_budget(verify)}"
         )
     decided = decision_text(document)
     if decided:
@@ -196,3 +196,9 @@ def _undecided(document: dict[str, Any]) -> list[str]:
 def _targets(parts: list[dict[str, Any]]) -> str:
     named = " + ".join(dict.fromkeys(part["target"] for part in parts))
     return named if len(parts) == 1 else f"{named} in {len(parts)} partitions"
+
+
+def _error_budget(verify: dict[str, Any]) -> str:
+    """Say what the errors of the partitions add up to, where the search counted them."""
+    estimate = verify.get("estimated_error")
+    return "" if estimate is None else f" (by its partitions {estimate:.2g}; at most {verify['accuracy']:g})"

@@ -47,7 +47,7 @@ Search = Callable[[list[CostedCandidate], Emit], Planned]
 
 
 class MeasuringLoop:
-    """The loop of one run. `costs` and `plan` go through its steps, `without` comes back to them.
+    """The loop of one run. `costs` and `plan` go through its steps, `without` and `again` come back to them.
 
     Args:
         repeat: None where costs are not measured: repeating tells nothing.
@@ -151,6 +151,10 @@ class MeasuringLoop:
         held = planned.costed[index].held
         assert isinstance(held, CandidatePartition)
         self.table.exclude(held, cost)
+        return self.again(planned)
+
+    def again(self, planned: Planned) -> Planned:
+        """The best plan after `planned`, under other terms of the search."""
         self._enter("search")
         return self.merge(replace(self._searched(), first=planned.first))
 

@@ -103,9 +103,14 @@ def result_document(result: SearchResult) -> dict[str, Any]:
     }
 
 
-def not_verified(accuracy: float) -> dict[str, Any]:
-    """The `verify` part of the `partition` document where nothing was built."""
-    return {**dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")), "accuracy": accuracy, "reason": ""}
+def not_verified(accuracy: float, estimated_error: float | None = None) -> dict[str, Any]:
+    """The `verify` part of the `partition` document where nothing was built.
+
+    Args:
+        estimated_error: What the errors of the partitions add up to; None where none count, since no target lowers the precision.
+    """
+    nothing = dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference"))
+    return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "reason": ""}
 
 
 def budget_document(budget: Budget, undecided: Sequence[Rival]) -> dict[str, Any]:

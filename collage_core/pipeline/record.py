@@ -29,7 +29,7 @@ from ..rules.candidate import CandidatePartition
 from ..search.alternatives.regret import Regrets
 from ..search.constraints.constraints import parse_constraints
 from ..search.plan_properties import plan_total
-from ..search.problem import FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, femtoseconds, problem_from_json
+from ..search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate, SearchProblem, billionths, femtoseconds, problem_from_json
 from ..search.searcher import SearchRun
 from ..search.solve import solve
 from ..toolchains.described import parse_description
@@ -142,10 +142,10 @@ class RunRecord:
 
     @cached_property
     def _regrets(self) -> Regrets:
-        """Answers for single candidates, where regrets did not come with the plan."""
+        """Answers for single candidates, where regrets did not come with the plan. They are of the best plan whatever its errors."""
         constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
         search = self.document["search"].get("final", self.document["search"])
-        if not search["optimal"] or self.plan.options.get("objective", "time") != "time":
+        if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
             best = solve(self.problem, constraints, run=SearchRun.for_seconds(REGRET_TIME_S))
             return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
@@ -201,6 +201,7 @@ class RunRecord:
                     "cost": costed.cost.to_json(),
                     "supposed": self._supposed(costed),
                     "chosen": costed.id in chosen,
+                    "over_budget": self._over_budget(costed),
                     "regret_s": self.regret_s.get(costed.id),
                     "regret_at_least_s": at_least.get(costed.id, self.regret_s.get(costed.id)),
                 }
@@ -209,6 +210,19 @@ class RunRecord:
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
+
+    def _over_budget(self, costed: CostedCandidate) -> str:
+        """Return why the plan's errors leave no room for the error of a candidate; empty where they do, or it does not count."""
+        budget, target = self.problem.error_budget, costed.target
+        if budget is None or target not in self.problem.lowered or not costed.cost.error:
+            return ""
+        errors = {item.id: item.error for item in self.problem.candidates if item.error}
+        beside = [part.id for part in self.plan.partitions if part.id != costed.id and costed.inside.isdisjoint(IndexSet(part.nodes))]
+        rest = sum(errors.get(name, 0) for name in beside)
+        if rest + errors.get(costed.id, 0) <= budget:
+            return ""
+        spent = f"the rest of the plan has used {rest / BILLION:.2g}" if rest else "nothing else is used"
+        return f"its error of {costed.cost.error:.2g} is too large: of the {budget / BILLION:.2g} that errors may add up to {spent}"
 
     @cached_property
     def _rates(self) -> Mapping[str, Rates]:
@@ -260,12 +274,13 @@ def indices_of(chosen: Iterable[int], costed: Iterable[CostedCandidate]) -> list
     return [indices[index] for index in chosen]
 
 
-def search_candidates(costed: Iterable[CostedCandidate]) -> tuple[SearchCandidate, ...]:
-    """The usable ones, as the search sees them."""
+def search_candidates(costed: Iterable[CostedCandidate], lowered: Collection[str] = ()) -> tuple[SearchCandidate, ...]:
+    """The usable ones, as the search sees them. Errors count of those on a target of `lowered`."""
     made = []
     for item in usable(costed):
         cost = None if item.cost.seconds is None else femtoseconds(item.cost.seconds)
-        made.append(SearchCandidate(item.inside, item.target, cost, item.held))
+        error = billionths(item.cost.error or 0.0) if cost is not None and item.target in lowered else 0
+        made.append(SearchCandidate(item.inside, item.target, cost, item.held, error))
     return tuple(made)
 
 

@@ -41,6 +41,7 @@ from .cost_progress import CostProgress
 from .cost_table import CostTable
 from .described import described_options
 from .discover import CandidateSet, Phases, model_document
+from .error_budget import BudgetCorrection, ErrorBudget, estimated_error
 from .finalists import BARRED, Finalist, alternatives, barred, decision_text, measured_plans
 from .measure import Costs, MeasuringLoop
 from .measuring_policy import MeasureEverything, MeasuringPolicy
@@ -107,13 +108,18 @@ def partition(source: str | Path, options: Options, emit: Emit = ignore, functio
 
 
 def _built(run: Run, record: RunRecord) -> RunRecord:
-    """Build the plan; while it errs too much, another one without the partition that errs most, and at last each baseline in turn."""
-    is_right = run.build(record)
-    for _ in range(MOST_EXCLUSIONS):
-        if is_right or not run.exclude_worst(record.document["verify"]["max_rel_error"]):
-            break
+    """Build the plan; where its error says so, another one, and at last each baseline in turn.
+
+    Another one is searched for with a corrected error budget, or without the partition that errs most.
+    """
+    correction, excluded = BudgetCorrection(), 0
+    while True:
+        is_right, error = run.build(record), record.document["verify"]["max_rel_error"]
+        if error is None or not run.correct_budget(correction, error):
+            if is_right or excluded == MOST_EXCLUSIONS or not run.exclude_worst(error):
+                break
+            excluded += 1
         record = run.record()
-        is_right = run.build(record)
     searched = record
     while not is_right and run.fall_back(record.document["verify"]["max_rel_error"]):
         record = run.record()
@@ -154,7 +160,8 @@ class Run:
         make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function)
         self.estimator = estimator or make()
         settings = SearchSettings(options.search, parse_objective(options.objective), limit_s=options.time_limit_s)
-        self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings)
+        errors = ErrorBudget.of(self.found.accuracy(), self.found.toolchains)
+        self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings, errors)
         self.loop = self._loop()
         self.lowest_core_latency_s = math.inf
 
@@ -229,7 +236,7 @@ class Run:
     def _decide(self, best: Planned) -> None:
         """Step ``decide``: the plan, where measurements can tell the best one, and how sure it is."""
         self.emit(StepStarted("decide"))
-        self.planned = best
+        self.best = self.planned = best
         if isinstance(self.estimator, LazyEstimator):
             self.lowest_core_latency_s = self.estimator.lowest_core_latency_s()
         self.baselines = self._baselines()
@@ -313,7 +320,7 @@ class Run:
             "decided_by": "sum" if self.planned is self.searched else "whole",
             "alternatives": [],
             "baselines": self.baselines,
-            "verify": not_verified(self.plan.accuracy),
+            "verify": not_verified(self.plan.accuracy, self.estimated_error if self.plans.budget.lowered else None),
         }
 
     def _baselines(self) -> list[dict[str, Any]]:
@@ -335,6 +342,27 @@ class Run:
             self.baseline_plans[name] = result.chosen
         reason = "some of its costs are not known" if total_s is None else ""
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}
+
+    @property
+    def estimated_error(self) -> float:
+        """What the errors of the plan's partitions add up to, as far as they count (`ErrorBudget`)."""
+        return estimated_error(self.planned.problem, self.planned.final.chosen)
+
+    def correct_budget(self, correction: BudgetCorrection, error: float) -> bool:
+        """Search again where the whole plan's `error` is not what its partitions' errors add up to; return whether that changed it."""
+        estimate, old = self.estimated_error, self.plans.budget
+        budget = correction.corrected(old, estimate, error)
+        if budget is None:
+            return False
+        before = self.best if budget.factor < old.factor else self.planned
+        self.plans.budget = budget
+        planned = self.loop.again(before)
+        if [item.id for item in planned.partitions] == [item.id for item in before.partitions]:
+            return False
+        said = f"the whole plan erred by {error:.3g}, its partitions by {estimate:.3g} in all, {self.plan.accuracy:g} is allowed"
+        self.emit(Note(f"{said}: the search goes on with errors counted {budget.factor:.2g} times"))
+        self._decide(planned)
+        return True
 
     def exclude_worst(self, error: float) -> bool:
         """Search again without the worst partition: the one that errs most.

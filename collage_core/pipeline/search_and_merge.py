@@ -28,6 +28,7 @@ from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
 from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
 from ..search.solve import DEFAULT, solve
 from ..toolchains.base import Toolchain
+from .error_budget import ErrorBudget
 from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
 
 PAUSE_S = 0.025
@@ -123,6 +124,9 @@ class PlanSearch:
         transition_pairs: Asked for the transitions (maker, reader) that a plan rests on: → all that are known by then, each with fixed
             seconds, and seconds per byte. Before the first search it is asked for none. One that is not known counts as free.
         constraints: As the user wrote them.
+
+    Attributes:
+        budget: How the errors of plans count.
     """
 
     def __init__(
@@ -132,8 +136,10 @@ class PlanSearch:
         transition_pairs: Callable[[Collection[tuple[str, str]]], Mapping[tuple[str, str], Any]],
         constraints: Sequence[Mapping[str, Any]],
         settings: SearchSettings,
+        budget: ErrorBudget | None = None,
     ):
         self.settings = settings
+        self.budget = budget or ErrorBudget()
         self._graph = graph
         self._toolchains = toolchains
         self._transition_pairs = transition_pairs
@@ -151,8 +157,9 @@ class PlanSearch:
         return {ends: Transition(pair.fixed_s * FEMTOSECONDS, pair.per_byte_s * FEMTOSECONDS) for ends, pair in pairs.items()}
 
     def problem(self, costed: Sequence[CostedCandidate]) -> SearchProblem:
-        """Return the search problem over `costed`."""
-        return self._without_candidates.with_candidates(search_candidates(costed))
+        """Return the search problem over `costed`, with the error budget as it is now."""
+        candidates = search_candidates(costed, self.budget.lowered)
+        return self.budget.limited(self._without_candidates.with_candidates(candidates))
 
     def constraints(self, problem: SearchProblem) -> list[Constraint]:
         """Those of the user, for `problem`."""
@@ -257,9 +264,9 @@ def considered_event(planned: Planned, settled: Sequence[bool], best: int | None
 
 
 def alone(problem: SearchProblem, target: str, settings: SearchSettings) -> SearchResult | None:
-    """The best plan on `target` alone (the host's nodes stay the host's), or None when it cannot take every node."""
+    """The best plan on `target` alone (the host's nodes stay the host's), whatever its errors; None when it cannot take every node."""
     indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
-    only = problem.with_candidates([problem.candidates[index] for index in indices])
+    only = replace(problem, candidates=tuple(problem.candidates[index] for index in indices), error_budget=None)
     covered = {node for candidate in only.candidates for node in candidate.inside}
     if len(covered) < problem.nodes:
         return None
@@ -287,10 +294,10 @@ def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:
 def regret_seconds(planned: Planned, constraints: Sequence[Constraint]) -> dict[str, float | None]:
     """Candidate id → regret in seconds, None for one that is in no plan.
 
-    Empty where that would take long, and where the plan is not the fastest, or not known to be: then regrets are asked for
-    one by one.
+    Empty where that would take long, where the plan is not the fastest, or not known to be, and where errors count: then regrets
+    are asked for one by one.
     """
-    if not planned.final.optimal or planned.final.total > planned.final.lower_bound:
+    if not planned.final.optimal or planned.final.total > planned.final.lower_bound or planned.problem.counts_errors:
         return {}
     values = regrets_within(planned.problem, constraints, planned.final, MOST_REGRET_EDGES)
     if values is None:

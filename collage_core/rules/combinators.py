@@ -6,10 +6,11 @@ After RFC 62 (Collage), "PartitionRule": `UnionPartitionRule`, `PrimitivePartiti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig, Violation
 from .base import PartitionRule, RuleContext, RuleMatch
@@ -60,6 +61,27 @@ class Composite(PartitionRule):
     def find(self, context: RuleContext) -> Iterator[RuleMatch]:
         for found in self.of.find(context):
             yield RuleMatch(found.inside, f"{self.name}({self.label}).{found.path}", (self.label,), found.deferred)
+
+
+@dataclass(frozen=True)
+class MatchCheck(PartitionRule):
+    """Keeps the matches that a function of the toolchain takes. It holds code, so it can be printed, but not written in a file.
+
+    Attributes:
+        check: Returns why the toolchain does not take a sub-graph; empty where it does. One rejection is logged for each reason.
+    """
+
+    name: ClassVar[str] = "match_check"
+    check: Callable[[DataflowGraph, IndexSet], str]
+    of: PartitionRule
+
+    def find(self, context: RuleContext) -> Iterator[RuleMatch]:
+        for found in self.of.find(context):
+            reason = self.check(context.graph, found.inside)
+            if reason:
+                context.log.add(Rejection(context.target, tuple(found.inside), self.name, "predicate", reason), reason)
+            else:
+                yield RuleMatch(found.inside, f"{self.name}.{found.path}", found.composites, found.deferred)
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,8 @@ class Toolchain(ABC):
         letter: One capital letter that marks it on the page.
         reads_weights: Whether its kernels depend on the values of weights, not only on their shapes; then no two candidates share a cost.
         conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
+        lowers_precision: Whether it computes in less precision than the model asks for. Its name says so (``openvino@bf16``), it takes part
+            only where the user names it, and the errors of its candidates must add up to no more than the accuracy.
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
@@ -111,6 +113,7 @@ class Toolchain(ABC):
     letter: str = "?"
     reads_weights: bool = False
     conflicts: tuple[str, ...] = ()
+    lowers_precision: bool = False
     takes_open_shapes: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -1,13 +1,15 @@
-"""The toolchain `onnxruntime`: ONNX Runtime on the CPU.
+"""The toolchains `onnxruntime` and `onnxruntime@int8-dynamic`: ONNX Runtime on the CPU.
 
-A package is the model as ONNX Runtime optimised it for this machine, so that loading it is fast. A kernel binds raw pointers and computes
-in the precision of the model. Only `build` and `load` import onnxruntime.
+A package is the model as ONNX Runtime optimised it for this machine, so that loading it is fast. A kernel binds raw pointers. The first
+computes in the precision of the model; the second multiplies matrices in int8, as `dynamic_int8` rewrites the model at build. Only
+`build` and `load` import onnxruntime.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,13 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
 from .buffers import array_at, buffer_dtype
+from .int8_products import refusal
 from .reasons import one_line
 
 DEFAULT_DEPTH = 3
+REWRITE_VERSION = "+collage.1"
+"""Version of `dynamic_int8`, which the int8 toolchain's version ends with. Count up when it makes other models, so that their costs are
+measured again."""
 SPIN_CONFIG = {"session.intra_op.spin_duration_us": "50", "session.force_spinning_stop": "1"}
 """In a plan of several partitions the threads of a session spin for 50 µs within a run, and not after it: longer spinning takes cores from
 the toolchain that runs next. To wake them takes time at the next run, which a plan of one partition need not spend (`load_alone`)."""
@@ -75,6 +81,34 @@ def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor],
     except Exception as error:  # as in `build`
         raise ToolchainError("build", one_line(error)) from error
     return _Kernel(session, inputs, outputs)
+
+
+class OnnxRuntimeInt8Toolchain(OnnxRuntimeToolchain):
+    """The same with matrix products in int8: weights are quantised at build, activations at each run (dynamically).
+
+    It takes sub-graphs that hold such a product; on any other it would be `onnxruntime` under another name. Convolutions stay as they
+    are: ONNX Runtime's dynamically quantised ones are slower than its own in float32.
+    """
+
+    name = "onnxruntime@int8-dynamic"
+    letter = "Q"
+    lowers_precision = True
+
+    def availability(self) -> Availability:
+        found = super().availability()
+        return replace(found, version=found.version + REWRITE_VERSION, precision="int8 products") if found.usable else found
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        from ..rules.base_rules import OpPredicate
+        from ..rules.combinators import MatchCheck
+        from ..rules.trees import arbitrary_fusion
+
+        return MatchCheck(refusal, arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH))
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        from .dynamic_int8 import quantised
+
+        return super().build(replace(model, onnx=quantised(model.onnx)), threads)
 
 
 class _Kernel:

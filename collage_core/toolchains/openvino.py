@@ -1,4 +1,4 @@
-"""The toolchain `openvino`: OpenVINO on the CPU, in float32 (its default on some processors is bfloat16, with errors of up to 0.45).
+"""The toolchains `openvino` and `openvino@bf16`: OpenVINO on the CPU, in float32 and in bfloat16 (its own default on some processors).
 
 A package is a compiled model as OpenVINO exports it, for the same machine. The tensors of a kernel use the caller's buffers. Only `build`
 and `load` import openvino.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,12 +32,14 @@ class OpenVinoToolchain(Toolchain):
     name = "openvino"
     letter = "V"
     takes_open_shapes = True
+    precision = "float32"
+    precision_hint = "f32"
 
     def availability(self) -> Availability:
         if util.find_spec("openvino") is None:
             hint = "pip install collage-explorer[openvino]"
-            return Availability(False, reason="the package openvino is not installed", hint=hint, precision="float32")
-        return Availability(True, version=_version(), precision="float32")
+            return Availability(False, reason="the package openvino is not installed", hint=hint, precision=self.precision)
+        return Availability(True, version=_version(), precision=self.precision)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpPredicate
@@ -49,16 +53,42 @@ class OpenVinoToolchain(Toolchain):
         except Exception as error:  # any exception of the toolchain is its reason
             raise ToolchainError("import", reason(error)) from error
         try:
-            return _core().compile_model(read, "CPU", _config(threads)).export_model().getvalue()
+            return _core().compile_model(read, "CPU", _config(threads, self.precision_hint)).export_model().getvalue()
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         try:
-            compiled = _core().import_model(package, "CPU", _config(threads))
+            compiled = _core().import_model(package, "CPU", _config(threads, self.precision_hint))
             return _Kernel(compiled, inputs, outputs)
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
+
+
+class OpenVinoBf16Toolchain(OpenVinoToolchain):
+    """The same in bfloat16, as OpenVINO computes by default on processors that have instructions for it."""
+
+    name = "openvino@bf16"
+    letter = "B"
+    precision = "bfloat16"
+    precision_hint = "bf16"
+    lowers_precision = True
+
+    def availability(self) -> Availability:
+        found = super().availability()
+        if found.usable and not _has_bfloat16():
+            reason, hint = "this processor has no bfloat16 instructions", "use openvino, which computes in float32"
+            return replace(found, usable=False, reason=reason, hint=hint)
+        return found
+
+
+def _has_bfloat16() -> bool:
+    """Return whether the processor has instructions for bfloat16; without them OpenVINO would compute in float32 and not say so."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text().split())
+    except OSError:
+        return False
+    return not flags.isdisjoint({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 class _Kernel:
@@ -143,9 +173,9 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _config(threads: int) -> dict[str, Any]:
+def _config(threads: int, precision_hint: str) -> dict[str, Any]:
     return {
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": precision_hint,
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,

@@ -76,7 +76,7 @@ class _Searches:
         return self._search(costed, f"merging, round {self._done}")
 
     def _search(self, costed: list[CostedCandidate], title: str) -> Planned:
-        problem = self._record.problem.with_candidates(search_candidates(costed))
+        problem = self._record.problem.with_candidates(search_candidates(costed, self._record.problem.lowered))
         constraints = parse_constraints([dict(item) for item in self._record.plan.constraints], problem)
         self._reporter.begin(title, problem, usable(costed), self._weights(problem, allowed_indices(problem, constraints)))
         run = SearchRun(self._reporter, self._settings.should_stop)

@@ -126,7 +126,9 @@ class _DescribedWhatIf:
     def problem(self, costed: list[CostedCandidate]) -> SearchProblem:
         """Return the problem that is searched; described targets come last in the order of priority."""
         known = tuple(name for name in self.record.problem.priorities if name not in self.own)
-        return replace(self.record.problem, candidates=search_candidates(costed), priorities=(*known, *self.own))
+        return replace(
+            self.record.problem, candidates=search_candidates(costed, self.record.problem.lowered), priorities=(*known, *self.own)
+        )
 
     @property
     def targets(self) -> tuple[PlannedTarget, ...]:

@@ -61,7 +61,7 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
     with phases("costs"):
         costs = _measured(record, model, item, emit)
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
-    problem = record.problem.with_candidates(search_candidates(costed))
+    problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
     document = {**record.document, "baselines": _baselines(record, problem)}
     return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
 

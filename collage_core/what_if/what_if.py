@@ -58,13 +58,15 @@ class Effects:
 
 
 def under_accuracy(record: RunRecord, accuracy: float | None) -> RunRecord:
-    """Return `record` with the candidates whose error is over `accuracy` as invalid ones."""
+    """Return `record` with the candidates whose error is over `accuracy` as invalid ones, and its error budget in proportion."""
     if accuracy is None or accuracy == record.plan.accuracy:
         return record
     costed = [CostedCandidate(item.held, item.cost.judged(accuracy)) for item in record.candidates]
     pairs = zip(record.problem.candidates, usable(record.candidates), strict=True)
     kept = [candidate for candidate, item in pairs if not item.cost.judged(accuracy).is_invalid]
     problem = record.problem.with_candidates(kept)
+    if problem.error_budget is not None:
+        problem = replace(problem, error_budget=round(problem.error_budget * accuracy / record.plan.accuracy))
     return replace(record, candidates=costed, problem=problem, plan=record.plan.model_copy(update={"accuracy": accuracy}))
 
 

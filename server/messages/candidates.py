@@ -38,6 +38,7 @@ class NodeCandidate:
         chosen: It is in the plan.
         regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
+        over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
     """
 
     id: str
@@ -51,6 +52,7 @@ class NodeCandidate:
     chosen: bool
     regret_s: float | None
     regret_at_least_s: float | None
+    over_budget: str = ""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class ToolchainInfo:
         reason: Why it is not usable.
         hint: The command that mends that.
         described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
+        lowers_precision: It computes in less precision than the model asks for, as its name says.
         rules: Its rule tree, as text; if it has none, the reason.
         tree: The same as data, with counts of 0; None where it has none.
     """
@@ -80,6 +81,7 @@ class ToolchainInfo:
     rules: str
     tree: RuleTree | None
     described: bool = False
+    lowers_precision: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,13 @@ class Drifts(Numpy):
             array *= np.float32(1.0006)
 
 
+class Coarse(Drifts):
+    """The same, and it says so."""
+
+    name = "numpy@coarse"
+    lowers_precision = True
+
+
 class WrongShape(Numpy):
     """Its result does not fit into the buffer."""
 

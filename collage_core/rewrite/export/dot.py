@@ -21,6 +21,8 @@ TARGET_COLOURS = {
     "tvm": "#b8639a",
     "ncnn": "#0072b2",
     "tensorrt": "#56b4e9",
+    "openvino@bf16": "#c9b800",
+    "onnxruntime@int8-dynamic": "#e69f00",
     "host": "#868e99",
 }
 OTHER_COLOURS = ("#e69f00", "#c9b800", "#56b4e9", "#0072b2")

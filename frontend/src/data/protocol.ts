@@ -157,6 +157,7 @@ export interface RuleTree {
  *     reason: Why it is not usable.
  *     hint: The command that mends that.
  *     described: It is only described, by a text that was saved: its costs are estimates, and nothing can be built for it.
+ *     lowers_precision: It computes in less precision than the model asks for, as its name says.
  *     rules: Its rule tree, as text; if it has none, the reason.
  *     tree: The same as data, with counts of 0; None where it has none.
  */
@@ -173,6 +174,7 @@ export interface ToolchainInfo {
   rules: string;
   tree: RuleTree | null;
   described: boolean;
+  lowers_precision: boolean;
 }
 
 /** `GET /api/v1/toolchains`: those that are installed, then those that are only described. */
@@ -880,6 +882,7 @@ export interface SupposedJson {
  *     chosen: It is in the plan.
  *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
+ *     over_budget: Why the plan's errors leave no room for its own; empty where they do, or it computes in the model's precision.
  */
 export interface NodeCandidate {
   id: string;
@@ -893,6 +896,7 @@ export interface NodeCandidate {
   chosen: boolean;
   regret_s: number | null;
   regret_at_least_s: number | null;
+  over_budget: string;
 }
 
 /** A target that has no usable candidate for the node, or a sub-graph that was rejected, with the stage and the reason. */

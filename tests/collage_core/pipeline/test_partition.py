@@ -301,6 +301,28 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     assert {part.id for part in again.plan.partitions} == {part["id"] for part in searched["partitions"]}
 
 
+@pytest.mark.long
+def test_a_target_of_less_precision_takes_what_the_accuracy_leaves_room_for(tmp_path: Path) -> None:
+    """Each coarse Relu errs by 6e-4, of 1e-3 that all may err by: the first plan that is built has one of them."""
+    (tmp_path / "constraints.json").write_text(json.dumps({"constraints": [{"kind": "veto", "op": "Relu", "target": "onnxruntime"}]}))
+    done = brief_collage(
+        tmp_path / "home", "partition", chain_of_relus(tmp_path / "chain.onnx"), "--no-fold",
+        "--targets", "onnxruntime,numpy@coarse,sleepy", "--constraints", tmp_path / "constraints.json", "--out", tmp_path / "out", "--json",
+        COLLAGE_TOOLCHAINS="erring_toolchains:Coarse,collage_test_toolchains:Sleepy",
+    )  # fmt: skip
+    found = document(done)
+    assert sorted(p["target"] for p in found["plan"]["partitions"] if "Relu" in p["ops"]) == ["numpy@coarse", "sleepy", "sleepy"]
+    assert found["verify"]["estimated_error"] == pytest.approx(6e-4, rel=0.01)
+    assert found["verify"]["max_rel_error"] <= 1e-3
+    assert "the search goes on" not in done.stderr
+    node = next(p["nodes"][0] for p in found["plan"]["partitions"] if p["target"] == "sleepy")
+    why = document(brief_collage(tmp_path / "home", "explain", tmp_path / "out", "--node", node, "--json"))
+    coarse = next(row for row in why["nodes"][0]["candidates"] if row["target"] == "numpy@coarse" and len(row["nodes"]) == 1)
+    assert coarse["over_budget"] == (
+        "its error of 0.0006 is too large: of the 0.001 that errors may add up to the rest of the plan has used 0.0006"
+    )
+
+
 class ErringRun:
     """Its plan errs until `least` partitions are excluded. What takes the place of one has the same index in the problem without it."""
 
@@ -315,6 +337,9 @@ class ErringRun:
 
     def build(self, record: Any) -> bool:
         return record.excluded >= self._least
+
+    def correct_budget(self, correction: Any, error: float) -> bool:
+        return False
 
     def exclude_worst(self, error: float) -> bool:
         self._excluded += 1

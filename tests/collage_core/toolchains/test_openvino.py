@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from collage_core.model.accuracy import relative_error
 from collage_core.model.base import SubModel
 from collage_core.toolchains import openvino as openvino_toolchain
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
-from tests.helpers.small_models import drawn, node, normal, reference, sub_model, tensor, untakable
+from tests.helpers.small_models import drawn, matmul, node, normal, reference, sub_model, tensor, untakable
 
 from .test_conformance import assert_close, buffers, make
 
+needs_bf16 = pytest.mark.skipif(not get("openvino@bf16").availability().usable, reason=get("openvino@bf16").availability().reason)
 needs_openvino = pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
 
 
@@ -22,9 +24,30 @@ def test_it_computes_in_float32():
 
     assert get("openvino").availability().precision == "float32"
     package = get("openvino").build(sub_model([node("Relu", "x", "y")], [tensor("x", (2,))], [tensor("y", (2,))]), 1)
-    compiled = openvino_toolchain._core().import_model(package, "CPU", openvino_toolchain._config(1))
+    compiled = openvino_toolchain._core().import_model(package, "CPU", openvino_toolchain._config(1, "f32"))
     assert compiled.get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
     assert (compiled.get_property("INFERENCE_NUM_THREADS"), compiled.get_property("NUM_STREAMS")) == (1, 1)
+
+
+@needs_bf16
+def test_its_variant_computes_in_bfloat16():
+    model, values = matmul(), {}
+    for name in ("openvino", "openvino@bf16"):
+        kernel, inputs, outputs = make(get(name), model), drawn(model.inputs), buffers(model)
+        kernel.bind(inputs, outputs)
+        kernel.run()
+        values[name] = relative_error(outputs[0], reference(model, inputs)[0])
+    assert values["openvino"] < 1e-6
+    assert 1e-4 < values["openvino@bf16"] < 5e-2
+    assert (get("openvino@bf16").availability().precision, get("openvino@bf16").lowers_precision) == ("bfloat16", True)
+
+
+def test_a_processor_without_bfloat16_has_no_such_variant(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(openvino_toolchain.util, "find_spec", lambda _name: object())
+    monkeypatch.setattr(openvino_toolchain, "_has_bfloat16", lambda: False)
+    found = get("openvino@bf16").availability()
+    assert (found.usable, found.reason) == (False, "this processor has no bfloat16 instructions")
+    assert get("openvino").availability().usable
 
 
 def conv_of_other_channels() -> SubModel:

@@ -23,14 +23,18 @@ def extra(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_bundled_ones_are_found_by_name():
-    assert {"ncnn", "onnxruntime", "openvino", "tvm"} <= set(names())
+    assert {"ncnn", "onnxruntime", "onnxruntime@int8-dynamic", "openvino", "openvino@bf16", "tvm"} <= set(names())
     assert [toolchain.name for toolchain in all_toolchains()] == sorted(names())
     assert get("tvm").name == "tvm"
 
 
 def test_each_has_a_letter_of_its_own():
-    letters = [get(name).letter for name in ("ncnn", "onnxruntime", "openvino", "tvm")]
-    assert len(set(letters)) == 4
+    letters = [get(name).letter for name in ("ncnn", "onnxruntime", "onnxruntime@int8-dynamic", "openvino", "openvino@bf16", "tvm")]
+    assert len(set(letters)) == 6
+
+
+def test_less_precision_than_the_model_asks_for_is_in_the_name():
+    assert [one.name for one in all_toolchains() if one.lowers_precision] == ["onnxruntime@int8-dynamic", "openvino@bf16"]
 
 
 @pytest.mark.parametrize("name", ["ncnn", "onnxruntime", "openvino", "tvm"])

@@ -6,7 +6,7 @@ import { estimateTexts } from "./estimate_text";
 const WORK: SupposedJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
 
 function candidate(target: string, seconds: number, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
-  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), supposed: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), supposed: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
 }
 
 const hook = (regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate => candidate("hook", 52e-6, regret, { supposed: WORK, ...changes });

@@ -68,6 +68,7 @@ export function whyText(data: NodeCandidates): string[] {
 
 /** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */
 function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
+  if (rival.over_budget) return `${rival.target} cannot be used here: ${rival.over_budget}`;
   const isExact = rival.regret_s !== null;
   const isEstimate = rival.cost.source === "estimate";
   const needed = threshold(rival) ?? 0;

@@ -30,6 +30,8 @@ const KNOWN: Record<string, [string, Hue]> = {
   tvm: ["T", PURPLE],
   ncnn: ["N", BLUE],
   tensorrt: ["R", SKY],
+  "openvino@bf16": ["B", YELLOW],
+  "onnxruntime@int8-dynamic": ["Q", ORANGE],
   host: ["H", GREY],
 };
 const OTHERS = [ORANGE, YELLOW, SKY, BLUE];

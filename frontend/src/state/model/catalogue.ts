@@ -66,10 +66,10 @@ async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<v
   }
 }
 
-/** Take a new list of toolchains. A described one that is new is switched off until the user wants it. */
+/** Take a new list of toolchains. A new one that is only described, or lowers the precision, is switched off until the user wants it. */
 function adopt(found: ToolchainInfo[]): void {
   const known = new Set(toolchains.value.map((one) => one.name));
-  const off = found.filter((one) => one.described && !known.has(one.name)).map((one) => one.name);
+  const off = found.filter((one) => (one.described || one.lowers_precision) && !known.has(one.name)).map((one) => one.name);
   batch(() => {
     toolchains.value = found;
     switchedOff.value = new Set([...switchedOff.value, ...off]);
