@@ -8,9 +8,9 @@ from ..graph.dataflow_graph import Tensor, TensorType
 from .base import SubModel
 
 
-def relu_model(elements: int, given: str = "given", made: str = "made") -> SubModel:
-    """Return a model of one Relu from the tensor `given` to `made`, both float32 of shape (1, `elements`)."""
-    shape = (1, elements)
+def relu_model(elements: int, given: str = "given", made: str = "made", shape: tuple[int, ...] = ()) -> SubModel:
+    """Return a model of one Relu from the tensor `given` to `made`, both float32 of shape (1, `elements`), or of `shape`."""
+    shape = shape or (1, elements)
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in (given, made)]
     graph = helper.make_graph([helper.make_node("Relu", [given], [made])], "relu", ends[:1], ends[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

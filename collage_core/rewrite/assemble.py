@@ -26,6 +26,7 @@ from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError, check_open_shapes
 from ..toolchains.reasons import one_line
 from .partition_models import PartitionModel, check_flow, run_order
+from .reorders import layouts_of, with_reorders
 from .runtime.machine import Machine
 from .runtime.manifest import LIBRARY, LISTING, NAME, PARTITIONS, SAMPLE, Manifest, PartitionEntry, fingerprint
 
@@ -60,6 +61,8 @@ def assemble(
     ordered = [partition for partition in run_order(partitions) if partition.model.outputs]
     outputs = check_flow(ordered, graph_inputs, graph_outputs, constants)
     tools = {name: _usable(name) for name in dict.fromkeys(["tvm", *(partition.target for partition in ordered)]) if name != HOST_TARGET}
+    ordered = with_reorders(ordered, layouts_of(tools), graph_outputs)
+    tools |= {name: _usable(name) for name in {partition.target for partition in ordered} - {HOST_TARGET, *tools}}
     with _staging_folder(out) as folder:
         entries = _build(ordered, tools, graph_inputs, graph_outputs, folder, threads, constants)
         if sample is not None:

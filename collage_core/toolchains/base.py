@@ -105,6 +105,7 @@ class Toolchain(ABC):
         conflicts: Names of toolchains that must not be in one plan with it, such as one whose runtime cannot share a process.
         lowers_precision: Whether it computes in less precision than the model asks for. Its name says so (``openvino@bf16``), it takes part
             only where the user names it, and the errors of its candidates must add up to no more than the accuracy.
+        layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
@@ -115,6 +116,7 @@ class Toolchain(ABC):
     conflicts: tuple[str, ...] = ()
     lowers_precision: bool = False
     takes_open_shapes: bool = False
+    layout: str = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Wrap the methods of a subclass so that a wrong answer or an exception of a plug-in does not end the run."""

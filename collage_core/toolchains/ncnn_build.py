@@ -129,13 +129,18 @@ def loaded(package: bytes, inputs: int, outputs: int, threads: int) -> Kernel:
     Raises:
         ToolchainError: at stage ``build``.
     """
+    return NetworkKernel(read_package(package, inputs, outputs), threads)
+
+
+def read_package(package: bytes, inputs: int, outputs: int) -> _Package:
+    """Return `package`, which must have so many inputs and outputs. Raises ToolchainError at stage ``build``."""
     try:
         read = _Package.from_bytes(package)
     except (ValueError, KeyError, TypeError) as error:
         raise ToolchainError("build", one_line(error)) from error
     if (len(read.inputs), len(read.outputs)) != (inputs, outputs):
         raise ToolchainError("build", "the package has other inputs or outputs")
-    return _Kernel(read, threads)
+    return read
 
 
 def _makes_a_difference(network: ImportedNetwork, name: str) -> bool:
@@ -184,9 +189,9 @@ def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int) ->
     return min(seconds or packages, key=lambda name: seconds.get(name, 0.0))
 
 
-def _first_run(package: _Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> tuple[_Kernel, list[np.ndarray]]:
+def _first_run(package: _Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> tuple[NetworkKernel, list[np.ndarray]]:
     """Return the kernel of `package` and the outputs of its first run."""
-    kernel, outputs = _Kernel(package, threads), [aligned_empty(tensor.type) for tensor in model.outputs]
+    kernel, outputs = NetworkKernel(package, threads), [aligned_empty(tensor.type) for tensor in model.outputs]
     kernel.bind(inputs, outputs)
     kernel.run()
     return kernel, outputs
@@ -198,7 +203,7 @@ def _error(outputs: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
     return max((error if np.isfinite(error) else np.inf for error in errors), default=0.0)
 
 
-def _timed(kernel: _Kernel, start: float) -> Iterator[float]:
+def _timed(kernel: NetworkKernel, start: float) -> Iterator[float]:
     """Yield the seconds of each of a few runs."""
     for _ in range(MOST_RUNS):
         before = time.perf_counter()
@@ -209,7 +214,7 @@ def _timed(kernel: _Kernel, start: float) -> Iterator[float]:
             return
 
 
-class _Kernel:
+class NetworkKernel:
     """A network of ncnn on the caller's buffers.
 
     ncnn takes memory from pools that belong to the kernel, so nothing is returned to the system between two runs. Weights may lie in
@@ -230,11 +235,11 @@ class _Kernel:
         self._buffers: tuple[np.ndarray, ...] = ()
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        self._inputs = [
-            (entry.blob, ncnn.Mat(array.reshape(entry.shape)), entry.in_place and _is_regular(array, entry.shape))
-            for entry, array in zip(self._package.inputs, inputs, strict=True)
-            if entry.blob is not None
-        ]
+        self._inputs = []
+        for index, (entry, array) in enumerate(zip(self._package.inputs, inputs, strict=True)):
+            if entry.blob is not None:
+                mat, is_regular = self._given(index, array, entry.shape)
+                self._inputs.append((entry.blob, mat, entry.in_place and is_regular))
         self._outputs = [(blob, array.reshape(shape)) for (blob, shape), array in zip(self._package.outputs, outputs, strict=True)]
         self._buffers = (*inputs, *outputs)
 
@@ -249,14 +254,25 @@ class _Kernel:
         for blob, mat, in_place in self._inputs:
             if extractor.input(blob, mat if in_place else mat.clone(self._blobs)) != 0:
                 return "ncnn does not take an input"
-        for blob, array in self._outputs:
-            code, mat = extractor.extract(blob)
-            if code != 0:
-                return f"ncnn could not run the network (code {code})"
-            made = np.asarray(mat)
-            if made.shape != array.shape:
-                return f"ncnn made an output of shape {list(made.shape)}, not {list(array.shape)}"
-            array[...] = made
+        for index, (blob, array) in enumerate(self._outputs):
+            failure = self._made(extractor, index, blob, array)
+            if failure:
+                return failure
+        return ""
+
+    def _given(self, index: int, array: np.ndarray, shape: MatShape) -> tuple[Any, bool]:
+        """Return the Mat over the input `index`, and whether its memory is laid out as ncnn itself would."""
+        return ncnn.Mat(array.reshape(shape)), _is_regular(array, shape)
+
+    def _made(self, extractor: Any, index: int, blob: int, array: np.ndarray) -> str:
+        """Compute the output `index` into `array`, and return what went wrong."""
+        code, mat = extractor.extract(blob)
+        if code != 0:
+            return f"ncnn could not run the network (code {code})"
+        made = np.asarray(mat)
+        if made.shape != array.shape:
+            return f"ncnn made an output of shape {list(made.shape)}, not {list(array.shape)}"
+        array[...] = made
         return ""
 
 

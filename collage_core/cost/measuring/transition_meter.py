@@ -5,7 +5,8 @@ pools as the maker left them. So both toolchains are loaded in one process, each
 reader's time right after the maker is compared with its time right after itself, in rounds that take turns; disturbed rounds are
 left out (`noise_filter`). The time of a call is no part of it: every measured kernel includes it already, or it is measured apart
 (`call_meter`). The difference counts only where the 95 % interval of its median over the rounds is above zero; two sizes give a
-fixed part and a part per byte. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
+fixed part and a part per byte. Between targets of different layouts the reader's time includes the reorder that the assembled module
+does there. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import numpy as np
 
 from ...base.isolation.errors import WorkerError
 from ...errors import CollageError
-from ...graph.dataflow_graph import TensorType
+from ...graph.dataflow_graph import Tensor, TensorType
 from ...model.probe import relu_model
 from ...toolchains.base import Kernel
 from ...toolchains.buffers import aligned_empty
+from ...toolchains.onnxruntime_blocked import REORDER_TARGET, reorder_model
 from ...toolchains.reasons import one_line
 from ..database.records import MeasuredTransition, TransitionKey
 from ..transition import Transition, TransitionModel
@@ -140,7 +142,9 @@ def measure_pair(get_toolchain: GetToolchain, maker: str, reader: str, threads: 
     extra = []
     for size in SIZES:
         one, other = (_loaded(get_toolchain, name, size, threads) for name in (maker, reader))
-        extra.append(_extra_s(one.maker, other.maker, other.reader))
+        layouts = get_toolchain(maker).layout, get_toolchain(reader).layout
+        between = _reorder(get_toolchain, size, threads, bool(layouts[1])) if layouts[0] != layouts[1] else None
+        extra.append(_extra_s(one.maker if between is None else one.reader, other.maker, other.reader, between))
     return fit(*extra)
 
 
@@ -150,26 +154,30 @@ def fit(small_s: float, large_s: float) -> tuple[float, float]:
     return max(0.0, small_s - per_byte * SIZES[0]), per_byte
 
 
-def _extra_s(maker: Kernel, same: Kernel, reader: Kernel) -> float:
+def _extra_s(maker: Kernel, same: Kernel, reader: Kernel, between: Kernel | None = None) -> float:
     """Return the seconds by which `reader` takes longer after `maker` than after `same`, its own toolchain's kernel.
 
-    Zero where a Relu takes so long that a transition would be lost in its noise.
+    `between` reorders what `maker` made; its time counts. Zero where a Relu takes so long that a transition would be lost in its noise.
     """
     start = time.perf_counter()
-    _round(maker, reader, 1)
+    _round(maker, reader, 1, between)
     once = time.perf_counter() - start
     if once > _TOO_SLOW_S:
         return 0.0
     runs = max(1, min(_MOST_RUNS, int(_ROUND_S / once)))
-    return significant_difference(undisturbed_rounds(lambda: _round(maker, reader, runs) - _round(same, reader, runs), ROUNDS, _history))
+    return significant_difference(
+        undisturbed_rounds(lambda: _round(maker, reader, runs, between) - _round(same, reader, runs), ROUNDS, _history)
+    )
 
 
-def _round(maker: Kernel, reader: Kernel, runs: int) -> float:
-    """Return the median seconds of `reader` right after `maker`."""
+def _round(maker: Kernel, reader: Kernel, runs: int, between: Kernel | None = None) -> float:
+    """Return the median seconds of `reader`, and of `between` before it, right after `maker`."""
     times = []
     for _ in range(runs):
         maker.run()
         before = time.perf_counter()
+        if between is not None:
+            between.run()
         reader.run()
         times.append(time.perf_counter() - before)
     return float(np.median(times))
@@ -178,14 +186,33 @@ def _round(maker: Kernel, reader: Kernel, runs: int) -> float:
 def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -> _Relus:
     if (target, size) not in _relus:
         toolchain = get_toolchain(target)
-        model = relu_model(size // 4)
+        model = relu_model(size // 4, shape=_image(size) if toolchain.layout else ())
         package = toolchain.build(model, threads)
         maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
-        first, passed, last = _buffers(size)
+        shape = model.inputs[0].type.shape
+        first, passed, last = (array.reshape(shape) for array in _buffers(size))
         maker.bind([first], [passed])
         reader.bind([passed], [last])
         _relus[target, size] = _Relus(maker, reader)
     return _relus[target, size]
+
+
+def _image(size: int) -> tuple[int, int, int, int]:
+    """Return the shape of an image of `size` bytes that a blocked target holds blocked."""
+    side = 4 if size == SIZES[0] else 32
+    return 1, size // 4 // side**2, side, side
+
+
+@cache
+def _reorder(get_toolchain: GetToolchain, size: int, threads: int, to_blocked: bool) -> Kernel:
+    """Return a kernel that reorders an image of `size` bytes as the assembled module does, from the last buffer to the one passed."""
+    toolchain = get_toolchain(REORDER_TARGET)
+    image = Tensor("image", TensorType(_image(size), "float32"))
+    model = reorder_model(image, "given", "made", to_blocked)
+    kernel = toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
+    _, passed, last = (array.reshape(_image(size)) for array in _buffers(size))
+    kernel.bind([last], [passed])
+    return kernel
 
 
 @cache

@@ -20,6 +20,7 @@ from ...graph.dataflow_graph import Tensor
 from ...model.accuracy import has_other_type, is_float, output_errors, worst_element
 from ...model.base import SubModel
 from ...toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
+from ...toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from ...toolchains.buffers import aligned_empty, buffer_dtype
 from .core_latency import CoreLatencyProbe
 from .noise_filter import Speed
@@ -77,10 +78,11 @@ class Timed:
 
 @dataclass
 class _Trial:
-    """The kernel under trial and its buffers; None for an output that the kernel allocates."""
+    """The kernel under trial and its buffers, in the `layout` of its target; None for an output that the kernel allocates."""
 
     kernel: Kernel
     threads: int
+    layout: str = ""
     given: list[ArrayFile] = field(default_factory=list)
     wanted: list[ArrayFile] = field(default_factory=list)
     inputs: list[np.ndarray] = field(default_factory=list)
@@ -98,15 +100,26 @@ class _Trial:
 
     def check(self, seconds: float) -> Check:
         """Compare the outputs, and the inputs with what they were; `seconds` are those of the run."""
-        names = [file.tensor.name for file in self.wanted]
-        got = dict(zip(names, outputs_of(self.kernel, self.outputs), strict=True))
+        made = outputs_of(self.kernel, self.outputs)
+        got = {
+            file.tensor.name: to_plain(array) if self.holds_blocked(file) else array for file, array in zip(self.wanted, made, strict=True)
+        }
         wanted = {file.tensor.name: file.read() for file in self.wanted}
         errors = output_errors(got, wanted)
         worst = max(errors, key=errors.__getitem__, default="")
         element = worst_element(got[worst], wanted[worst]) if errors.get(worst, 0.0) > self.accuracy else ""
-        changed = (file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, file.read()))
+        changed = (
+            file.tensor.name for file, array in zip(self.given, self.inputs, strict=True) if not _same_bytes(array, self.given_values(file))
+        )
         is_other = worst != "" and has_other_type(got[worst], wanted[worst])
         return Check(seconds, errors.get(worst, 0.0), worst, next(changed, ""), element, is_other)
+
+    def holds_blocked(self, file: ArrayFile) -> bool:
+        return self.layout != "" and is_blocked(file.tensor.type)
+
+    def given_values(self, file: ArrayFile) -> np.ndarray:
+        """Return the values of an input in the layout in which the kernel reads it."""
+        return to_blocked(file.read()) if self.holds_blocked(file) else file.read()
 
 
 class _Packages:
@@ -156,14 +169,14 @@ def build(get_toolchain: GetToolchain, target: str, model: SubModel, threads: in
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot be bound and run")
     if any(tensor.type.open_axes for tensor in model.outputs) and not callable(getattr(kernel, "allocated", None)):
         raise ToolchainError("build", f"it gave a {type(kernel).__name__} as a kernel, which cannot say what it allocated")
-    _trial = _Trial(kernel, threads)
+    _trial = _Trial(kernel, threads, toolchain.layout)
 
 
 def check(given: Sequence[ArrayFile], wanted: Sequence[ArrayFile], accuracy: float) -> Check:
     """Run once on the activations that really arrive, and compare; `accuracy` is a largest relative error (`output_errors`)."""
     trial = _current()
     trial.given, trial.wanted, trial.accuracy = list(given), list(wanted), accuracy
-    trial.inputs = [_aligned(file) for file in given]
+    trial.inputs = [_aligned(file.tensor, trial.given_values(file)) for file in given]
     trial.outputs = [None if file.tensor.type.open_axes else aligned_empty(file.tensor.type) for file in wanted]
     cast(AllocatingKernel, trial.kernel).bind(list(trial.inputs), list(trial.outputs))
     return trial.run_checked()
@@ -229,9 +242,9 @@ def _current() -> _Trial:
     return _trial
 
 
-def _aligned(file: ArrayFile) -> np.ndarray:
-    array = aligned_empty(file.tensor.type)
-    array[...] = file.read()
+def _aligned(tensor: Tensor, values: np.ndarray) -> np.ndarray:
+    array = aligned_empty(tensor.type)
+    array[...] = values
     return array
 
 

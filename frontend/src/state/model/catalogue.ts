@@ -66,10 +66,11 @@ async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<v
   }
 }
 
-/** Take a new list of toolchains. A new one that is only described, or lowers the precision, is switched off until the user wants it. */
+/** Take a new list of toolchains. A new one that is described, or a variant (`@`) of another, is switched off until the user wants it. */
 function adopt(found: ToolchainInfo[]): void {
   const known = new Set(toolchains.value.map((one) => one.name));
-  const off = found.filter((one) => (one.described || one.lowers_precision) && !known.has(one.name)).map((one) => one.name);
+  const isOff = (one: ToolchainInfo): boolean => one.described || one.lowers_precision || one.name.includes("@");
+  const off = found.filter((one) => isOff(one) && !known.has(one.name)).map((one) => one.name);
   batch(() => {
     toolchains.value = found;
     switchedOff.value = new Set([...switchedOff.value, ...off]);

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from misbehaviours import plug_in_names
 
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.records import MeasuredTransition, TransitionKey, machine_id
-from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit
+from collage_core.cost.measuring import transition_meter
+from collage_core.cost.measuring.transition_meter import SIZES, TransitionMeter, fit, measure_pair
 from collage_core.cost.measuring.trial import TrialLimits, TrialRunner
 from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
+from collage_core.model.base import SubModel
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
+from collage_core.toolchains.onnxruntime_blocked import REORDER_TARGET
 
 WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
 
@@ -133,3 +138,34 @@ def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_p
         assert events == said
         assert model.pairs["numpy", target] == model.pairs[target, "babbles"] == Transition()
         assert ("numpy", "babbles") in model.pairs
+
+
+class Ticking:
+    """A toolchain whose kernels take as long as they say, by a clock of their own."""
+
+    now = 0.0
+
+    def __init__(self, layout: str, seconds: float):
+        self.layout = layout
+        self._seconds = seconds
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        return b""
+
+    def load(self, *_unused: Any) -> Ticking:
+        return self
+
+    def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
+        assert [array.shape for array in inputs] == [array.shape for array in outputs]
+
+    def run(self) -> None:
+        Ticking.now += self._seconds
+
+
+def test_only_targets_of_different_layouts_pay_for_a_reorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking = {name: Ticking("nchw16c", 1e-6) for name in ("one@nchw16c", "other@nchw16c")}
+    ticking |= {"plain": Ticking("", 1e-6), REORDER_TARGET: Ticking("", 5e-6)}
+    monkeypatch.setattr(transition_meter, "time", SimpleNamespace(perf_counter=lambda: Ticking.now))
+    monkeypatch.setattr(transition_meter, "_relus", {})
+    costs = {pair: sum(measure_pair(cast(Any, ticking.__getitem__), *pair, 1)) for pair in permutations([*ticking][:3], 2)}
+    assert costs == {pair: pytest.approx(5e-6 if "plain" in pair else 0.0, abs=1e-9) for pair in costs}
