@@ -13,7 +13,7 @@ from ..graph.dataflow_graph import Tensor
 from ..model.renaming import renamed
 from ..toolchains.base import Toolchain
 from ..toolchains.blocked_layout import NCHW16C, is_blocked
-from ..toolchains.onnxruntime_blocked import REORDER_TARGET, reorder_model
+from ..toolchains.nchwc_models import REORDER_TARGET, reorder_model
 from .partition_models import PartitionModel
 
 _BLOCKED = "@" + NCHW16C

@@ -31,7 +31,7 @@ def ids(partitions: list[PartitionModel], outputs: list[str]) -> list[str]:
     return [partition.id for partition in with_reorders(partitions, LAYOUTS, outputs)]
 
 
-def test_equal_layouts_hand_over_and_the_ends_of_the_model_are_plain() -> None:
+def test_equal_layouts_need_no_reorder_and_the_ends_of_the_model_are_plain() -> None:
     chain = [relu("one@nchw16c", "x", "a"), relu("other@nchw16c", "a", "b"), relu("one@nchw16c", "b", "y")]
     assert ids(chain, ["y"]) == ["reorder:x@nchw16c", "a", "b", "y", "reorder:y"]
 

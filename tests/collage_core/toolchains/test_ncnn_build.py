@@ -102,7 +102,7 @@ def test_every_variant_computes_the_same_more_or_less_exactly():
     network = imported(model)
     inputs, want = drawn(model.inputs), None
     for name in sorted(ncnn_build.VARIANTS, key=lambda name: name != "direct"):
-        kernel, outputs = ncnn_build._Kernel(ncnn_build._package(network, ncnn_build.VARIANTS[name]), 1), buffers(model)
+        kernel, outputs = ncnn_build.NetworkKernel(ncnn_build._package(network, ncnn_build.VARIANTS[name]), 1), buffers(model)
         kernel.bind(inputs, outputs)
         kernel.run()
         want = want or outputs

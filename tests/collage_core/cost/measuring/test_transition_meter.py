@@ -23,7 +23,7 @@ from collage_core.events import Event, Note
 from collage_core.model.base import SubModel
 from collage_core.model.probe import relu_model
 from collage_core.toolchains import registry
-from collage_core.toolchains.onnxruntime_blocked import REORDER_TARGET
+from collage_core.toolchains.nchwc_models import REORDER_TARGET
 
 WELL = "collage_test_toolchains:Numpy,collage_test_toolchains:Babbles"
 
