@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--rules", is_flag=True, help="Show the rule tree of each; with --json also as the data that a rule file holds.")
+@click.option("--describe", metavar="NAME", help="Print a toolchain's rules as a described toolchain, to give it a [cost].")
+@click.option("--inspect", nargs=2, metavar="NAME MODEL", help="Build a model's engines with tensorrt_rtx or tensorrt; show their layers.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def toolchains(rules: bool, as_json: bool) -> None:
+def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | None, as_json: bool) -> None:
     """Which toolchains are usable here, their versions, or the reason why not."""
+    if describe:
+        click.echo(_description(describe), nl=False)
+        return
+    if inspect:
+        from .engines import show_engines
+
+        show_engines(*inspect, as_json=as_json)
+        return
     with prints_to_stderr():
         found = _toolchain_rows(with_trees=rules and as_json)
     if as_json:
@@ -46,6 +56,22 @@ def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
         row |= {**asdict(toolchain.availability()), "rules": shown_rules(toolchain)}
         rows.append({**row, "tree": _tree(toolchain)} if with_trees else row)
     return rows
+
+
+def _description(name: str) -> str:
+    """Return a description of the toolchain `name` for ``--toolchain``: a name of its own, and the rules.
+
+    Raises:
+        CollageError: there is no such toolchain, or its rules hold code.
+    """
+    from ..rules.base import RuleOptions
+    from ..rules.toml import rule_to_toml
+    from ..toolchains.described import parse_description
+    from ..toolchains.registry import get
+
+    text = f'name = "described_{name}"\n\n{rule_to_toml(get(name).rule(RuleOptions()))}'
+    parse_description(text, f"the description of {name}")
+    return text
 
 
 def _tree(toolchain: Toolchain) -> dict[str, Any] | None:

@@ -93,13 +93,14 @@ class RooflineEstimator:
         emit: Gets a `Note` that says what the estimates rest on.
 
     Raises:
-        CollageError: a described toolchain has no ``[cost]``.
+        CollageError: a described toolchain has no ``[cost]``; from its methods, one that is not described is not of the CPU.
     """
 
     name = "roofline"
     machine = ""
 
     def __init__(self, toolchains: Mapping[str, Toolchain], threads: int, emit: Emit = ignore):
+        self._toolchains = toolchains
         self._described = {name: found for name, found in toolchains.items() if isinstance(found, DescribedToolchain)}
         self._rates = {name: described_rates(found) for name, found in self._described.items()}
         self._threads = threads
@@ -146,8 +147,20 @@ class RooflineEstimator:
 
     def _rates_of(self, target: str) -> Rates:
         if target not in self._rates:
+            self._check_runs_on_cpu(target)
             self._rates[target] = machine_rates(self._threads)
         return self._rates[target]
+
+    def _check_runs_on_cpu(self, target: str) -> None:
+        """Raise CollageError for a toolchain of another device: the speed of this machine says nothing of it."""
+        toolchain = self._toolchains.get(target)
+        device = toolchain.availability().device if toolchain else "CPU"
+        if device != "CPU":
+            raise CollageError(
+                f"the target {target!r} runs on a {device}, so its time cannot be estimated from the speed of this machine",
+                f"describe the {device} in a file with a [cost] and the rules of {target}, and give it with --toolchain",
+                "target_unavailable",
+            )
 
     def _refusal(self, candidate: CandidatePartition) -> Cost | None:
         """Return an invalid cost for merged partitions of a described toolchain whose rules do not allow them: no trial could tell."""

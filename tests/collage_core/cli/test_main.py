@@ -12,6 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from collage_core.cli.main import main
 from collage_core.model.samples.registry import resolve
 from tests.helpers.command import document_of, in_this_process
 
@@ -233,6 +234,33 @@ def test_models_and_toolchains_are_listed(capsys: pytest.CaptureFixture[str]) ->
     listed = {item["name"]: item for item in document_of(capsys, "toolchains")["toolchains"]}
     assert {"tvm", "onnxruntime", "openvino"} <= set(listed)
     assert listed["onnxruntime"]["usable"]
+
+
+def test_a_gpu_is_described_by_the_rules_of_a_toolchain_and_its_speed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["toolchains", "--describe", "tensorrt_rtx"])
+    path, name = tmp_path / "gpu.toml", "described_tensorrt_rtx"
+    path.write_text(capsys.readouterr().out + "\n[cost]\nlaunch_s = 1e-9\nflops_per_s = 1e15\n")
+    made = document_of(
+        capsys,
+        "partition",
+        "mini_mnist",
+        "--targets",
+        "onnxruntime,described_tensorrt_rtx",
+        "--toolchain",
+        str(path),
+        "--costs",
+        "roofline",
+    )
+    assert {(p["target"], p["source"]) for p in made["plan"]["partitions"]} == {(name, "estimate")}
+    assert made["verify"]["measured_s"] is None
+
+
+def test_rules_that_hold_code_are_not_described(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["toolchains", "--describe", "ncnn"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("error: the description of ncnn, line ")
 
 
 def test_the_python_function_gives_the_same_plan(capsys: pytest.CaptureFixture[str], mock: str) -> None:

@@ -267,3 +267,11 @@ def test_what_a_run_measured_is_estimated_beside_it_as_roofline_would(monkeypatc
     assert found["seconds"] == {item.id: cost.seconds for item, cost in zip(measured, costs, strict=True)}
     assert found["reason"] == costs[0].reason
     assert not any(item.cost.source == "estimate" for item in record.candidates)
+
+
+def test_this_machines_speed_says_nothing_of_a_gpu():
+    estimator = RooflineEstimator({"tensorrt_rtx": get("tensorrt_rtx")}, 1)
+    with pytest.raises(CollageError) as caught:
+        estimator.transitions(["tensorrt_rtx"])
+    assert caught.value.message == "the target 'tensorrt_rtx' runs on a GPU, so its time cannot be estimated from the speed of this machine"
+    assert "--toolchain" in caught.value.hint
