@@ -21,7 +21,7 @@ EXACT, LOW = "onnxruntime", "openvino@bf16"
 
 def plans(*names: str, accuracy: float = 1e-2) -> PlanSearch:
     toolchains: dict[str, Toolchain] = {name: get(name) for name in names}
-    return PlanSearch(CHAIN, toolchains, dict, (), SearchSettings(), ErrorBudget.of(accuracy, toolchains))
+    return PlanSearch(CHAIN, toolchains, lambda wanted: {}, (), SearchSettings(), ErrorBudget.of(accuracy, toolchains))
 
 
 def costed(low_error: float | None, exact_error: float = 1e-6) -> list[CostedCandidate]:

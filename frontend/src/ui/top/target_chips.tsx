@@ -1,4 +1,4 @@
-// The targets as chips, which switch them on or off; the chip of an unusable one shows the reason and a remedy.
+// The targets as chips, which switch them on or off. Variants that are off, and unusable ones with reason and remedy, wait behind "more".
 
 import type { JSX } from "preact";
 import type { ToolchainInfo } from "../../data/protocol";
@@ -9,42 +9,62 @@ import { Popover } from "../widgets/popover";
 import { WhyUnusable } from "../widgets/why_unusable";
 
 export function TargetChips(): JSX.Element {
-  const usable = toolchains.value.filter((one) => one.usable);
-  const missing = toolchains.value.filter((one) => !one.usable);
+  const hidden = toolchains.value.filter(waits);
   return (
     <div class="chips" role="group" aria-label="Targets">
-      {usable.map((one) => (
-        <Chip key={one.name} toolchain={one} />
-      ))}
-      {missing.map((one) => (
-        <MissingChip key={one.name} toolchain={one} />
-      ))}
+      {toolchains.value
+        .filter((one) => !waits(one))
+        .map((one) => (
+          <Chip key={one.name} toolchain={one} />
+        ))}
+      {hidden.length > 0 && (
+        <Popover content={`+${hidden.length} more`} label="More targets" class="chip more">
+          {(close) => <Hidden toolchains={hidden} close={close} />}
+        </Popover>
+      )}
     </div>
   );
 }
 
-function Chip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
+/** Whether a chip would only take room: a variant of a toolchain (name@variant) that is off, or what cannot be used. */
+function waits({ name, usable }: ToolchainInfo): boolean {
+  return !usable || (name.includes("@") && switchedOff.value.has(name));
+}
+
+function Hidden({ toolchains: hidden, close }: { toolchains: ToolchainInfo[]; close: () => void }): JSX.Element {
+  return (
+    <ul class="more-targets">
+      {hidden.map((one) => (
+        <li key={one.name}>{one.usable ? <Chip toolchain={one} then={close} /> : <Missing toolchain={one} />}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Chip({ toolchain, then }: { toolchain: ToolchainInfo; then?: () => void }): JSX.Element {
   const isOn = !switchedOff.value.has(toolchain.name);
   const { name, version, device, precision, described } = toolchain;
   const title = described ? `${name} · only described: its costs are estimates` : `${name} ${version} · ${device} · ${precision}`;
+  const flip = (): void => {
+    void switchTarget(name);
+    then?.();
+  };
   return (
-    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={title} disabled={isDeciding.value} onClick={() => void switchTarget(name)}>
+    <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={title} disabled={isDeciding.value} onClick={flip}>
       <Badge target={name} isOff={!isOn} />
       {name}
     </button>
   );
 }
 
-function MissingChip({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
-  const content = (
-    <>
-      <Badge target={toolchain.name} isOff />
-      <u>{toolchain.name}</u>
-    </>
-  );
+function Missing({ toolchain }: { toolchain: ToolchainInfo }): JSX.Element {
   return (
-    <Popover content={content} label={`Why ${toolchain.name} cannot be used`} class="chip missing">
-      {() => <WhyUnusable toolchain={toolchain} />}
-    </Popover>
+    <>
+      <span class="chip missing">
+        <Badge target={toolchain.name} isOff />
+        {toolchain.name}
+      </span>
+      <WhyUnusable toolchain={toolchain} />
+    </>
   );
 }

@@ -171,7 +171,7 @@ def test_what_an_accelerator_on_paper_would_bring(tmp_path: Path, chain: Path) -
     assert document["plan"]["total_s"] == pytest.approx(2e-9)
     why = "not built, since the target 'hook' is not usable here: it is only described, in a file"
     assert document["verify"] == {
-        **dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "reference")),
+        **dict.fromkeys(("measured_s", "additive_error_s", "max_rel_error", "estimated_error", "reference")),
         "accuracy": 1e-3,
         "reason": why,
     }
