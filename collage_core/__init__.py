@@ -6,6 +6,7 @@ is imported when it is needed.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from .version import __version__
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from .pipeline.record import RunRecord
 
 __all__ = ["Options", "RunRecord", "__version__", "partition"]
+
+# ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
+# Every process of ours starts from one that imported this package, and takes over its environment.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 _OWNERS = {"Options": "options", "RunRecord": "pipeline.record", "partition": "api"}
 

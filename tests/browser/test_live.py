@@ -161,11 +161,11 @@ def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str,
     said = page.get_by_role("status").filter(has_text="undecided")
     expect(said).to_contain_text(re.compile(r"After 20 s of measuring, 1 choice is undecided:"))
     expect(said).to_contain_text(re.compile(r"fast or other for 2 nodes from .*: the second could be 0.50 ms faster \(5.00 %\)"))
-    with page.expect_response(lambda got: got.request.method == "POST" and got.url.endswith("/runs")) as answered:
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/runs")) as asked:
         said.get_by_role("button", name="Go on").click()
-    sent = answered.value.request.post_data_json
+    sent = asked.value.post_data_json
     assert (sent["model"], sent["targets"], sent["accuracy"], sent["budget_s"]) == (model, ["undecided"], 0.5, 20)
-    assert answered.value.json()["id"] != done["id"]
+    page.wait_for_url(lambda url: "run=" in url and done["id"] not in url)
 
 
 def test_the_log_is_filtered_and_copied(live: Live, model: str, run: str, open_page: OpenPage) -> None:

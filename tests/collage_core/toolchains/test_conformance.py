@@ -262,6 +262,7 @@ def test_what_it_takes_of_all_node_tests_is_right(toolchain: Toolchain):
     assert node_failures(toolchain, single_nodes(1)) == {}
 
 
+@pytest.mark.long
 def test_what_ncnn_takes_is_right_and_the_rest_is_refused_before_it_is_built():
     toolchain = get("ncnn")
     if not toolchain.availability().usable:
