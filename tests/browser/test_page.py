@@ -304,6 +304,7 @@ def test_at_200_percent_everything_can_be_reached(explorer: Explorer, open_page:
         expect(last).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_a_server_that_goes_away_is_said(tmp_path: Path, open_page: OpenPage) -> None:
     with running(tmp_path, "squeezenet") as own:
         watched = open_page(own.address)

@@ -171,6 +171,7 @@ def checked(kind: str, model: Path) -> Measurement:
     return found
 
 
+@pytest.mark.long
 def test_a_toolchain_alone_is_measured_in_a_fresh_process(model: Path) -> None:
     found = checked("onnxruntime", model)
     assert found.median_s is not None

@@ -78,6 +78,7 @@ def test_database_of_a_newer_version_is_refused_and_left_as_it_is(
     assert path.read_bytes() == before
 
 
+@pytest.mark.long
 def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ def test_hang_is_tried_again_with_more_time(bench: Bench) -> None:
     assert len(bench.tried) == 4
 
 
+@pytest.mark.long
 def test_target_that_hangs_again_and_again_is_given_up_for_the_run(bench: Bench) -> None:
     sets = [(RELU1,), (RELU1, ADD1), (ADD1, RELU2), (RELU1, ADD1, RELU2)]
     limits = replace(SHORT, most_hangs=2)
@@ -183,6 +184,7 @@ def test_process_that_an_earlier_trial_poisoned_is_no_fault_of_the_next(bench: B
     assert [cost.source for cost in costs.values()] == ["measured", "measured"]
 
 
+@pytest.mark.long
 def test_memory_that_a_toolchain_leaks_costs_none_of_its_candidates(bench: Bench) -> None:
     """The second build in one process is one too many."""
     costs = bench.costs(bench.candidates("leaks", *SINGLES, (RELU1, ADD1)), replace(PATIENT, memory_bytes=280 << 20))

@@ -322,6 +322,7 @@ def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: Sam
     assert "is not used: it is no worker that can be used: AttributeError" in run.notes
 
 
+@pytest.mark.long
 def test_being_stopped_ends_the_trials_and_frees_the_workers(fleet: Fleet, work: SampleTasks):
     worker = fleet.start_worker("stop", "one")
     fleet.await_free("stop", 1)

@@ -37,7 +37,14 @@ EXPECTED = {
     "retinanet": (252, 250, 1, "45d38138d7490705"),
 }
 LARGE = {"unet_segmentation", "unet_attention", "speech_transformer", "speech_lstm", "ssd300", "detr", "retinanet"}
-NAMES = [pytest.param(name, marks=pytest.mark.long) if name in LARGE else name for name in EXPECTED]
+
+
+def unless(slow: set[str]) -> list[object]:
+    """All samples; those in `slow` are for the long tests."""
+    return [pytest.param(name, marks=pytest.mark.long) if name in slow else name for name in EXPECTED]
+
+
+NAMES = unless(LARGE)
 # Whose 8 bits are rounded otherwise, layer after layer, as soon as a sum is added up in another order.
 ROUNDED = {"speech_transformer", "speech_lstm"}
 
@@ -58,7 +65,7 @@ def test_the_bytes_are_the_same_everywhere(name):
     assert (SAMPLES[name].version, digest[:16]) == EXPECTED[name][2:]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", unless(LARGE | {"bert", "resnet50"}))
 def test_a_sample_runs_and_its_outputs_follow_its_inputs(name):
     model = folded(name)
     assert len(model.graph) == EXPECTED[name][1]
