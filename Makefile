@@ -3,7 +3,7 @@
 PYTHON_FOUND = $$(tools/find_python.sh)
 BIN := .venv/bin
 NPM := $(BIN)/python tools/node.py npm
-MODEL ?= mnist
+MODEL ?= crnn
 PYTEST ?=
 BENCH ?=
 NAMES ?=
@@ -21,7 +21,7 @@ help: ## what can be made
 setup: ## .venv from the locks, and the built page; does nothing when both are up to date
 	@python=$(PYTHON_FOUND) && "$$python" tools/setup.py
 
-run: setup ## the explorer with a sample model (MODEL=mnist); prints its address
+run: setup ## the explorer with a sample model (MODEL=crnn); prints its address
 	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]
 
 test: setup chromium postgres ## all that must pass before a commit

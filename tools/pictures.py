@@ -100,7 +100,7 @@ def picture(browser: Browser, address: str, name: str, scheme: str, act: Callabl
 def main() -> int:
     """Take all pictures of the sample in the arguments."""
     parser = argparse.ArgumentParser(description="The pictures of the page in the README and the docs.")
-    parser.add_argument("sample", nargs="?", default="inception", help="a sample that has a recorded run")
+    parser.add_argument("sample", nargs="?", default="crnn", help="a sample that has a recorded run")
     sample = parser.parse_args().sample
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as explorer, sync_playwright() as playwright:
