@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
+import threading
+from types import FrameType
 from typing import Any
 
 from rich.console import Console
@@ -52,8 +55,15 @@ def milliseconds(seconds: float | None) -> str:
     return "-"
 
 
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 class Progress:
-    """Shows events on standard error: a live line on a terminal, else a line for each phase; if `quiet`, only notes."""
+    """Shows events on standard error: a live line on a terminal, else a line for each phase; if `quiet`, only notes.
+
+    Ctrl-C counts also where the code that it comes to drops it (a finaliser, a callback of a library): the next event raises it again.
+    """
 
     def __init__(self, *, quiet: bool = False):
         self._console = Console(stderr=True, highlight=False)
@@ -62,18 +72,29 @@ class Progress:
         self._phase = ""
         self._best: float | None = None
         self._invalid = 0
+        self._is_interrupted = False
 
     def __enter__(self) -> Progress:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_main_thread():
+            signal.signal(signal.SIGINT, self._interrupt)
         if self._console.is_terminal and not self._quiet:
             self._live = Live(console=self._console, transient=True, refresh_per_second=12)
             self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if signal.getsignal(signal.SIGINT) == self._interrupt and _is_main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         if self._live is not None:
             self._live.stop()
 
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._is_interrupted = True
+        raise KeyboardInterrupt
+
     def __call__(self, event: Event) -> None:
+        if self._is_interrupted and _is_main_thread():
+            raise KeyboardInterrupt
         line = self._line(event)
         if self._live is not None and line:
             self._live.update(Text(line))

@@ -1,12 +1,15 @@
-"""The result of a run as text: the plan, what decided that it is the plan, and the plans that were measured beside it."""
+"""A run on the terminal: Ctrl-C while it goes on, and its result as text: the plan, what decided, and what was measured beside it."""
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from collage_core.cli.terminal import show_plan
+from collage_core.cli.terminal import Progress, show_plan
+from collage_core.events import Note
 
 PART = {"id": "p", "target": "tvm", "nodes": [0], "names": ["n"], "ops": ["Relu"], "cost_s": 1e-3, "source": "measured"}
 
@@ -58,3 +61,14 @@ def test_a_run_of_an_older_version_lists_its_baselines(capsys: pytest.CaptureFix
         "  tvm alone: 1.03 ms, measured 1 ms",
         "  ncnn alone: -, measured -  (ncnn cannot take every node)",
     ]
+
+
+def test_an_interrupt_that_a_library_dropped_counts_at_the_next_event() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Progress(quiet=True) as progress:
+        progress(Note("nothing happened yet"))
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            progress(Note("this is not shown"))
+    assert signal.getsignal(signal.SIGINT) is before
