@@ -22,7 +22,7 @@ from tests.browser.explorer import Watched, launch, running  # noqa: E402
 
 FOLDER = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 1440, 900
-PINNED = re.compile("^Pin exactly .* to tvm$")
+PINNED = re.compile("^Pin exactly .* to onnxruntime$")
 
 
 def graph(watched: Watched) -> None:
