@@ -189,7 +189,8 @@ def decision_text(document: Mapping[str, Any]) -> str:
     others = [row["measured_s"] for row in rows if row["measured_s"] is not None and not row["is_plan"]]
     if not others:
         return "the sum of the costs decided: no other plan was measured whole"
-    return f"the sum of the costs decided: measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
+    text = f"the sum of the costs decided: measured whole, the next plan is {_percent(min(others), plan_s, 'slower', 'faster')}"
+    return text if min(others) >= plan_s else f"{text}, which is not enough to tell the two apart"
 
 
 def _percent(value: float | None, base: float | None, more: str, less: str) -> str:

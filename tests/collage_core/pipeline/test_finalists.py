@@ -137,6 +137,7 @@ def test_one_sentence_says_what_decided() -> None:
     )
     other = {**searched, "kind": BASELINE, "measured_s": 1.2}
     assert decision_text(document("sum", 1.0, 1.0, other)) == "the sum of the costs decided: measured whole, the next plan is 20.0% slower"
+    assert decision_text(document("sum", 1.0, 1.25, other)).endswith("is 4.0% faster, which is not enough to tell the two apart")
     assert decision_text(document("sum", 1.0, 1.0, {**other, "is_plan": True})) == (
         "the sum of the costs decided: no other plan was measured whole"
     )

@@ -42,6 +42,8 @@ describe("decisionText", () => {
     expect(decisionText({ ...run, alternatives: [wrong] })).toMatch(/is out: it errs by 0.1, 0.001 is allowed\.$/);
     const next = [measured("tvm", "baseline", 3e-3, 2.5e-3), measured("greedy", "baseline", 2e-3, 2e-3, { is_plan: true })];
     expect(decisionText({ ...run, decided_by: "sum", alternatives: next })).toBe("The sum of the costs decided: measured whole, the next plan is 25.0 % slower.");
+    const faster = [measured("rival 1", "rival", 2e-3, 1.96e-3)];
+    expect(decisionText({ ...run, decided_by: "sum", alternatives: faster })).toMatch(/next plan is 2\.0 % faster, which is not enough to tell the two apart\.$/);
     expect(decisionText({ ...run, decided_by: "sum", alternatives: next.slice(1) })).toBe("The sum of the costs decided: no other plan was measured whole.");
   });
 

@@ -61,7 +61,9 @@ export function decisionText(run: RunSnapshot): string {
   if (decided_by === "sum") {
     const next = Math.min(...others.map((one) => one.measured_s ?? Infinity));
     const text = "The sum of the costs decided";
-    return others.length === 0 ? `${text}: no other plan was measured whole.` : `${text}: measured whole, the next plan is ${percent(next, planS, "slower", "faster")}.`;
+    if (others.length === 0) return `${text}: no other plan was measured whole.`;
+    const apart = next < planS ? ", which is not enough to tell the two apart" : "";
+    return `${text}: measured whole, the next plan is ${percent(next, planS, "slower", "faster")}${apart}.`;
   }
   const searched = alternatives.find((one) => one.kind === "search");
   const text = `Measuring the whole decided: the sum of this plan is ${percent(plan.total_s, searched?.total_s ?? null, "above", "below")} the least`;
