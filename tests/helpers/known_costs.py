@@ -27,7 +27,7 @@ class Known:
     def __init__(self, chain: Path, folder: Path):
         self.home, self.out = folder / "home", folder / "out"
         self.database = self.home / "costs.sqlite3"
-        self.command = ["partition", str(chain), "--targets", "onnxruntime", "--no-fold", "--out", str(self.out)]
+        self.command = ["partition", str(chain), "--targets", "onnxruntime", "--no-fold", "--budget", "10m", "--out", str(self.out)]
 
     def run(self, *more: str) -> tuple[dict[str, Any], str]:
         """Run once, and return what it found of its target, and its standard error; the run must be right."""

@@ -72,6 +72,8 @@ def test_run_finishes_and_each_that_misbehaves_is_named(
         "--targets",
         targets,
         "--no-fold",
+        "--budget",
+        "10m",
         "--out",
         out,
         "--json",
@@ -97,7 +99,7 @@ def test_hanging_toolchain_costs_its_time_and_no_more(chain: Path, known: Known)
     """Its baseline too is built in the time of its parts: nobody knew before that it hangs."""
     out = known.out
     done = brief_collage(
-        known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--out", out, "--json",
+        known.home, "partition", chain, "--targets", "onnxruntime,hangs_at_build", "--no-fold", "--budget", "10m", "--out", out, "--json",
         COLLAGE_TOOLCHAINS=plug_in_names("hangs_at_build"), COLLAGE_BUILD_TIMEOUT_S="1", COLLAGE_RUN_TIMEOUT_S="1",
     )  # fmt: skip
     found = document(done)
@@ -168,7 +170,7 @@ class Killing:
         self.home, self.out, self.hold, self.scratch = (folder / name for name in ("home", "out", "hold", "tmp"))
         self.hold.mkdir()
         self.scratch.mkdir()
-        self.command = ["partition", str(chain), "--targets", "holds", "--no-fold", "--max-depth", "1", "--measure-all"]
+        self.command = ["partition", str(chain), "--targets", "holds", "--no-fold", "--max-depth", "1", "--measure-all", "--budget", "10m"]
         self.command += ["--out", str(self.out), "--json"]
         self.more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(self.hold), "TMPDIR": str(self.scratch)}
 
@@ -310,7 +312,7 @@ def test_when_the_time_is_over_the_best_plan_is_told_and_the_next_run_goes_on(
     hold.mkdir()
     (hold / "build").write_text("2")
     more = {"COLLAGE_TOOLCHAINS": HOLDS, "COLLAGE_TEST_HOLD": str(hold)}
-    command = ["partition", str(chain), "--no-fold", "--targets"]
+    command = ["partition", str(chain), "--no-fold", "--budget", "10m", "--targets"]
     first = read_record(known_once / "out" / "run.json.gz").document
     limited = [*command, "onnxruntime,holds", "--budget", "60", "--out", str(tmp_path / "out")]
     held = [sys.executable, str(PLUGINS / "held_run.py"), "brief=yes,over=build", *limited]
