@@ -22,9 +22,15 @@ settings.register_profile(
 )
 settings.load_profile("collage")
 
-# A program that a shell starts in the background ignores Ctrl-C, and so would every command that a test starts.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def pytest_runtest_setup() -> None:
+    """Heed Ctrl-C: a program that a shell starts in the background ignores it, and so would every command that a test starts.
+
+    Before each test, since what a test before it used may have left a handler of its own, or the signal blocked.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -118,6 +118,13 @@ def test_damaged_run(home: Path, text: str) -> None:
     assert "damaged" not in [row.id for row in run_store.summaries()]
 
 
+def is_running_python(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.name().startswith("python")
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_a_killed_server_leaves_no_process_and_its_runs_have_failed(home: Path, model: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", SERVER, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), text=True
@@ -128,7 +135,7 @@ def test_a_killed_server_leaves_no_process_and_its_runs_have_failed(home: Path, 
     family = until(lambda: psutil.Process(process.pid).children(recursive=True))
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    until(lambda: not [child for child in family if child.is_running() and child.name().startswith("python")], "the end of its processes")
+    until(lambda: not any(is_running_python(child) for child in family), "the end of its processes")
     made, _ = create_app(ServerConfig(engine=FakeEngine()))
     with made.app_context():
         runs = made.extensions["collage"].runs

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not get("tvm").availability().usable, reason=get
 
 X = tensor("x", (2, 3))
 SMALLEST_OBJECT = 16
-"""Bytes; Python itself allocates some hundred, now and then."""
+"""Bytes; other threads of the test's process allocate too, now and then, but not in each of three tries."""
 
 
 def relu(reads: str, makes: str, target: str = "onnxruntime") -> PartitionModel:
@@ -128,7 +128,7 @@ def test_a_thousand_calls_allocate_nothing_that_stays(target: str, tmp_path: Pat
     for _ in range(10):
         call()
     written = [partition.written for partition in artifact._calls._partitions]
-    grown = bytes_after(call, 2000) - bytes_after(call, 1000)
+    grown = min(bytes_after(call, 2000) - bytes_after(call, 1000) for _ in range(3))
     assert grown < 1000 * SMALLEST_OBJECT
     assert [partition.written for partition in artifact._calls._partitions] == written
 
