@@ -7,13 +7,14 @@ MODEL ?= crnn
 PYTEST ?=
 BENCH ?=
 NAMES ?=
+FUZZ ?=
 
 # Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many of the short ones wait, for
-# a page or a process: three workers keep two cores busy.
+# a page or a process: four workers keep two cores busy. One process reads all of them first, so that not each has to compile them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
-.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test python-test chromium postgres \
-        acceptance bench bench-calls bench-costs bench-e2e bench-page protocol pictures record sizes lock wheel versions clean
+.PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch \
+        slow acceptance bench bench-calls bench-costs bench-e2e bench-operators bench-page bench-tvm protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -25,13 +26,15 @@ run: setup ## the explorer with a sample model (MODEL=crnn); prints its address
 	@$(BIN)/collage explore "$(MODEL)" || [ $$? -eq 130 ]
 
 test: setup chromium postgres ## all that must pass before a commit
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint page-test
-	@$(MAKE) --no-print-directory python-test
+	@$(MAKE) --no-print-directory --jobs 2 page-and-lint python-test
 
-test-long: setup chromium postgres ## the tests that take long: whole runs, kills in all phases, fleets, all examples
+test-long: setup chromium postgres torch ## the tests that take long: whole runs, kills in all phases, fleets, all examples
 	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "long or examples" $(PYTEST)
 
-test-durations: setup chromium postgres ## runs every test, and keeps how long each took (tests/durations.json)
+slow: setup ## damaged files and messages for each border, a minute each (FUZZ="--only plan --seconds 600 --seed 7")
+	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+test-durations: setup chromium postgres torch ## runs every test, and keeps how long each took (tests/durations.json)
 	$(PYTEST_SPREAD) -n 2 --write-durations $(PYTEST)
 
 chromium: setup
@@ -39,6 +42,9 @@ chromium: setup
 
 postgres: setup
 	@$(BIN)/python tools/postgres.py
+
+torch: setup
+	@$(BIN)/python tools/pytorch.py
 
 lint: lint-python lint-page ## ruff, mypy, eslint and tsc
 
@@ -58,8 +64,12 @@ format: setup ## rewrites the Python sources in the project's format
 page-test: setup ## the page's unit tests
 	$(NPM) test --silent
 
+page-and-lint: setup # beside the Python tests, which leave a core idle now and then; says all that it has to say at its end
+	@said=$$($(MAKE) --no-print-directory --output-sync lint page-test 2>&1); status=$$?; printf '%s\n' "$$said"; exit $$status
+
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
-	$(PYTEST_SPREAD) -n 3 -m "not long" $(PYTEST)
+	@$(BIN)/pytest --collect-only --quiet >.make/collected || { cat .make/collected; exit 1; }
+	$(PYTEST_SPREAD) -n 4 -m "not long" $(PYTEST)
 
 acceptance: setup ## measures the quick samples and four real models beside each toolchain alone (NAMES="lstm bert" for some)
 	$(BIN)/python tools/acceptance.py $(NAMES)
@@ -75,6 +85,12 @@ bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH
 
 bench-calls: setup ## what calling an artifact costs beyond its kernels, and what idle threads cost (BENCH="--only pools" for one part)
 	@$(BIN)/python tools/bench_calls.py $(BENCH)
+
+bench-operators: setup ## what a toolchain faster at one kind of operator could bring to the samples (BENCH="--only GELU" for one kind)
+	@$(BIN)/python tools/bench_operators.py $(BENCH)
+
+bench-tvm: setup ## TVM with its own fusions, with those that the search chose, and with libraries (BENCH="--only bert" for one sample)
+	@$(BIN)/python tools/bench_tvm.py $(BENCH)
 
 bench-page: setup chromium ## times the page beside Netron and checks its budgets (BENCH="--only paint" for one part)
 	@$(BIN)/python tools/bench_page.py $(BENCH)
@@ -98,7 +114,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
           --fork-strategy fewest --no-emit-index-url $(NOT_NEEDED) --custom-compile-command "make lock"
 
 lock: setup ## the newest versions that pyproject.toml and package.json admit
-	$(COMPILE) pyproject.toml --extra ncnn --extra openvino --extra postgres --extra tvm --group dev -o locks/python.txt
+	$(COMPILE) pyproject.toml --extra graphviz --extra ncnn --extra onednn --extra openvino --extra plotly --extra postgres --extra tvm --group dev -o locks/python.txt
 	$(COMPILE) --no-deps --group models -o locks/models.txt
 	$(COMPILE) --no-deps --group node -o locks/node.txt
 	$(NPM) update --package-lock-only

@@ -7,6 +7,7 @@ is imported when it is needed.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .version import __version__
@@ -21,6 +22,8 @@ __all__ = ["Options", "RunRecord", "__version__", "partition"]
 # ONNX Runtime reads this when it is imported: without it, it writes names of the user's nodes into a database and looks its collector up.
 # Every process of ours starts from one that imported this package, and takes over its environment.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+# OpenVINO sends an event to Google Analytics each time that it is imported, unless this package of its cannot be.
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 _OWNERS = {"Options": "options", "RunRecord": "pipeline.record", "partition": "api"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cost.estimators.function import KIND, CostFunction, function_name
 from .errors import CollageError
@@ -13,11 +13,14 @@ from .options import Options
 from .pipeline.record import RunRecord
 from .pipeline.run import partition as run
 
+if TYPE_CHECKING:
+    import tvm
+
 
 def partition(
-    model: str | Path, *, targets: Sequence[str], costs: str | CostFunction = "measure", emit: Emit = ignore, **options: Any
+    model: str | Path | tvm.IRModule, *, targets: Sequence[str], costs: str | CostFunction = "measure", emit: Emit = ignore, **options: Any
 ) -> RunRecord:
-    """Find the fastest way to run `model` (a file, or a sample's name) over several `targets`.
+    """Find the fastest way to run `model` (a file, a sample's name, or a Relax module) over several `targets`.
 
     Args:
         costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; or a function that is given a `CandidatePartition` and
@@ -27,7 +30,8 @@ def partition(
         options: The other fields of `Options`, such as ``shapes``, ``constraints`` or ``out``.
 
     Returns:
-        The run: ``plan``, ``document`` (as ``--json`` prints it), ``node_candidates(node)``, ``save(folder)``.
+        The run: ``plan``, ``document`` (as ``--json`` prints it), ``node_candidates(node)``, ``node_times``, ``save(folder)``. That of a
+        Relax module also has the partitioned ``module`` (docs/tvm.md).
 
     Raises:
         CollageError: the user made a mistake, no plan exists (`InfeasibleError`), or the plan is wrong (`AccuracyError`).
@@ -37,4 +41,8 @@ def partition(
         raise CollageError(f"costs is {costs!r}, neither a word nor a function", hint, "bad_option")
     function = None if isinstance(costs, str) else costs
     named = costs if isinstance(costs, str) else f"{KIND}{function_name(costs)}"
+    if not isinstance(model, str | Path):
+        from .transform.whole_module import partition_module
+
+        return partition_module(model, tuple(targets), costs=named, cost_function=function, emit=emit, **options)
     return run(model, Options(targets=tuple(targets), costs=named, **options), emit, function)

@@ -6,12 +6,33 @@ such a fault keeps its traceback.
 
 from __future__ import annotations
 
+import re
+
+_LONGEST_WORD, _LONGEST_TEXT = 300, 4000
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def printable(text: str) -> str:
+    """Return `text` with everything escaped that does not print: what moves a terminal's cursor, or turns the direction of reading.
+
+    Names come from models of strangers. Line ends and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text)
+
+
+def shortened(text: str) -> str:
+    """Return `text` with the middle of each long word left out, and its own middle where it is long: a name may be a megabyte."""
+    text = _LONG_WORD.sub(lambda found: f"{found[0][: _LONGEST_WORD - 60]}…{found[0][-50:]}", text)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 200]}… …{text[-180:]}"
+
 
 class CollageError(Exception):
     """A mistake of the user or of what the user brought (exit status 2).
 
     Args:
-        message: One line that says what was found (the value quoted) and why it matters.
+        message: One line that says what was found (the value quoted) and why it matters; long names are shortened, and escaped.
         hint: One line that says what to do about it; may be empty.
         code: A stable word for programs, such as ``unknown_target``.
     """
@@ -19,9 +40,8 @@ class CollageError(Exception):
     exit_status = 2
 
     def __init__(self, message: str, hint: str = "", code: str = "invalid"):
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = printable(shortened(message)), printable(shortened(hint))
+        super().__init__(self.message)
         self.code = code
 
     def to_json(self) -> dict[str, str]:

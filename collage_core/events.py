@@ -40,9 +40,14 @@ class PhaseEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepStarted(Event):
-    """The measuring loop enters one of the `STEPS`, which it may have been in before."""
+    """The measuring loop enters one of the `STEPS`, which it may have been in before.
+
+    Attributes:
+        left_s: Longest that measuring takes still, as the budget has it; None while nobody can tell.
+    """
 
     step: str
+    left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,11 @@ class CandidatesFound(Event):
 
 @dataclass(frozen=True, slots=True)
 class CandidateBuilding(Event):
-    """A worker starts a trial; `done` of `total` distinct computations are known. May be thinned.
+    """A worker starts a trial; `done` of about `total` distinct computations are known, a share that never falls. May be thinned.
 
     Attributes:
         spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
-        left_s: Estimated time until all costs are known; None while there is no estimate.
+        left_s: About how long measuring takes still, and no longer than the budget has it; None while nobody can tell.
         repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
     """
 
@@ -141,8 +146,26 @@ class PlanImproved(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ComparingPlans(Event):
+    """Whole plans are built, and then timed in turns: the plan, its rivals and the baselines. May be thinned.
+
+    Attributes:
+        doing: ``build`` or ``time``.
+        name: Of the first plan that is being built; of those that are timed where they are two at most, else empty.
+        done: How many plans are built, or rounds over, of about `total`.
+        left_s: About how long building and timing take still.
+    """
+
+    doing: Literal["build", "time"]
+    name: str
+    done: int
+    total: int
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
-    """A baseline (a target alone, or greedy) was built by the same code as the plan, and timed."""
+    """A baseline (a target alone, ``<target>+host``, or greedy) was built by the same code as the plan, and timed."""
 
     name: str
     total_s: float | None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .base.cores import usable_cores
 from .errors import CollageError
 from .rules.base import RuleOptions
 from .rules.trees import FUSION_STYLES
@@ -15,11 +15,8 @@ from .search.objectives import parse_objective
 from .search.solve import DEFAULT, SEARCHERS
 
 MOST_THREADS = 1024
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may use: the number of threads unless the user gives one."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+IRS = ("onnx", "relax")
+"""What a model's file may hold."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +25,12 @@ class Options:
 
     Attributes:
         targets: Names of toolchains, the preferred one first.
-        costs: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``; from Python also ``function:NAME``.
+        costs: ``measure``, ``roofline``, ``mock:FILE``, ``replay:DB`` or ``http://HOST:PORT``; from Python also ``function:NAME``.
         search: Name of a searcher.
         objective: Quantity that plans are chosen by: ``time``, or another that `search.objectives.parse_objective` reads.
         constraints: Pins, vetoes and cuts, as in a constraints file.
         shapes: Name of an input → its dimensions.
+        values: Name of a small input → the value that it always has: text such as ``16000`` or ``0.5,1``, or numbers.
         max_depth: Target → bound on the depth of its candidates; the key ``""`` is for all other targets.
         max_exits: Target → most exits of its combined candidates, 1 unless given; the key ``""`` is for all other targets.
         taps: Targets whose combined candidates may have taps; ``""`` stands for all targets.
@@ -48,6 +46,7 @@ class Options:
         budget_s: Seconds that measuring may take in all; None for what the size of the model suggests.
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
+        ir: ``onnx`` or ``relax``: what the model's file holds; None for what its ending says.
         toolchain_files: TOML files of described toolchains, to be named in `targets`.
         inputs: An ``.npz`` with the user's own inputs.
         out: Folder for the plan, the run and the artifact; None to write nothing.
@@ -59,6 +58,7 @@ class Options:
     objective: str = "time"
     constraints: tuple[Mapping[str, Any], ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     max_depth: Mapping[str, int] = field(default_factory=dict)
     max_exits: Mapping[str, int] = field(default_factory=dict)
     taps: frozenset[str] = frozenset()
@@ -74,6 +74,7 @@ class Options:
     budget_s: float | None = None
     time_limit_s: float | None = None
     fold: bool = True
+    ir: str | None = None
     toolchain_files: tuple[Path, ...] = ()
     inputs: Path | None = None
     out: Path | None = None
@@ -89,6 +90,8 @@ class Options:
         self._check_numbers()
         if self.search not in SEARCHERS:
             raise CollageError(f"unknown search {self.search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
+        if self.ir not in (None, *IRS):
+            raise CollageError(f"unknown kind of model {self.ir!r}", f"choose one of {', '.join(IRS)}", "bad_option")
         parse_objective(self.objective)
         for target, style in self.fusion.items():
             if style not in FUSION_STYLES:
@@ -156,4 +159,5 @@ class Options:
             "percentile": self.percentile,
             "threads": self.used_threads,
             "fold": self.fold,
+            **({"ir": self.ir} if self.ir else {}),
         }

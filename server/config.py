@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import psutil
 
 from .worker.engine import COLLAGE, Engine
 
 DEFAULT_PORT = 8765
+MEMORY_SHARE = 0.75
+"""Of the machine's memory: as much as a trial's worker may take."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class ServerConfig:
         upload_files: Most files in one upload.
         body_bytes: Largest JSON body.
         load_timeout_s: Longest that reading a model may take.
-        load_memory_bytes: Most memory that reading a model may take; None for no bound.
+        load_memory_bytes: Most memory that reading a model may take, three quarters of the machine's unless given; None for no bound.
         waiting_runs: Most runs that may wait for the one that measures.
         engine: Does the work, in worker processes.
         model: Id of the model that the page opens when its address names nothing.
@@ -38,7 +42,7 @@ class ServerConfig:
     upload_files: int = 64
     body_bytes: int = 1 << 20
     load_timeout_s: float = 300.0
-    load_memory_bytes: int | None = None
+    load_memory_bytes: int | None = field(default_factory=lambda: int(psutil.virtual_memory().total * MEMORY_SHARE))
     waiting_runs: int = 20
     engine: Engine[Any] = COLLAGE
     model: str | None = None

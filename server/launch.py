@@ -12,21 +12,24 @@ import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+from werkzeug.serving import BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 
+from collage_core.base.home import expanded
 from collage_core.errors import CollageError
 from collage_core.model.samples import registry as samples
 
 from .app import create_app
 from .config import DEFAULT_PORT, ServerConfig
-from .models.store import ModelStore
+from .models.store import FixedInputs, ModelStore
 
 PORTS_TRIED = 100
 BACKLOG = 128
+MOST_CONNECTIONS = 256
+IDLE_S = 60.0
+"""Longest that a connection may send nothing while something is expected: the next request, or the rest of one."""
 
 
 def serve(
@@ -36,6 +39,7 @@ def serve(
     open_browser: bool = True,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    values: Mapping[str, str] | None = None,
     hosts: Sequence[str] = (),
     behind_proxy: bool = False,
 ) -> None:
@@ -47,6 +51,7 @@ def serve(
         model: Name of a sample or path of a model to show first.
         open_browser: Show the page in the user's browser, where there is one.
         shapes: Input name to shape, for `model`.
+        values: Input name to the value that it always has, for `model`.
         hosts: Further names under which the page is asked for, such as a proxy's.
         behind_proxy: One proxy in front sets ``X-Forwarded-…``.
 
@@ -56,7 +61,7 @@ def serve(
     config = ServerConfig(host=host, hosts=tuple(hosts), behind_proxy=behind_proxy)
     with closing(listen(host, port)) as listening:
         if model is not None:
-            config = replace(config, model=open_model(config, model, shapes or {}))
+            config = replace(config, model=open_model(config, model, FixedInputs(shapes or {}, values or {})))
         _run(config, listening, open_browser)
 
 
@@ -81,15 +86,15 @@ def listen(host: str, port: int | None) -> socket.socket:
     return _bound(family, address, 0)
 
 
-def open_model(config: ServerConfig, model: str, shapes: Mapping[str, Sequence[int]]) -> str:
+def open_model(config: ServerConfig, model: str, fixed: FixedInputs) -> str:
     """Open a sample or a file; gives its id.
 
     Raises:
         CollageError: it cannot be opened.
     """
-    store, path = ModelStore(config), Path(model).expanduser()
-    sample = None if path.is_file() else samples.find_sample(model)
-    info, _ = store.open_sample(sample.name, shapes) if sample else store.open_path(samples.resolve(str(path)), shapes)
+    store, path = ModelStore(config), expanded(model)
+    sample = None if os.path.isfile(path) else samples.find_sample(model)
+    info, _ = store.open_sample(sample.name, fixed) if sample else store.open_path(samples.resolve(str(path)), fixed)
     return info.id
 
 
@@ -101,8 +106,7 @@ def address_of(host: str, listening: socket.socket) -> str:
 
 def make_wsgi_server(app: Any, host: str, listening: socket.socket) -> BaseWSGIServer:
     """Make a threaded server for `app` on a socket that listens already; it logs no requests."""
-    port = listening.getsockname()[1]
-    return make_server(host, port, app, threaded=True, request_handler=_QuietHandler, fd=listening.fileno())
+    return _BoundedServer(host, listening.getsockname()[1], app, _QuietHandler, fd=listening.fileno())
 
 
 def _run(config: ServerConfig, listening: socket.socket, open_browser: bool) -> None:
@@ -165,8 +169,39 @@ def _no_port(host: str, port: int, error: OSError, family: socket.AddressFamily,
     return CollageError(f"cannot listen at port {port} of {host}: {error.strerror}", hint, "bad_port")
 
 
+class _BoundedServer(ThreadedWSGIServer):
+    """A thread for each connection, of which there are at most `MOST_CONNECTIONS`; the next one is closed at once."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+
 class _QuietHandler(WSGIRequestHandler):
-    """Logs errors, and no requests."""
+    """Logs errors, and no requests; ends a connection on which nothing comes for `IDLE_S`, be it half a request or none."""
+
+    timeout = IDLE_S
+
+    def run_wsgi(self) -> None:
+        if self.headers.get("Upgrade", "").lower() == "websocket":
+            self.connection.settimeout(None)  # Socket.IO asks by itself whether the other side is there
+        super().run_wsgi()
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         return None

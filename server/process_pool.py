@@ -7,6 +7,7 @@ that has only searched or answered a query is used again, with the records that 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,16 +15,23 @@ from typing import Any, TypeVar, TypeVarTuple
 
 import psutil
 
+from collage_core.base.cores import usable_cores
+from collage_core.base.isolation.environment import database_access
 from collage_core.base.isolation.errors import WorkerError
 from collage_core.base.isolation.worker import Worker
 from collage_core.errors import Cancelled, CollageError
 
+from .http.errors import Problem
 from .worker import queries
 from .worker.engine import Engine
 
 IDLE_KEPT = 2
 PREPARE_TIMEOUT_S = 120.0
 CALL_TIMEOUT_S = 30.0
+CALLS_AT_ONCE = max(2, usable_cores())
+"""More would only take cores and memory from each other, and from a run."""
+CALLS_WAITING = 64
+LOOK_S = 0.05
 RUN_TIMEOUT_S = 7 * 86400.0
 """A run has its own time limit; this one only keeps it from being endless."""
 
@@ -49,6 +57,8 @@ class ProcessPool:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._lent = 0
+        self._calls = 0
+        self._waiting_calls = 0
         self._lock = threading.Condition()
         self._closed = threading.Event()
         self._background = ThreadPoolExecutor(1, thread_name_prefix="collage-spare")
@@ -61,16 +71,30 @@ class ProcessPool:
         """Have a spare process read the record of `folder`, in the background."""
         self._in_background(lambda: self._prepare(queries.warm, self._engine, folder))
 
-    def call(self, function: Callable[[*Arguments], T], *args: *Arguments, timeout_s: float = CALL_TIMEOUT_S) -> T:
-        """Call a quick function of `server.worker`.
+    def call(
+        self,
+        function: Callable[[*Arguments], T],
+        *args: *Arguments,
+        timeout_s: float = CALL_TIMEOUT_S,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> T:
+        """Call a quick function of `server.worker`, when fewer than `CALLS_AT_ONCE` others are answered.
+
+        Args:
+            should_stop: Asked about every 50 ms; the call ends soon after it says so.
 
         Raises:
+            Problem: too many calls wait already, or this one waited too long (503).
             CollageError: as the function raised it.
+            Cancelled: `should_stop` said so, or the pool is closed.
             WorkerError: it failed.
         """
-        with self._borrowed() as worker:
-            result: T = worker.call(function, *args, timeout_s=timeout_s, should_stop=self._closed.is_set)
-            return result
+
+        def is_unwanted() -> bool:
+            return self._closed.is_set() or should_stop()
+
+        with self._turn(is_unwanted):
+            return self._call(function, *args, timeout_s=timeout_s, should_stop=is_unwanted)
 
     def run(
         self,
@@ -110,6 +134,41 @@ class ProcessPool:
         for worker in workers:
             worker.close()
 
+    def _call(
+        self, function: Callable[[*Arguments], T], *args: *Arguments, timeout_s: float, should_stop: Callable[[], bool] | None = None
+    ) -> T:
+        with self._borrowed() as worker:
+            result: T = worker.call(function, *args, timeout_s=timeout_s, should_stop=should_stop or self._closed.is_set)
+            return result
+
+    @contextmanager
+    def _turn(self, is_unwanted: Callable[[], bool]) -> Iterator[None]:
+        """Wait until there is room for one more call."""
+        with self._lock:
+            if self._waiting_calls >= CALLS_WAITING:
+                raise Problem(503, "busy", f"{self._waiting_calls} questions wait already", "ask again in a moment")
+            self._waiting_calls += 1
+            try:
+                self._wait_for_room(is_unwanted)
+            finally:
+                self._waiting_calls -= 1
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls -= 1
+                self._lock.notify_all()
+
+    def _wait_for_room(self, is_unwanted: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + CALL_TIMEOUT_S
+        while self._calls >= CALLS_AT_ONCE:
+            self._lock.wait(LOOK_S)
+            if is_unwanted():
+                raise Cancelled
+            if time.monotonic() > deadline:
+                raise Problem(503, "busy", f"other questions have taken the whole {CALL_TIMEOUT_S:g} s", "ask again in a moment")
+
     @contextmanager
     def _borrowed(self) -> Iterator[Worker]:
         worker = self._take(lent=1)
@@ -134,14 +193,14 @@ class ProcessPool:
             if self._closed.is_set():
                 raise Cancelled
             self._lent += lent
-            worker = self._idle.pop() if self._idle else Worker()
+            worker = self._idle.pop() if self._idle else Worker(environment=database_access())
             self._all.add(worker)
             return worker
 
     def _give(self, worker: Worker) -> None:
         with self._lock:
             self._lent -= 1
-            self._lock.notify()
+            self._lock.notify_all()
             if len(self._idle) < IDLE_KEPT and not self._closed.is_set():
                 self._idle.append(worker)
                 return
@@ -159,7 +218,7 @@ class ProcessPool:
     def _prepare(self, function: Callable[[*Arguments], None], *args: *Arguments) -> None:
         """Call `function` in a spare process. A failure is ignored: the run that needs the process meets it again and tells it."""
         with suppress(WorkerError, CollageError, Cancelled):
-            self.call(function, *args, timeout_s=PREPARE_TIMEOUT_S)
+            self._call(function, *args, timeout_s=PREPARE_TIMEOUT_S)
 
     def _in_background(self, function: Callable[[], None]) -> None:
         with self._lock:

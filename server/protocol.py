@@ -37,6 +37,7 @@ EVENTS = (
     events.PlanConsidered,
     events.SearchProgress,
     events.PlanImproved,
+    events.ComparingPlans,
     events.BaselineMeasured,
     events.PlanDecided,
     events.Verified,

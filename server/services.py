@@ -12,6 +12,7 @@ from .config import ServerConfig
 from .models.store import ModelStore
 from .process_pool import ProcessPool
 from .runs.control import RunControl
+from .runs.dry_runs import DryRuns
 from .runs.factory import RunFactory
 from .runs.queue import RunQueue
 from .runs.recorded import Recorded
@@ -37,6 +38,7 @@ class Services:
     runs: RunService
     queue: RunQueue
     factory: RunFactory
+    dry_runs: DryRuns
     control: RunControl
     traces: TraceService
     news: threading.Event
@@ -59,8 +61,9 @@ def make(config: ServerConfig) -> Services:
     recorded = Recorded(config, pool)
     runs, queue = RunService(pool, recorded, news.set), RunQueue(config, pool)
     factory = RunFactory(config, models, pool, runs, queue, news.set)
-    control = RunControl(config, runs, factory, queue)
-    return Services(config, models, pool, recorded, runs, queue, factory, control, TraceService(config, pool, runs, queue), news)
+    dry_runs = DryRuns(config, pool, factory, queue)
+    control = RunControl(config, runs, factory, queue, dry_runs)
+    return Services(config, models, pool, recorded, runs, queue, factory, dry_runs, control, TraceService(config, pool, runs, queue), news)
 
 
 def attach(app: Flask, services: Services) -> None:

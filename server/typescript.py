@@ -27,7 +27,12 @@ REQUESTS = (live.Subscribe, models.OpenModel, requests.RunOptions, requests.Chec
 SPARSE = (*REQUESTS, models.TensorJson)
 """Messages of which a field with a default may be left out."""
 
-REFINED = {("CandidateCosted", "cost"): "Cost", ("NodeCandidate", "cost"): "Cost", ("CostedRow", "cost"): "Cost"}
+REFINED = {
+    ("CandidateCosted", "cost"): "Cost",
+    ("NodeCandidate", "cost"): "Cost",
+    ("CostedRow", "cost"): "Cost",
+    ("PackedCandidates", "costs"): "Cost[]",
+}
 """Fields that are a bare dict in Python and the JSON of a known class."""
 
 _SCALARS: dict[Any, str] = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown"}

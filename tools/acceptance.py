@@ -22,9 +22,9 @@ from fresh_process import ALONE, MIX, Ratio, Rounds, in_turns, until_apart
 from partitioned import COLLAGE, Subject, baseline, facts_of, partition, prepare
 from suite import NOT_BEHIND, named, suite
 
+from collage_core.base.cores import usable_cores
 from collage_core.errors import CollageError
 from collage_core.model.accuracy import largest_error
-from collage_core.options import usable_cores
 
 TARGETS = "ncnn,onnxruntime,openvino,tvm"
 BESIDE = ("tvm", "greedy")

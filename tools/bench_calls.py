@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bench_calls_models import MODELS, conv_chain, relu_chain
+from bench_calls_models import MODELS, conv_chain, one_product, relu_chain
 
+from collage_core.base.cores import usable_cores
 from collage_core.cost.database.records import machine_id
 from collage_core.cost.measuring.intervals import confidence_interval
 from collage_core.model.base import SubModel
-from collage_core.options import usable_cores
 from collage_core.rewrite.assemble import assemble
 from collage_core.rewrite.partition_models import PartitionModel
 from collage_core.rewrite.runtime.artifact import Artifact
@@ -36,6 +36,7 @@ from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 
 TARGETS = ("onnxruntime", "openvino", "ncnn")
+LIBRARIES = ("onednn", "blas")
 ROUNDS = 41
 POOL_ROUNDS = 15
 BATCH_S = 4e-3
@@ -49,7 +50,7 @@ Run = Callable[[], Any]
 
 def main() -> int:
     """Run the parts that are asked for."""
-    parts = {"one": one_partition, "partitions": partitions, "pools": pools}
+    parts = {"one": one_partition, "partitions": partitions, "libraries": libraries, "pools": pools}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
     parser.add_argument("--threads", default=f"1,{usable_cores()}" if usable_cores() > 1 else "1", help="numbers of threads: 1,2")
@@ -324,6 +325,26 @@ def _in_a_row(target: str, models: Sequence[SubModel]) -> Run:
             kernel.run()
 
     return run
+
+
+def libraries(threads: Sequence[int]) -> list[str]:
+    """Time a product of two numbers on each library of calls, on one thread: next to nothing of it is work."""
+    verdicts, rows = [], []
+    for target in LIBRARIES:
+        if not get(target).availability().usable:
+            rows.append([target, get(target).availability().reason, ""])
+            continue
+        seconds = fresh(product_s, target)
+        middle, (low, high) = statistics.median(seconds), confidence_interval(seconds)
+        rows.append([target, f"{middle * 1e6:.2f}", f"[{low * 1e6:.2f}, {high * 1e6:.2f}]"])
+        verdicts.append(verdict(low < MOST_CALL_S, f"a call of {target}: {middle * 1e6:.2f} µs, to be below 2"))
+    show("A product of two numbers by a library, µs", ["target", "a call", "95 %"], rows)
+    return verdicts
+
+
+def product_s(target: str) -> list[float]:
+    """Return, in a process of its own, the seconds of a call in each round."""
+    return rounds({target: _in_a_row(target, [one_product()])})[target]
 
 
 PLANS = {"four toolchains": ("onnxruntime", "openvino", "ncnn", "tvm") * 2, "ncnn alone": ("ncnn",) * 8}

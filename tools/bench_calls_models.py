@@ -66,6 +66,11 @@ def relu_chain(count: int) -> list[SubModel]:
     return [_piece([_node("Relu", [f"t{at}"], f"t{at + 1}")], at, (1, 1024)) for at in range(count)]
 
 
+def one_product() -> SubModel:
+    """Return a model of one matrix product of two numbers."""
+    return _piece([_node("MatMul", ["t0", "w"], "t1")], 0, (1, 1), {"w": _normal(1, 1)})
+
+
 def conv_chain(count: int) -> list[SubModel]:
     """Return so many models of a 1×1 convolution of 128 channels, 0.2 ms or so each; each reads what the one before it makes."""
     weights = {"w": _normal(128, 128, 1, 1, scale=0.1)}

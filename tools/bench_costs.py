@@ -20,10 +20,10 @@ from typing import Any
 
 from bench_ablation import BEGIN, END, FEWEST_RIGHT, computation_table, right_share, variant_table
 from bench_recording import Recording, record
-from recorded_costs import RecordedCosts, computation_key
+from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from suite import OTHERS as WHOLLY_RECORDED
 
-import collage_core
+from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.worker import Worker
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
@@ -36,7 +36,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import default_accuracy
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.registry import resolve
-from collage_core.options import Options, usable_cores
+from collage_core.options import Options
 from collage_core.pipeline.certainty import together_s
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 from collage_core.pipeline.record import RunRecord
@@ -44,7 +44,6 @@ from collage_core.pipeline.run import partition
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 
-RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 TARGETS = ("onnxruntime", "openvino", "tvm")
 MODELS = ("mini_mnist", "mnist", "lstm", "quantised", "bert", "gpt2", "resnet50", "inception", "squeezenet")
 """Small ones first: some parts are measured on the first ones, or on the first and the last."""
@@ -118,7 +117,7 @@ def replayed(models: Sequence[str]) -> Iterator[str]:
     """Print what lazy measuring saves and loses, over the recorded costs of every sample."""
     rows, shares, losses = [], [], []
     for name in sorted(case.name for case in WHOLLY_RECORDED):
-        record = RunRecord.load(RECORDED / f"{name}.json.gz")
+        record = RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz")
         row: list[object] = [name]
         for most_nodes in (10**9, SMALL):
             distinct, asked, loss = replay(RecordedCosts(record, most_nodes))
@@ -153,7 +152,7 @@ def run_of(model: str, folder: Path, **more: Any) -> tuple[RunRecord, float]:
 
 def wholly_run_of(model: str) -> tuple[RunRecord, float]:
     """As `run_of`, with every candidate measured: the recorded run, if that was on a machine like this one; else one measured now."""
-    record = RunRecord.load(RECORDED / f"{model}.json.gz")
+    record = RunRecord.load(MEASURED_WHOLLY / f"{model}.json.gz")
     if record.machine == machine_id():
         return record, record.document["phases"]["costs_s"]
     with scratch() as folder:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from collage_server.worker.engine import CollageEngine, Json, options_from_json
@@ -22,7 +23,7 @@ OPERATOR = "MatMul"
 class RuleOfThumbEngine(CollageEngine):
     """`collage_core`, on costs that are made up."""
 
-    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> RunRecord:
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         """The best plan where every second target is good at one operator, and bad at all others."""
         from collage_core.options import Options
         from collage_core.pipeline.run import partition

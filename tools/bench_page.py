@@ -52,8 +52,8 @@ HEAP_GROWTH = 0.10
 KEYS = 8
 OURS_NAME, EVERY_NAME, NETRON_NAME = "ours", "ours, every node", "Netron"
 PAGES = (OURS_NAME, EVERY_NAME, NETRON_NAME)
-FOLDED_FROM = 1_500
-"""From so many nodes on our page opens with repeated layers as one box each; it is then opened with every node drawn, too."""
+FOLDED_FROM = 150
+"""From so many nodes on our page opens folded; it is then opened with every node drawn, too."""
 
 
 @dataclass

@@ -16,7 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import collage_core
+from recorded_costs import MEASURED_WHOLLY
+
+from collage_core.base.cores import usable_cores
 from collage_core.base.isolation.worker import Pool
 from collage_core.cost.measuring import trial_worker
 from collage_core.cost.measuring.activations import ActivationStore
@@ -34,11 +36,9 @@ from collage_core.model.accuracy import default_accuracy
 from collage_core.model.base import SubModel
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.model.samples.registry import resolve
-from collage_core.options import usable_cores
 from collage_core.pipeline.record import CostedCandidate, RunRecord
 from collage_core.toolchains import registry
 
-RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 ROUNDS = MOST
 LIMITS = TimingLimits(interval=-1.0, most=2000)
 """No interval is narrow enough: so a recorded trial is as long as any trial of a run, with or without some sign of noise."""
@@ -151,7 +151,7 @@ def _prepared(models: Sequence[str]) -> Iterator[dict[str, list[_Work]]]:
 def _works(name: str, model: OnnxModel, stores: list[ActivationStore]) -> Iterator[_Work]:
     store = ActivationStore(model, model.seeded_inputs())
     stores.append(store)
-    for part, target, inside in chosen(RunRecord.load(RECORDED / f"{name}.json.gz").candidates):
+    for part, target, inside in chosen(RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz").candidates):
         sub_model = model.cut(inside)
         store.fetch(tensor.name for tensor in (*sub_model.inputs, *sub_model.outputs))
         given, wanted = ([store.file(tensor.name) for tensor in tensors] for tensors in (sub_model.inputs, sub_model.outputs))

@@ -11,7 +11,7 @@ from typing import Any
 from bench import table
 from fresh_process import ALONE, LESS_PRECISE, MIX, Ratio, Rounds
 from partitioned import baseline
-from suite import NETWORKS, NOT_BEHIND, Case
+from suite import NETWORKS, NOT_BEHIND, OTHERS, Case
 
 MODEL_ACCURACY = "model"
 """The accuracy that a model's own plan needs; any other accuracy is a number as text."""
@@ -23,6 +23,10 @@ LESS_PRECISE_RATIO = 1.6
 MEDIAN_ERROR = 0.05
 WORST_ERROR = 0.15
 """How far the measured time of a plan may be from the predicted one, as a share of the latter."""
+FIRST_PLAN_S, FIRST_PLAN_NODES = 10.0, 500
+"""A model of fewer nodes has a complete plan after so many seconds."""
+MEDIAN_TOOK_S = 45.0
+WORST_TOOK_S = 150.0
 
 
 @dataclass(frozen=True)
@@ -137,10 +141,24 @@ def goals(results: Results) -> list[Goal]:
         if found[0][0].threads == 1:
             made += _ratio_goals(group, found)
         errors = [abs(error) for _, result in found if (error := result.additive_error) is not None]
+        made += _time_goals(group, [result for _, result in found if not result.reason])
         if errors:
             made.append(Goal(f"{group}, additive error, median of {len(errors)}", statistics.median(errors), MEDIAN_ERROR, False, True))
             made.append(Goal(f"{group}, additive error, worst", max(errors), WORST_ERROR, False, True))
     return made
+
+
+def _time_goals(group: str, found: Sequence[Result]) -> Iterator[Goal]:
+    if not found:
+        return
+    took = [result.seconds for result in found]
+    if len(took) >= len(NETWORKS) + len(OTHERS):
+        yield Goal(f"{group}, seconds of a run, median of the suite", statistics.median(took), MEDIAN_TOOK_S, is_least=False)
+    yield Goal(f"{group}, seconds of a run, worst", max(took), WORST_TOOK_S, is_least=False)
+    firsts = [result.facts["first_plan_s"] for result in found if result.facts["nodes"] < FIRST_PLAN_NODES]
+    if firsts:
+        worst = None if None in firsts else max(firsts)
+        yield Goal(f"{group}, seconds until the first plan, worst of {len(firsts)}", worst, FIRST_PLAN_S, is_least=False)
 
 
 def _ratio_goals(group: str, found: Sequence[tuple[Job, Result]]) -> Iterator[Goal]:
@@ -165,7 +183,20 @@ def groups(results: Results) -> list[str]:
     return list(dict.fromkeys(job.group for job, _ in results.values()))
 
 
-HEADER = ("model", *ALONE, *LESS_PRECISE, "greedy", "predicted", "measured", "off by", "alone / mix", "mix of", "candidates", "took s")
+HEADER = (
+    "model",
+    *ALONE,
+    *LESS_PRECISE,
+    "greedy",
+    "predicted",
+    "measured",
+    "off by",
+    "alone / mix",
+    "mix of",
+    "candidates",
+    "first plan s",
+    "took s",
+)
 
 
 def row(job: Job, result: Result) -> tuple[str, ...]:
@@ -183,6 +214,7 @@ def row(job: Job, result: Result) -> tuple[str, ...]:
         str(result.ratio or "-"),
         f"{facts['partitions']}: {' + '.join(facts['targets'])}" if facts else "-",
         counts,
+        f"{facts['first_plan_s']:.1f}" if facts and facts["first_plan_s"] is not None else "-",
         f"{result.seconds:.0f}",
     )
 

@@ -134,6 +134,8 @@ def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
         "baselines": [{key: row.get(key) for key in ("name", "total_s", "measured_s", "reason")} for row in document["baselines"]],
         "decided_by": document.get("decided_by"),
         "phases": document["phases"],
+        "nodes": document["model"]["nodes"],
+        "first_plan_s": document["budget"]["first_plan_s"],
         "candidates": sum(row["candidates"] for row in targets),
         "distinct": sum(row["unique"] for row in targets),
         "measured": sum(row["measured"] for row in targets),

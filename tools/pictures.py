@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.browser.explorer import Watched, launch, running  # noqa: E402
+from tests.browser.explorer import Watched, launch, running, show_tab  # noqa: E402
 
 FOLDER = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 1440, 900
@@ -31,7 +31,7 @@ def graph(watched: Watched) -> None:
 
 def why(watched: Watched) -> None:
     """Show the first node of the most expensive partition, and all its candidates."""
-    watched.page.get_by_role("tab", name="Partitions").click()
+    show_tab(watched.page, "Partitions")
     watched.page.get_by_role("row").nth(1).get_by_role("button").click()
     watched.idle()
     watched.page.locator(".members button").first.click()
@@ -41,7 +41,7 @@ def why(watched: Watched) -> None:
 def cost(watched: Watched) -> None:
     """Show the cost overlay, and the totals side by side."""
     watched.page.get_by_role("radio", name="Cost").click()
-    watched.page.get_by_role("tab", name="Totals").click()
+    show_tab(watched.page, "Totals")
 
 
 def what_if(watched: Watched) -> None:
@@ -55,7 +55,7 @@ def tab(name: str) -> Callable[[Watched], None]:
     """Return an action that shows a tab of the drawer."""
 
     def act(watched: Watched) -> None:
-        watched.page.get_by_role("tab", name=name).click()
+        show_tab(watched.page, name)
 
     return act
 
@@ -66,7 +66,7 @@ SCREENS: dict[str, Callable[[Watched], None]] = {
     "cost": cost,
     "what-if": what_if,
     "costs": tab("Costs"),
-    "rules": tab("Toolchains & rules"),
+    "rules": tab("Toolchains"),
     "compare": tab("Compare"),
     "charts": tab("Charts"),
     "netron": tab("Netron"),

@@ -9,6 +9,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 from collage_core.cost.cost import Cost
@@ -24,6 +25,8 @@ from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.searcher import SearchResult, never
 from collage_core.search.solve import solve
 
+MEASURED_WHOLLY = Path(__file__).resolve().parent.parent / "tests" / "data" / "measured_wholly"
+"""Runs in which every candidate was measured (README.md in that folder)."""
 MOST_REPETITIONS = 11
 """With so many repetitions a computation is as well known as it can be."""
 
@@ -90,7 +93,7 @@ class RecordedCosts:
                 self.repeated.append(candidate)
                 yield candidate, self._noisy(candidate)
 
-    def search(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
+    def search(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
         """As `measure.Search`."""
         problem = self.record.problem.with_candidates(search_candidates(costed))
         result = solve(problem)

@@ -15,8 +15,8 @@ def home() -> Path:
         CollageError: the folder cannot be created or written.
     """
     named = os.environ.get("COLLAGE_HOME")
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    folder = Path(named) if named else Path(data) / "collage-explorer"
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    folder = Path(named) if named else expanded(data) / "collage-explorer"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -24,6 +24,21 @@ def home() -> Path:
     if not os.access(folder, os.W_OK):
         raise _unwritable(folder, "it is not writable")
     return folder
+
+
+def expanded(text: str) -> Path:
+    """Return the path `text`, in which ``~`` and ``~user`` stand for the folder of a user.
+
+    Raises:
+        CollageError: there is no such user.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        user = text.partition("/")[0]
+        raise CollageError(
+            f"{text!r} begins with {user!r}, and no user of that name has a folder", "write the path out", "no_file"
+        ) from error
 
 
 def folder_size(folder: Path) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollageError
+from .user_file import read_text
 
 
 def read_json(path: Path, code: str, hint: str) -> tuple[str, Any]:
@@ -16,7 +17,7 @@ def read_json(path: Path, code: str, hint: str) -> tuple[str, Any]:
         CollageError: the file cannot be read or is not JSON; the error has this `code` and `hint`.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         return text, json.loads(text)
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "give a JSON file", code) from error

@@ -12,13 +12,16 @@ from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..rewrite.runtime.arrays_file import read_arrays
-from ..rewrite.runtime.artifact_calls import describe_artifact, run_artifact, time_artifact
+from ..rewrite.runtime.artifact import Profile
+from ..rewrite.runtime.artifact_calls import describe_artifact, profile_artifact, run_artifact, time_artifact
+from ..rewrite.runtime.manifest import read_manifest
 
 RUN_TIMEOUT_S = 600.0
 
 
-def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool) -> dict[str, Any]:
+def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool = False) -> dict[str, Any]:
     """Return the document of `collage run`. The artifact runs in a worker process, since its toolchains may crash."""
+    found = None
     with Worker() as worker:
         try:
             arrays = (
@@ -26,6 +29,8 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
             )
             got = worker.call(run_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
             seconds = worker.call(time_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S) if bench else []
+            if profile:
+                found = worker.call(profile_artifact, folder, arrays, timeout_s=RUN_TIMEOUT_S)
         except WorkerError as error:
             raise CollageError(f"the artifact could not be run: {error}", "build it again with `collage apply`", "artifact") from error
     if outputs is not None:
@@ -33,7 +38,23 @@ def run_folder(folder: Path, inputs: Path | None, outputs: Path | None, bench: b
     timing = (
         {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "samples": len(seconds)} if seconds else None
     )
-    return {"schema": 1, "outputs": {name: _summary(value) for name, value in got.items()}, "bench": timing}
+    told = _profile_document(folder, found) if found else None
+    fixed = read_manifest(folder).fixed
+    return {
+        "schema": 1,
+        "fixed": fixed,
+        "outputs": {name: _summary(value) for name, value in got.items()},
+        "bench": timing,
+        "profile": told,
+    }
+
+
+def _profile_document(folder: Path, found: Profile) -> dict[str, Any]:
+    entries = [entry for entry in read_manifest(folder).partitions if entry.id in found.partitions]
+    partitions = [
+        {"id": entry.id, "target": entry.target, "nodes": len(entry.nodes), "seconds": found.partitions[entry.id]} for entry in entries
+    ]
+    return {"whole_s": found.whole_s, "rest_s": found.rest_s, "partitions": partitions}
 
 
 def _summary(value: np.ndarray) -> dict[str, Any]:

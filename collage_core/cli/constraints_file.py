@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.json_file import read_json
+from ..base.user_file import read_text
 from ..errors import CollageError
 
 
@@ -34,4 +35,4 @@ def mistakes_located(path: Path | None) -> Iterator[None]:
     try:
         yield
     except ProblemMistake as error:
-        raise error if path is None else error.in_file(path, path.read_text(encoding="utf-8")) from error
+        raise error if path is None else error.in_file(path, read_text(path)) from error

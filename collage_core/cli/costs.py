@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..cost.measuring.repetitions import cost_of
-from ..errors import CollageError
+from ..errors import CollageError, printable
+from .say import say
 
 if TYPE_CHECKING:
     from ..cost.database.database import CostDatabase
@@ -71,13 +72,13 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    click.echo(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions")
+    say(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
         setting = f"{key.toolchain} {key.version}, {key.threads} threads, {key.options}, {key.machine}"
         text = f"{cost.stage}: {cost.reason}" if cost.seconds is None else f"{cost.seconds:.4g} s, median of {cost.samples}"
-        click.echo(f"{key.computation}  {setting}: {text}")
+        say(f"{key.computation}  {setting}: {text}")
 
 
 @costs.command(short_help="Write costs to FILE.")
@@ -92,7 +93,7 @@ def export(file: str, db: str | None, **given: str) -> None:
     with _opened(db, read_only=True) as database:
         found, pairs = records(database, selection), selected_transitions(database, selection)
     write_file(file, found, pairs)
-    click.echo(f"exported {len(found)} costs and {len(pairs)} transitions", err=file == "-")
+    say(f"exported {len(found)} costs and {len(pairs)} transitions", err=file == "-")
 
 
 @costs.command("import", short_help="Merge costs from FILE.")
@@ -110,7 +111,7 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"schema": 1, "database": database.name, **asdict(merged)}))
         return
-    click.echo(f"{database.name}: {merged.new} new, {merged.replaced} replaced by newer ones, {merged.kept} kept as they were")
+    say(f"{database.name}: {merged.new} new, {merged.replaced} replaced by newer ones, {merged.kept} kept as they were")
 
 
 @costs.command(short_help="Remove costs.")
@@ -137,7 +138,7 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    click.echo(f"{database.name}: {counts[0]} costs and {counts[1]} transitions {'would be' if dry_run else 'were'} removed")
+    say(f"{database.name}: {counts[0]} costs and {counts[1]} transitions {'would be' if dry_run else 'were'} removed")
 
 
 def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:
@@ -146,7 +147,7 @@ def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:
 
     database = CostDatabase(db, read_only=read_only)
     for note in database.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     return database
 
 
@@ -177,11 +178,12 @@ def _show_groups(groups: list[Group]) -> None:
 
     console = Console(highlight=False, markup=False, file=sys.stdout)
     for machine, rows in groupby(groups, key=lambda group: group.machine):
-        console.print(f"\n{machine}{' (this machine)' if machine == machine_id() else ''}", soft_wrap=True)
+        console.print(printable(f"\n{machine}{' (this machine)' if machine == machine_id() else ''}"), soft_wrap=True)
         table = Table(box=None, pad_edge=False)
         for heading in ("toolchain", "version", "threads", "options", "costs", "failed", "newest"):
             table.add_column(heading, overflow="fold")
         for row in rows:
             failed = ", ".join(f"{count} {stage}" for stage, count in sorted(row.failed.items()))
-            table.add_row(*map(Text, (row.toolchain, row.version, str(row.threads), row.options, str(row.costs), failed, row.newest[:10])))
+            cells = row.toolchain, row.version, str(row.threads), row.options, str(row.costs), failed, row.newest[:10]
+            table.add_row(*(Text(printable(cell)) for cell in cells))
         console.print(table)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from ..base.isolation.errors import WorkerError
 from ..errors import CollageError
 from ..toolchains.reasons import one_line
 from .json_output import print_json, prints_to_stderr
+from .say import say
 
 TIMEOUT_S = 1800.0
 
@@ -28,7 +27,7 @@ def show_engines(name: str, source: str, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        click.echo("\n".join(_lines(found)))
+        say("\n".join(_lines(found)))
 
 
 def _inspected(name: str, source: str) -> dict[str, Any]:

@@ -7,19 +7,19 @@ and the reason; or the best plan under other constraints, on the costs that the 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
-
 from ..errors import CollageError
 from ..pipeline.finalists import decision_text
+from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
-from ..rewrite.export.dot import dot_text, plan_drawing
 from ..what_if.terms import Terms
 from ..what_if.what_if import effects, what_if
+from .say import say
 from .terminal import milliseconds
 
 
@@ -29,23 +29,26 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
     Args:
         path: A plan file or the folder of a run; the run must be in the folder of the plan.
     """
-    record = _record_at(path)
+    record = record_at(path)
     if node is not None:
         nodes = [_node_index(record, node)]
     elif candidate is not None:
         nodes = [_candidate_nodes(record, candidate)[0]]
     else:
         nodes = [partition.nodes[0] for partition in record.plan.partitions]
+    times = [one for one in record.node_times if any(node in group.nodes for group in one.groups for node in nodes)]
     return {
         "schema": 1,
         "total_s": record.plan.total_s,
         "decision": decision_text(record.document),
         "nodes": [_explain_node(record, index, candidate) for index in nodes],
+        "node_times": [one.to_json() for one in times],
     }
 
 
-def _record_at(path: Path) -> RunRecord:
-    return RunRecord.load(path if path.is_dir() else path.parent)
+def record_at(path: Path) -> RunRecord:
+    """Return the run of a plan file, or in a folder."""
+    return RunRecord.load(path if os.path.isdir(path) else path.parent)
 
 
 def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: float | None) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def explain_terms(path: Path, constraints: Sequence[dict[str, Any]], accuracy: f
         CollageError: a constraint is malformed.
         InfeasibleError: no plan holds the terms.
     """
-    record = _record_at(path)
+    record = record_at(path)
     terms = Terms(constraints, accuracy)
     found = what_if(record, terms)
     listed = [asdict(effect) for effect in effects(record, terms, [[index] for index in range(len(constraints))]).groups]
@@ -79,7 +82,7 @@ def show_terms(document: dict[str, Any]) -> None:
     difference_s = document["difference_s"]
     sign = "-" if difference_s < 0 else "+"
     total = milliseconds(document["plan"]["total_s"])
-    click.echo(f"{total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
+    say(f"{total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
     for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
         alone, saves = effect["alone_s"], effect["saves_s"]
         text = (
@@ -87,15 +90,9 @@ def show_terms(document: dict[str, Any]) -> None:
         )
         if not alone and not saves and alone is not None:
             text = "has no effect"
-        click.echo(f"  {json.dumps(constraint)}: {text}")
+        say(f"  {json.dumps(constraint)}: {text}")
     if document["untimed"]:
-        click.echo(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
-
-
-def draw_run(path: Path) -> str:
-    """Return the graph of a run with the partitions of its plan as DOT; `path` as in `explain_run`."""
-    record = _record_at(path)
-    return dot_text(record.graph, plan_drawing(record.plan))
+        say(f"{document['untimed']} candidates would be accurate enough, but nobody has timed them: run again to find out")
 
 
 def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, Any]:
@@ -105,7 +102,49 @@ def _explain_node(record: RunRecord, index: int, only: str | None) -> dict[str, 
         cost, regret = row["cost"]["seconds"], row["regret_s"]
         row["enters_below_s"] = max(cost - regret, 0.0) if cost is not None and regret else None
     node = record.graph.nodes[index]
-    return {"node": index, "name": node.name, "op": node.op, "candidates": rows, "rejections": found["rejections"] if only is None else []}
+    return {
+        "node": index,
+        "name": node.name,
+        "op": node.op,
+        "candidates": rows,
+        "rejections": found["rejections"] if only is None else [],
+        "time": _node_time(record, index),
+    }
+
+
+def _node_time(record: RunRecord, index: int) -> dict[str, Any]:
+    """Return what the node takes inside its partition, with the nodes that share its kernel, and its costs alone."""
+    alone_s = {target: seconds for (node, target), seconds in record.alone_s.items() if node == index}
+    for times in record.node_times:
+        for group in times.groups:
+            if index in group.nodes:
+                return {**asdict(group), "source": times.source, "alone_s": alone_s}
+    return {"nodes": [index], "share": None, "seconds": None, "kernel": "", "source": "none", "alone_s": alone_s}
+
+
+_SHOWN_GROUPS = 6
+_SAID = {
+    PROFILER: "shares by the toolchain's profiler, scaled to the partition's cost",
+    CANDIDATES: "shares by the costs of its nodes, each alone on the same target: nothing is fused in them",
+    COST: "the partition is this node",
+}
+
+
+def _show_time(item: Mapping[str, Any], times: Mapping[str, Any] | None) -> None:
+    """Print what the node takes, and where the time of its partition goes."""
+    time = item["time"]
+    if time["share"] is None or times is None:
+        return
+    more = f" with {len(time['nodes']) - 1} more in one kernel" if len(time["nodes"]) > 1 else ""
+    alone = "".join(f", alone on {target} {milliseconds(seconds)}" for target, seconds in time["alone_s"].items())
+    say(f"   takes {time['share']:.1%} of its partition{more}: {milliseconds(time['seconds'])}{alone}")
+    if len(times["groups"]) < 2:
+        return
+    when = f" ({times['reason']})" if times["source"] == PROFILER and times["reason"] else ""
+    say(f"   the partition's time, {_SAID[times['source']]}{when}:")
+    for group in sorted(times["groups"], key=lambda group: -group["share"])[:_SHOWN_GROUPS]:
+        nodes = ", ".join(map(str, group["nodes"][:6])) + (" …" if len(group["nodes"]) > 6 else "")
+        say(f"     {group['share']:6.1%} {milliseconds(group['seconds']):>10}  {group['kernel'] or 'node'} ({nodes})")
 
 
 def _node_index(record: RunRecord, node: str) -> int:
@@ -126,18 +165,19 @@ def _candidate_nodes(record: RunRecord, candidate: str) -> list[int]:
 def show_explanation(document: dict[str, Any]) -> None:
     """Print the document of `explain_run` as text."""
     if document["decision"]:
-        click.echo(document["decision"])
+        say(document["decision"])
+    times_of = {node: times for times in document["node_times"] for group in times["groups"] for node in group["nodes"]}
     for item in document["nodes"]:
-        click.echo(f"{item['name']} ({item['op']}), node {item['node']}")
+        say(f"{item['name']} ({item['op']}), node {item['node']}")
         for row in item["candidates"]:
             mark = "*" if row["chosen"] else " "
-            regret = "" if row["regret_at_least_s"] is None else f"  regret {milliseconds(row['regret_at_least_s'])}"
-            if regret and row["regret_s"] is None:
-                regret += " or more"
+            bound = "≥ " if row["regret_s"] is None else ""
+            regret = "" if row["regret_at_least_s"] is None else f"  regret {bound}{milliseconds(row['regret_at_least_s'])}"
             label = row["label"] + (" (an estimate)" if row["cost"]["source"] == "estimate" else "")
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
-            click.echo(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
+            say(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
             if row["over_budget"]:
-                click.echo(f"   {'':<14} {row['over_budget']}")
+                say(f"   {'':<14} {row['over_budget']}")
         for rejection in item["rejections"][:12]:
-            click.echo(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
+            say(f"   {rejection['target']:<14} {rejection['stage']}: {rejection['reason']} (nodes {rejection['nodes'][:6]})")
+        _show_time(item, times_of.get(item["node"]))

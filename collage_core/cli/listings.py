@@ -9,6 +9,7 @@ import click
 
 from ..errors import CollageError
 from .json_output import print_json, prints_to_stderr
+from .say import say
 
 if TYPE_CHECKING:
     from ..toolchains.base import Toolchain
@@ -40,9 +41,9 @@ def toolchains(rules: bool, describe: str | None, inspect: tuple[str, str] | Non
             if item["usable"]
             else f"not usable: {item['reason']} ({item['hint']})"
         )
-        click.echo(f"{item['name']:<24} {state}")
+        say(f"{item['name']:<24} {state}")
         if rules:
-            click.echo("\n".join(f"    {line}" for line in item["rules"].splitlines()))
+            say("\n".join(f"    {line}" for line in item["rules"].splitlines()))
 
 
 def _toolchain_rows(*, with_trees: bool) -> list[dict[str, Any]]:
@@ -95,4 +96,4 @@ def models(as_json: bool) -> None:
         print_json({"schema": 1, "models": listed})
         return
     for item in listed:
-        click.echo(f"{item['name']:<14} {item['title']}")
+        say(f"{item['name']:<14} {item['title']}")

@@ -12,13 +12,16 @@ import sys
 
 import click
 
+from ..base.whole_file import FULL
 from ..errors import CollageError
 from ..version import __version__
 from .costs import costs
 from .listings import models, toolchains
 from .partition import candidates, partition
 from .plans import apply, explain, run, search
-from .run_options import shape
+from .run_options import VALUE_HELP, shape, value
+from .say import say
+from .watched import OWN_PROCESS
 from .worker import worker
 
 
@@ -34,17 +37,25 @@ def collage() -> None:
 @click.option("--port", type=int, help="Port; a free one near 8765 unless given.")
 @click.option("--no-browser", is_flag=True, help="Don't open a browser.")
 @click.option("--shape", "shapes", multiple=True, metavar="INPUT=1,3,224,224", help="Fix an input's shape. Repeatable.")
+@click.option("--value", "values", multiple=True, metavar="INPUT=16000", help=VALUE_HELP)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name by which the page is reached. Repeatable.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarded headers of one proxy in front.")
 def explore(
-    model: str | None, host: str, port: int | None, no_browser: bool, shapes: tuple[str, ...], hosts: tuple[str, ...], behind_proxy: bool
+    model: str | None,
+    host: str,
+    port: int | None,
+    no_browser: bool,
+    shapes: tuple[str, ...],
+    values: tuple[str, ...],
+    hosts: tuple[str, ...],
+    behind_proxy: bool,
 ) -> None:
     """Start the explorer, with MODEL open in it if one is given, and print its address."""
     from importlib import import_module
 
     serve = import_module("collage_server.launch").serve
-    fixed = dict(shape(text) for text in shapes)
-    serve(host=host, port=port, model=model, open_browser=not no_browser, shapes=fixed, hosts=hosts, behind_proxy=behind_proxy)
+    fixed = {"shapes": dict(map(shape, shapes)), "values": dict(map(value, values))}
+    serve(host=host, port=port, model=model, open_browser=not no_browser, hosts=hosts, behind_proxy=behind_proxy, **fixed)
 
 
 for command in (toolchains, models, partition, candidates, search, explain, apply, run, costs, worker):
@@ -56,13 +67,14 @@ def _complain(message: str, hint: str) -> None:
     lines = [f"error: {' '.join(message.split())}"]
     if hint:
         lines.append(f"hint: {' '.join(hint.split())}")
-    click.echo("\n".join(lines), err=True)
+    say("\n".join(lines), err=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the `collage` command with `arguments` (by default those of the process), and exit with its status."""
     try:
-        collage.main(args=arguments, prog_name="collage", standalone_mode=False)
+        whole = OWN_PROCESS if arguments is None else None
+        collage.main(args=arguments, prog_name="collage", standalone_mode=False, obj=whole)
     except CollageError as error:
         _complain(error.message, error.hint)
         status = error.exit_status
@@ -71,11 +83,16 @@ def main(arguments: list[str] | None = None) -> None:
         _complain(error.format_message(), f"`{where} --help` shows what there is")
         status = 2
     except (KeyboardInterrupt, click.Abort):
-        click.echo("stopped; what was measured is kept", err=True)
+        say("stopped; what was measured is kept", err=True)
         status = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _complain(f"the disk is full: {error.filename or 'a file'} cannot be written", "make room; what was measured is known")
+        status = 2
     else:
         status = 0
     sys.exit(status)

@@ -12,12 +12,14 @@ from ..events import Event, Note
 from .constraints_file import mistakes_located
 from .json_output import print_json, prints_to_stderr, write_json
 from .run_options import BUDGET_HELP, OBJECTIVE_HELP, SEARCHERS_HELP, options_of, run_options
+from .say import say
+from .watched import watched
 
 
 @click.command()
 @click.argument("model")
 @run_options
-@click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE or replay:DB.")
+@click.option("--costs", default="measure", show_default=True, help="measure, roofline, mock:FILE, replay:DB or http://HOST:PORT.")
 @click.option("--measure-all", is_flag=True, help="Measure every candidate, not only those that can matter.")
 @click.option("--percentile", type=float, default=50.0, show_default=True, help="Percentile of the measured samples that is the cost.")
 @click.option("--costs-db", metavar="PATH|URL", help="The cost database, instead of the one in COLLAGE_COSTS or your data folder.")
@@ -33,6 +35,7 @@ from .run_options import BUDGET_HELP, OBJECTIVE_HELP, SEARCHERS_HELP, options_of
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
 @click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem to this file.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the plan, the run and the artifact.")
+@watched
 def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: bool, **given: Any) -> None:
     """Find the fastest way to run MODEL (a file, or a sample's name) over several targets."""
     from ..pipeline.run import partition as run
@@ -54,39 +57,42 @@ def partition(model: str, as_json: bool, save_problem: Path | None, dry_run: boo
 def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
     from ..pipeline.dry_run import dry_run
 
-    with prints_to_stderr():
+    with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = dry_run(model, options_of(given), _tell_note)
     if as_json:
         print_json(document)
         return
     for item in document["targets"]:
-        click.echo(
+        say(
             f"{item['name']:<14} {item['candidates']} candidates ({item['unique']} distinct), {item['known']} known, "
             f"{item['to_measure']} to measure at most"
         )
-    click.echo(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
-    click.echo(f"time: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s ({document['basis']})")
+    if document["busy"]:
+        say(f"note: {document['busy']}: what is measured now may be too high, and unsteady", err=True)
+    say(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
+    say(f"time: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s ({document['basis']})")
 
 
 @click.command()
 @click.argument("model")
 @run_options
+@watched
 def candidates(model: str, as_json: bool, **given: Any) -> None:
     """Phases 1 and 2 alone: the graph of MODEL, every candidate, and everything rejected and why."""
     from ..pipeline.discover import find
 
-    with prints_to_stderr():
+    with mistakes_located(given["constraints_file"]), prints_to_stderr():
         document = find(model, options_of({**given, "costs": "none"}), _tell_note)
     if as_json:
         print_json(document)
         return
     for item in document["candidates"]:
-        click.echo(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
+        say(f"{item['id']}  {item['target']:<14} {item['kind']} depth {item['depth']}  {item['label']}  {item['nodes']}")
     for item in document["rejected_counts"]:
-        click.echo(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
+        say(f"rejected {item['count']:>6}  {item['target']} {item['stage']} {item['check']} ({item['rule']})")
 
 
 def _tell_note(event: Event) -> None:
     """Print `event` on standard error if it is a note."""
     if isinstance(event, Note):
-        click.echo(f"note: {event.text}", err=True)
+        say(f"note: {event.text}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,11 @@ import click
 from .constraints_file import mistakes_located, read_constraints
 from .json_output import print_json
 from .run_options import OBJECTIVE_HELP, SEARCHERS_HELP
+from .say import say
+from .watched import watched
+
+MODULE_S = 600.0
+"""Longest that writing a partitioned module may take."""
 
 
 @click.command()
@@ -34,7 +40,7 @@ def search(problem: Path, as_json: bool, **given: Any) -> None:
     else:
         _show_search(document)
     if document["plan"] is None:
-        click.echo(f"error: no plan exists: {document['error']}", err=True)
+        say(f"error: no plan exists: {document['error']}", err=True)
         sys.exit(3)
 
 
@@ -42,16 +48,16 @@ def _show_search(document: dict[str, Any]) -> None:
     if document["plan"] is None:
         return
     has = document["measures"]
-    click.echo(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
-    click.echo(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
+    say(f"total {document['plan']['total_s']!r} s, candidates {document['plan']['chosen']}")
+    say(f"{has['partitions']} partitions, {has['bytes']} bytes moved, {has['memory_bytes']} bytes held at most")
     if document["prune"] is not None:
         pruning = document["prune"]
         loss = "it leaves no plan" if pruning["loss_s"] is None else f"it loses {pruning['loss_s']!r} s"
-        click.echo(f"pruned to {pruning['kept']} of {pruning['candidates']} candidates: {loss}")
+        say(f"pruned to {pruning['kept']} of {pruning['candidates']} candidates: {loss}")
     listed = [("best", document["plans"]), ("pareto", document["pareto"]["plans"] if document["pareto"] else [])]
     for title, plans in listed:
         for number, plan in enumerate(plans, 1):
-            click.echo(f"{title} {number}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
+            say(f"{title} {number}: {plan['total_s']!r} s, {plan['measures']['bytes']} bytes, candidates {plan['chosen']}")
 
 
 @click.command()
@@ -61,15 +67,18 @@ def _show_search(document: dict[str, Any]) -> None:
 @click.option("--what-if", type=click.Path(path_type=Path), help="Constraints: the best plan under them, and what each costs.")
 @click.option("--accuracy", type=float, help="With --what-if: exclude candidates whose error is larger.")
 @click.option("--dot", "as_dot", is_flag=True, help="Print the graph with its partitions in Graphviz's language instead.")
+@click.option("--draw", type=click.Path(path_type=Path), metavar="FILE", help="Draw the same into FILE.svg, .png or .pdf (by graphviz).")
+@click.option("--charts", type=click.Path(path_type=Path), metavar="FILE", help="Write charts into FILE.html instead (by plotly).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(
-    plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_dot: bool, as_json: bool
+    plan: Path, node: str | None, candidate: str | None, what_if: Path | None, accuracy: float | None, as_json: bool, **pictures: Any
 ) -> None:
     """Why the PLAN of a run is as it is: all alternatives for a node or candidate; or the plan under other constraints."""
-    from .explanation import draw_run, explain_run, explain_terms, show_explanation, show_terms
+    from .explanation import explain_run, explain_terms, show_explanation, show_terms
+    from .pictures import make_pictures
 
-    if as_dot:
-        click.echo(draw_run(plan), nl=False)
+    if any(pictures.values()):
+        make_pictures(plan, **pictures)
         return
     if what_if is None:
         document, show = explain_run(plan, node, candidate), show_explanation
@@ -86,19 +95,48 @@ def explain(
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.argument("model")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the artifact.")
+@click.option("--ir", "with_module", is_flag=True, help="Also write the partitioned Relax module (docs/tvm.md), of a MODEL that is one.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def apply(plan: Path, model: str, out: Path, as_json: bool) -> None:
+@watched
+def apply(plan: Path, model: str, out: Path, with_module: bool, as_json: bool) -> None:
     """Phase 4 alone: build what PLAN says of MODEL, and verify it."""
     from ..pipeline.apply import apply as build
+    from ..pipeline.apply import check_has_module
     from ..rewrite.plan import read_plan
     from .terminal import Progress
 
+    known = read_plan(plan)
+    if with_module:
+        check_has_module(known, model)
     with Progress(quiet=as_json and not sys.stderr.isatty()) as progress:
-        verify = build(read_plan(plan), model, out, progress)
+        verify = build(known, model, out, progress)
+    if with_module:
+        _write_module(plan, model, out)
     if as_json:
         print_json({"schema": 1, "out": str(out), "verify": verify})
     else:
-        click.echo(f"{out}: largest relative error {verify['max_rel_error']:.2g}")
+        say(f"{out}: largest relative error {verify['max_rel_error']:.2g}")
+
+
+def _write_module(plan: Path, model: str, out: Path) -> None:
+    """Write the partitioned module beside the artifact, in a worker process, since that runs TVM."""
+    from ..base.isolation.errors import WorkerError
+    from ..base.isolation.worker import Worker
+    from ..errors import CollageError
+
+    with Worker() as worker:
+        try:
+            worker.call(_partitioned, str(Path(model).resolve()), str(plan), str(out), timeout_s=MODULE_S)
+        except WorkerError as error:
+            raise CollageError(f"the partitioned module could not be written: {error}", "", "toolchain") from error
+
+
+def _partitioned(model: str, plan: str, out: str) -> None:
+    from ..pipeline.discover import planned_shapes
+    from ..rewrite.plan import read_plan
+    from ..transform.whole_module import write_partitioned
+
+    write_partitioned(model, plan, planned_shapes(read_plan(Path(plan))), out)
 
 
 @click.command()
@@ -106,16 +144,29 @@ def apply(plan: Path, model: str, out: Path, as_json: bool) -> None:
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with one array for each input; seeded ones unless given.")
 @click.option("--outputs", type=click.Path(path_type=Path), help="Write the outputs to this .npz.")
 @click.option("--bench", is_flag=True, help="Time it.")
+@click.option("--profile", is_flag=True, help="Time each partition inside the whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, as_json: bool) -> None:
+def run(artifact: Path, inputs: Path | None, outputs: Path | None, bench: bool, profile: bool, as_json: bool) -> None:
     """Run an exported ARTIFACT, or time it."""
     from .artifact_run import run_folder
 
-    document = run_folder(artifact, inputs, outputs, bench)
+    document = run_folder(artifact, inputs, outputs, bench, profile)
     if as_json:
         print_json(document)
         return
+    for name, value in document["fixed"].items():
+        say(f"{name} = {value}, fixed when the artifact was built")
     for name, item in document["outputs"].items():
-        click.echo(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}  mean {item['mean']:.6g}")
+        say(f"{name}: {item['dtype']} {'x'.join(map(str, item['shape'])) or 'scalar'}  mean {item['mean']:.6g}")
     if document["bench"] is not None:
-        click.echo(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")
+        say(f"median {document['bench']['median_s'] * 1e3:.4g} ms over {document['bench']['samples']} runs")
+    if document["profile"] is not None:
+        _print_profile(document["profile"])
+
+
+def _print_profile(profile: Mapping[str, Any]) -> None:
+    whole_s = profile["whole_s"]
+    rows = [(part["seconds"], f"{part['target']}, {part['nodes']} nodes  {part['id']}") for part in profile["partitions"]]
+    for seconds, name in [*rows, (profile["rest_s"], "calls, and what no kernel computes")]:
+        say(f"{seconds * 1e3:9.4g} ms  {seconds / whole_s:6.1%}  {name}")
+    say(f"{whole_s * 1e3:9.4g} ms  of the whole")

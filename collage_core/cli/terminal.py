@@ -14,11 +14,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import printable
 from ..events import (
     BaselineMeasured,
     CandidateBuilding,
     CandidateCosted,
     CandidatesFound,
+    ComparingPlans,
     Event,
     Note,
     PhaseEnded,
@@ -31,6 +33,7 @@ from ..events import (
 )
 from ..pipeline.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
+from ..rules.baseline_names import is_alone
 
 PHRASES = {
     "load": "loading the model",
@@ -38,11 +41,15 @@ PHRASES = {
     "candidates": "finding candidates",
     "costs": "costing candidates",
     "search": "searching",
-    "merge": "trying neighbours as one",
+    "merge": "fusing adjacent partitions",
     "rewrite": "assembling",
     "verify": "comparing with the reference",
     "baselines": "timing beside the baselines",
 }
+
+
+STEPS = {"merge": "fusing", "repeat": "re-timing"}
+"""Steps of the measuring loop that are called otherwise in words."""
 
 
 def milliseconds(seconds: float | None) -> str:
@@ -97,21 +104,21 @@ class Progress:
             raise KeyboardInterrupt
         line = self._line(event)
         if self._live is not None and line:
-            self._live.update(Text(line))
+            self._live.update(Text(printable(line)))
         kept = self._kept(event)
         if kept and (isinstance(event, Note) or not self._quiet):
-            self._console.print(kept, soft_wrap=True, markup=False)
+            self._console.print(printable(kept), soft_wrap=True, markup=False)
 
     def _line(self, event: Event) -> str:
         if isinstance(event, PhaseStarted):
             self._phase = PHRASES[event.phase]
             return f"{self._phase} …"
         if isinstance(event, StepStarted):
-            self._phase = f"{self._phase.partition(', ')[0]}, {event.step}"
+            self._phase = f"{self._phase.partition(', ')[0]}, {STEPS.get(event.step, event.step)}"
             return f"{self._phase} …"
         if isinstance(event, CandidateBuilding):
             if event.repetition > 1:
-                return f"{self._phase} …  {event.target} {event.label}, repetition {event.repetition}"
+                return f"{self._phase} …  {event.target} {event.label}, round {event.repetition}"
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label}"
         if isinstance(event, CandidateCosted):
             self._invalid += event.cost["seconds"] is None
@@ -119,6 +126,9 @@ class Progress:
             failed = f"  ({self._invalid} cannot be taken)" if self._invalid else ""
             took = milliseconds(event.cost["seconds"])
             return f"{self._phase} {event.done}/{event.total}  {event.target} {event.label} {took}{failed}{left}"
+        if isinstance(event, ComparingPlans):
+            doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
+            return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"
         if isinstance(event, SearchProgress):
             return f"{self._phase} … {event.states} states, bound {milliseconds(event.lower_bound_s)}"
         return ""
@@ -131,34 +141,37 @@ class Progress:
             return f"{event.target}: {event.candidates} candidates ({event.unique} distinct), {event.rejected} rejected"
         if isinstance(event, PlanImproved) and (self._best is None or event.total_s < self._best):
             self._best = event.total_s
-            return f"best plan: {milliseconds(event.total_s)} in {len(event.partitions)} partitions"
+            return f"best plan: predicted {milliseconds(event.total_s)} in {len(event.partitions)} partitions"
         if isinstance(event, Verified):
             error = math.inf if event.max_rel_error is None else event.max_rel_error
             said = "verified" if error <= event.accuracy else "wrong"
             return f"{said}: largest relative error {error:.2g} (at most {event.accuracy:g})"
         if isinstance(event, BaselineMeasured):
             reason = f" ({event.reason})" if event.reason else ""
-            return f"{_alone(event.name)}: {milliseconds(event.measured_s)} measured, {milliseconds(event.total_s)} by its parts{reason}"
+            return f"{_alone(event.name)}: measured {milliseconds(event.measured_s)}, predicted {milliseconds(event.total_s)}{reason}"
         if isinstance(event, PlanDecided):
-            return f"decided by the {event.decided_by}: {event.name}, {milliseconds(event.measured_s)} measured whole"
+            return f"decided by the {event.decided_by}: {event.name}, measured {milliseconds(event.measured_s)}"
         if isinstance(event, PhaseEnded) and event.seconds > 1 and self._live is None:
             return f"{PHRASES[event.phase]}: {event.seconds:.1f} s"
         return ""
 
 
 def _alone(name: str) -> str:
-    return name if name == "greedy" else f"{name} alone"
+    return f"{name} alone" if is_alone(name) else name
 
 
 def show_plan(document: dict[str, Any]) -> None:
     """Print the document of `collage partition` as a table."""
     console = Console(highlight=False, file=sys.stdout)
+    for name, value in document.get("model", {}).get("fixed", {}).items():
+        console.print(printable(f"{name} = {value}, a constant: no input any more"), markup=False, soft_wrap=True)
     table = Table("target", "nodes", "operators", "cost", "±", "source", box=None, pad_edge=False)
     for part in map(PlacedPartition.model_validate, document["plan"]["partitions"]):
         ops = "+".join(part.ops)
         label = ops if len(ops) <= 60 else ops[:57] + "…"
         off = "" if part.interval_s is None else milliseconds(part.interval_s)
-        table.add_row(part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source)
+        shown = part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source
+        table.add_row(*(Text(printable(cell)) for cell in shown))
     console.print(table)
     search, plan, verify = document["search"], document["plan"], document["verify"]
     proven = "optimal" if search["optimal"] else f"not proven; no plan is below {milliseconds(search['lower_bound_s'])}"
@@ -174,14 +187,15 @@ def show_plan(document: dict[str, Any]) -> None:
         )
     decided = decision_text(document)
     if decided:
-        console.print(decided, markup=False, soft_wrap=True)
+        console.print(printable(decided), markup=False, soft_wrap=True)
     for row in _others(document):
         why = f"  ({row['reason']})" if row["reason"] else ""
         measured = _with_interval(row["measured_s"], row.get("interval_s"))
         same = ", the plan itself" if row.get("is_plan") else ""
-        console.print(f"  {row['label']}: {milliseconds(row['total_s'])}, measured {measured}{same}{why}", markup=False, soft_wrap=True)
+        line = f"  {row['label']}: {milliseconds(row['total_s'])}, measured {measured}{same}{why}"
+        console.print(printable(line), markup=False, soft_wrap=True)
     for line in _undecided(document):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def _with_interval(seconds: float | None, interval_s: float | None) -> str:

@@ -9,6 +9,7 @@ from types import FrameType
 import click
 
 from ..errors import CollageError
+from .say import say
 
 
 @click.command()
@@ -29,8 +30,8 @@ def worker(tracker: str, key: str, name: str, host: str, port: int) -> None:
     if importlib.util.find_spec("tvm") is None:
         raise CollageError("a worker needs TVM, which is not installed", "pip install 'collage-explorer[tvm]'", "no_tvm")
     signal.signal(signal.SIGTERM, _stop)
-    server = WorkerServer(address, key, name, host, port, lambda line: click.echo(line, err=True))
-    click.echo(f"worker {server.name} listens at {host}:{server.port}; Ctrl-C ends it", err=True)
+    server = WorkerServer(address, key, name, host, port, lambda line: say(line, err=True))
+    say(f"worker {server.name} listens at {host}:{server.port}; Ctrl-C ends it", err=True)
     server.run()
 
 

@@ -20,7 +20,7 @@ class Cost:
         source: ``measured``, ``recorded`` (replayed from a named measurement), ``mock``, ``estimate``, ``host`` (nothing to
             run), ``invalid`` or ``unknown``.
         stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
-        reason: Why it is invalid or unknown, in the toolchain's own words.
+        reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
         stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
         error: Largest relative error against the reference while it was measured, if it was compared.
         interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.

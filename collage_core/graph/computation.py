@@ -59,13 +59,14 @@ _ABSENT = -1
 class Computations:
     """Numbers the sub-graphs of `graph`: two have the same number exactly when they are the same computation.
 
-    Sub-graphs whose nodes have equal contexts (`_contexts`) are equal, which needs no look at their tensors. A sub-graph whose
-    node signatures (`_signatures`), in order, were never met is new. Any other is brought into a canonical form that does not
-    depend on where it lies, and compared by that.
+    A sub-graph that was met before, on another target, has its number. Sub-graphs whose nodes have equal contexts (`_contexts`) are
+    equal, which needs no look at their tensors. A sub-graph whose node signatures (`_signatures`), in order, were never met is new.
+    Any other is brought into a canonical form that does not depend on where it lies, and compared by that.
     """
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph
+        self._by_position: dict[tuple[int, int], int] = {}
         self._by_contexts: dict[Hashable, int] = {}
         self._by_signatures: dict[tuple[int, ...], int | dict[tuple[int, ...], int]] = {}
         self._examples: list[IndexSet] = []
@@ -78,10 +79,14 @@ class Computations:
 
     def of(self, inside: IndexSet) -> int:
         """Return the number of the computation of `inside`; numbers ascend in the order of the first requests."""
-        contexts = (inside.rel, values_at(inside, self._contexts))
-        number = self._by_contexts.get(contexts)
+        position = inside.base, inside.rel
+        number = self._by_position.get(position)
         if number is None:
-            number = self._by_contexts[contexts] = self._number(inside)
+            contexts = (inside.rel, values_at(inside, self._contexts))
+            number = self._by_contexts.get(contexts)
+            if number is None:
+                number = self._by_contexts[contexts] = self._number(inside)
+            self._by_position[position] = number
         return number
 
     def key(self, inside: IndexSet) -> str:

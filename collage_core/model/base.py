@@ -53,7 +53,7 @@ class Model(Protocol):
 
     name: str
     hash: str
-    """Hex digest over the file with its external data, the fixed shapes and the folding."""
+    """Hex digest over the file with its external data, the fixed shapes and values, and the folding."""
     graph: DataflowGraph
     folded: tuple[FoldedNode, ...]
     is_quantised: bool

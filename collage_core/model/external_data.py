@@ -6,6 +6,7 @@ read `/etc/passwd`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from math import prod
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
+from ..base.user_file import open_file
 from ..errors import CollageError
 from .dtypes import SUB_BYTE, dtype_name, numpy_dtype
 
@@ -46,7 +48,7 @@ def load_external_data(model: ModelProto, folder: Path) -> None:
             continue
         path, offset, length = _span(tensor, folder)
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 file.seek(offset)
                 data = file.read(length)
         except OSError as error:
@@ -67,7 +69,7 @@ def _span(tensor: TensorProto, folder: Path) -> tuple[Path, int, int]:
     """Return the file, the offset and the length of the data of `tensor`."""
     said = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(folder, said.get("location", ""), tensor.name)
-    if not path.is_file():
+    if not os.path.isfile(path):
         hint = f"put {said['location']!r} beside the model file, as it was when the model was saved"
         raise CollageError(f"the data of {tensor.name!r} is in {str(path)!r}, which is not there", hint, _CODE)
     offset, length = _number(said, "offset", tensor.name), _number(said, "length", tensor.name)

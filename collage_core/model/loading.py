@@ -7,6 +7,7 @@ A path of the user enters; the model as it is in the file and a digest of its by
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,15 @@ from pathlib import Path
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import ModelProto
 
+from ..base.user_file import open_file
 from ..errors import CollageError
 from .external_data import external_bytes, is_external, load_external_data, tensors_of
+from .local_functions import check_size
 from .ort_session import MOST_BYTES
 from .scopes import all_nodes
+
+LONGEST_NAME = 4096
+"""Most characters of a name. A candidate is known by the names of its nodes, so time grows with their lengths and with its square."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,11 @@ def read_model(path: Path) -> ModelFile:
     """
     data = _bytes_of(path)
     model = _parse(path, data)
-    digest = hashlib.sha256(data)
+    digest, size = hashlib.sha256(data), len(data)
     del data
     outside = external_bytes(model, path.parent)
-    if outside + path.stat().st_size > MOST_BYTES:
-        raise _too_big(path, outside + path.stat().st_size)
+    if outside + size > MOST_BYTES:
+        raise _too_big(path, outside + size)
     tensors = [tensor for tensor in tensors_of(model) if is_external(tensor)]
     load_external_data(model, path.parent)
     for tensor in tensors:
@@ -56,14 +62,16 @@ def read_model(path: Path) -> ModelFile:
 
 def _bytes_of(path: Path) -> bytes:
     name = str(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = sorted(found.name for found in path.glob("*.onnx"))
         hint = f"name the file in it, such as {inside[0]!r}" if inside else "name an .onnx file"
         raise CollageError(f"{name!r} is a folder, not a model file", hint, "not_onnx")
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise _too_big(path, path.stat().st_size)
-        return path.read_bytes()
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_BYTES:
+                raise _too_big(path, size)
+            return file.read(MOST_BYTES)
     except FileNotFoundError as error:
         raise CollageError(
             f"there is no file {name!r}", "check the path, or name a sample model (see `collage models`)", "no_file"
@@ -94,8 +102,13 @@ def _parse(path: Path, data: bytes) -> ModelProto:
         raise CollageError(f"{name!r} {what}", hint, "not_onnx") from error
     if not model.HasField("graph"):
         raise CollageError(f"{name!r} is not an ONNX model: it holds no graph", "name an .onnx file or a sample model", "not_onnx")
-    if not all(isinstance(word, str) for word in _words(model)):
-        raise CollageError(f"{name!r} is damaged: a name in it is not text", "download or save it again", "not_onnx")
+    check_size(len(model.graph.node))
+    for word in _words(model):
+        if not isinstance(word, str):
+            raise CollageError(f"{name!r} is damaged: a name in it is not text", "download or save it again", "not_onnx")
+        if len(word) > LONGEST_NAME:
+            found = f"{name!r} holds a name of {len(word)} characters, {word[:40]!r}…: at most {LONGEST_NAME} are read"
+            raise CollageError(found, "export the model with shorter names", "long_name")
     return model
 
 

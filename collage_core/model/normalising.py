@@ -10,11 +10,12 @@ from collections.abc import Iterable
 
 import numpy as np
 import onnx.defs
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, checker, helper, inliner, numpy_helper
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from ..errors import CollageError
 from ..graph.topological_order import topological_order
 from .base import FoldedNode
+from .local_functions import check_size, inline_functions
 from .naming import ONNX_DOMAINS, domain_of, name_nodes, op_name, opset_versions
 from .ort_session import error_text
 from .scopes import all_nodes, read_by
@@ -31,10 +32,11 @@ def normalise(model: ModelProto) -> tuple[ModelProto, tuple[FoldedNode, ...]]:
         The model (a new one where functions were inlined), and the nodes that were dropped: constants, and nodes that nothing reads.
 
     Raises:
-        CollageError: the graph is broken: no nodes, no outputs, a cycle, a tensor made twice or by nobody.
+        CollageError: the graph is broken: no nodes, no outputs, a cycle, a tensor made twice or by nobody; or it is too large.
     """
-    model = _inline_functions(model)
+    model = inline_functions(model)
     graph = model.graph
+    check_size(sum(1 for _ in all_nodes(graph)))
     if not graph.node:
         raise CollageError("the model has no nodes", "there is nothing to partition in it", "no_nodes")
     if not graph.output:
@@ -59,17 +61,6 @@ def _keep(graph: GraphProto, nodes: Iterable[NodeProto]) -> None:
     kept = list(nodes)
     del graph.node[:]
     graph.node.extend(kept)
-
-
-def _inline_functions(model: ModelProto) -> ModelProto:
-    if not model.functions:
-        return model
-    try:
-        return inliner.inline_local_functions(model, convert_version=True)
-    except (RuntimeError, ValueError, checker.ValidationError) as error:
-        raise CollageError(
-            f"the model's local functions cannot be inlined: {error_text(error)}", "export it without functions", "unsupported"
-        ) from error
 
 
 def _make_dense(graph: GraphProto) -> None:

@@ -1,7 +1,7 @@
 """`OnnxModel`: a network in an ONNX file, loaded and ready for partitioning.
 
-A path, the user's shapes and whether to fold enter; a dataflow graph, sub-models, seeded inputs and reference outputs leave. Each step
-has a file of its own: `loading`, `normalising`, `shapes`, `folding`, `provenance`, `inference`, `cutting`, `inputs`.
+A path, the user's shapes and values and whether to fold enter; a dataflow graph, sub-models, seeded inputs and reference outputs leave.
+Each step has a file of its own: `loading`, `normalising`, `shapes`, `values`, `folding`, `provenance`, `inference`, `cutting`, `inputs`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,16 @@ from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
 from .shapes import fix_shapes
+from .values import Number, Value, check_not_fixed, fix_values, implied_shapes
 
 
 def load_model(
-    source: str | Path, shapes: Mapping[str, Sequence[int]] | None = None, fold: bool = True, name: str | None = None
+    source: str | Path,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    fold: bool = True,
+    name: str | None = None,
+    *,
+    values: Mapping[str, Value] | None = None,
 ) -> OnnxModel:
     """Load the ONNX model at `source`.
 
@@ -49,16 +55,19 @@ def load_model(
         shapes: Shapes of inputs by name, for those that the file leaves open (``--shape``). A symbolic batch becomes 1.
         fold: Whether to fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
         name: The model's name; that of the file unless given.
+        values: Values of small inputs by name (``--value``): these inputs become constants.
 
     Raises:
-        CollageError: the file cannot be read, its model is broken or not supported, or a shape is open or does not fit.
+        CollageError: the file cannot be read, its model is broken or not supported, a shape is open, or a shape or value does not fit.
     """
     path = Path(source)
     file = read_model(path)
     user, gone = normalise(file.model)
-    fixed = fix_shapes(user, shapes or {})
-    text = json.dumps([file.digest, sorted(fixed.items()), fold])
-    return OnnxModel(name or path.stem, hashlib.sha256(text.encode()).hexdigest(), user, gone, fold)
+    values = values or {}
+    sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})})
+    fixed = fix_values(user, values)
+    identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
+    return OnnxModel(name or path.stem, hashlib.sha256(json.dumps(identity).encode()).hexdigest(), user, gone, fold, fixed)
 
 
 class OnnxModel:
@@ -70,15 +79,28 @@ class OnnxModel:
         user: The user's model, normalised, with fixed input shapes.
         gone: Nodes of the file that `user` does not have: constants, and nodes that nothing reads.
         fold: Whether the graph is that of the folded model.
+        fixed: Inputs of the file that are constants here → their values.
 
     Attributes:
         graph: Graph of the folded model, or of `user` when not folded.
         folded: Nodes of the file that are not in the graph.
+        notes: What the user should know of how the model was read.
     """
 
-    def __init__(self, name: str, digest: str, user: ModelProto, gone: tuple[FoldedNode, ...], fold: bool):
+    notes: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        user: ModelProto,
+        gone: tuple[FoldedNode, ...],
+        fold: bool,
+        fixed: Mapping[str, Number | list[Number]] | None = None,
+    ):
         self.name = name
         self.hash = digest
+        self.fixed = dict(fixed or {})
         self._user = user
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
         self._model, provenance = self._folded_form() if fold else (user, Provenance({}, ()))
@@ -112,8 +134,9 @@ class OnnxModel:
         """Return the user's inputs, checked against the model's names, shapes and dtypes.
 
         Raises:
-            CollageError: an input is missing, unknown, or of another shape or dtype.
+            CollageError: an input is missing, unknown, fixed to a value, or of another shape or dtype.
         """
+        check_not_fixed(self.fixed, arrays)
         return check_inputs(self._inputs, arrays)
 
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:

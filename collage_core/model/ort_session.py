@@ -6,20 +6,25 @@ Candidates are not run here, but by the toolchain of that name in worker process
 from __future__ import annotations
 
 import ctypes
-import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 from onnx import ModelProto, TensorProto, numpy_helper
 
+from ..base.cores import usable_cores
 from ..errors import CollageError
 from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
 
 MOST_BYTES = 2**31 - 2**20
 """Most bytes of weights in a model: what protobuf can hold in one message, less some space for the graph itself."""
+
+RUN_LIMIT_S = 300.0
+"""Longest that one run of the reference may take."""
 
 _FATAL_ONLY = 4
 
@@ -46,7 +51,7 @@ class OrtSession:
         options = ort.SessionOptions()
         options.log_severity_level = _FATAL_ONLY
         options.graph_optimization_level = levels.ORT_ENABLE_BASIC if optimise else levels.ORT_DISABLE_ALL
-        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        options.intra_op_num_threads = usable_cores()
         # Spinning idle threads would take cores from measurements beside this process.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Operators that are defined by other operators are not expanded when the graph is optimised.
@@ -66,18 +71,48 @@ class OrtSession:
 
         Raises:
             RuntimeRefusal: ONNX Runtime does not accept the inputs, or fails.
+            CollageError: it takes longer than `RUN_LIMIT_S`.
         """
         wanted = list(names)
-        with _Refusals():
+        with _Refusals(), _bounded() as options:
             if all(self._is_plain(name) for name in (*inputs, *wanted)):
-                return dict(zip(wanted, self._session.run(wanted, dict(inputs)), strict=True))
+                return dict(zip(wanted, self._session.run(wanted, dict(inputs), options), strict=True))
             feeds = {name: _to_ort(value) for name, value in inputs.items()}
-            return {name: _to_numpy(value) for name, value in zip(wanted, self._session.run_with_ort_values(wanted, feeds), strict=True)}
+            values = self._session.run_with_ort_values(wanted, feeds, options)
+            return {name: _to_numpy(value) for name, value in zip(wanted, values, strict=True)}
 
     def _is_plain(self, name: str) -> bool:
         """Return whether the tensor `name` has a type of numpy itself, arrays of which ONNX Runtime takes and returns."""
         kind = self._types[name]
         return not any(odd in kind for odd in ("bfloat16", "float8", "float4", "int4", "int2"))
+
+
+@contextmanager
+def _bounded() -> Iterator[ort.RunOptions]:
+    """Give options by which a run ends after `RUN_LIMIT_S`: a loop may say that it turns 2^62 times.
+
+    Raises:
+        CollageError: it has ended for that reason.
+    """
+    options = ort.RunOptions()
+    is_over = threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        options.terminate = True
+
+    timer = threading.Timer(RUN_LIMIT_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield options
+    except Exception as error:
+        if is_over.is_set():
+            hint = "export it with fewer turns of its loops, or in larger operators"
+            raise CollageError(f"the model was still running after {RUN_LIMIT_S:g} s", hint, "model_too_slow") from error
+        raise
+    finally:
+        timer.cancel()
 
 
 class _Refusals:

@@ -20,6 +20,11 @@ _LENGTH = re.compile(r"seq|len|time|frame|token|height|width", re.IGNORECASE)
 # Exporters write these for unknown dimensions; two of them need not be equal.
 _NOT_A_NAME = {"", "?", "*", "-1", "None", "none"}
 
+CLASSIFIER_SIDE, DETECTOR_SIDE = 224, 640
+"""Likely widths of a picture, for an example. Detectors join features of several strides, up to 32 and more: their pictures are larger."""
+
+_OF_DETECTORS = {"NonMaxSuppression", "Resize", "Upsample"}
+
 
 def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     """Fix the shapes of all inputs of `model`, in index.
@@ -41,16 +46,18 @@ def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[st
             )
     for name in given:
         if name not in inputs:
-            raise CollageError(f"the model has no input {name!r}", f"its inputs are {_describe(model)}", "shape")
+            raise CollageError(f"the model has no input {name!r}", f"its inputs are {describe_inputs(model)}", "shape")
     symbols: dict[str, int] = {}
     for name, shape in given.items():
         _apply_given(model, inputs[name], tuple(shape), symbols)
     for value in inputs.values():
         _bind_batch(value, symbols)
-    return {name: _close(value, symbols) for name, value in inputs.items()}
+    side = DETECTOR_SIDE if any(node.op_type in _OF_DETECTORS for node in model.graph.node) else CLASSIFIER_SIDE
+    return {name: _close(value, symbols, side) for name, value in inputs.items()}
 
 
-def _describe(model: ModelProto) -> str:
+def describe_inputs(model: ModelProto) -> str:
+    """Return the names and shapes of the inputs of `model` as text."""
     return ", ".join(f"{value.name} {_written(value)}" for value in model.graph.input)
 
 
@@ -75,7 +82,7 @@ def _symbol(dim: TensorShapeProto.Dimension) -> str:
 
 def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
     said = ",".join(map(str, shape))
-    hint = f"its inputs are {_describe(model)}"
+    hint = f"its inputs are {describe_inputs(model)}"
     if any(size <= 0 for size in shape):
         raise CollageError(f"the shape {said!r} of input {value.name!r} is not made of positive numbers", hint, "shape")
     if value.type.tensor_type.HasField("shape"):
@@ -115,10 +122,12 @@ def _is_batch(dim: TensorShapeProto.Dimension, index: int) -> bool:
     return bool(_BATCH.search(symbol)) or (index == 0 and not _LENGTH.search(symbol))
 
 
-def _close(value: ValueInfoProto, symbols: Mapping[str, int]) -> Shape:
-    """Fix the dimensions of `value` that are still open, and return its shape."""
+def _close(value: ValueInfoProto, symbols: Mapping[str, int], side: int) -> Shape:
+    """Fix the dimensions of `value` that are still dynamic, and return its shape; `side` is the likely width of a picture."""
     if not value.type.tensor_type.HasField("shape"):
-        raise CollageError(f"input {value.name!r} has no shape", f"give it one, such as --shape {value.name}=1,3,224,224", "open_shape")
+        raise CollageError(
+            f"input {value.name!r} has no shape", f"give it one, such as --shape {value.name}=1,3,{side},{side}", "open_shape"
+        )
     shape = []
     for index, dim in enumerate(_dims(value)):
         symbol = _symbol(dim)
@@ -129,19 +138,19 @@ def _close(value: ValueInfoProto, symbols: Mapping[str, int]) -> Shape:
         elif _is_batch(dim, index):
             shape.append(1)
         else:
-            raise _open(value, index, symbols)
+            raise _open(value, index, symbols, side)
     _set_shape(value, tuple(shape))
     return tuple(shape)
 
 
-def _open(value: ValueInfoProto, index: int, symbols: Mapping[str, int]) -> CollageError:
-    """Return the error for the open dimension `index`, with an example of the option: likely sizes for the open dimensions."""
+def _open(value: ValueInfoProto, index: int, symbols: Mapping[str, int], side: int) -> CollageError:
+    """Return the error for the dynamic dimension `index`, with an example of the option: likely sizes for the dynamic dimensions."""
     dims = _dims(value)
-    likely = 224 if len(dims) == 4 else 128
+    likely = side if len(dims) == 4 else 128
     example = ",".join(
         str(dim.dim_value if _is_fixed(dim) else symbols.get(_symbol(dim), 1 if _is_batch(dim, position) else likely))
         for position, dim in enumerate(dims)
     )
     called = f" ({_symbol(dims[index])!r})" if _symbol(dims[index]) else ""
-    message = f"input {value.name!r} {_written(value)} is open in dimension {index}{called}"
+    message = f"input {value.name!r} {_written(value)} has the dynamic dimension {index}{called}"
     return CollageError(message, f"say its shape, such as --shape {value.name}={example}", "open_shape")

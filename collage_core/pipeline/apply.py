@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..base.model_file import is_relax_file
 from ..errors import AccuracyError, CollageError
 from ..events import Emit, ignore
 from ..rewrite.plan import Plan
@@ -13,6 +14,7 @@ from ..toolchains.registry import get
 from . import discover
 from .described import check_not_described
 from .discover import Phases
+from .timing_gap import Surroundings, timing_gap
 
 
 def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def apply(plan: Plan, source: str | Path, out: Path, emit: Emit = ignore) -> dic
     with build_and_verify(model, plan, model.seeded_inputs(), phases, emit, out) as built:
         check_accuracy(built.verify, plan.accuracy)
         plan.write(out / "plan.json")
-        return {**built.verify, "accuracy": plan.accuracy}
+        return {**built.verify, "accuracy": plan.accuracy, "gap": timing_gap(plan, built.verify, Surroundings.since(built.load))}
 
 
 def check_accuracy(verify: dict[str, Any], accuracy: float) -> None:
@@ -64,3 +66,10 @@ def make_folder(folder: Path) -> None:
         raise CollageError(
             f"cannot write to the folder {str(folder)!r}: {error.strerror}", "give another folder with --out", "unwritable"
         ) from error
+
+
+def check_has_module(plan: Plan, source: str | Path) -> None:
+    """Raise CollageError unless the model `source` of `plan` is a Relax module, which can be written as one again."""
+    if not (is_relax_file(source) if plan.options.get("ir") is None else plan.options["ir"] == "relax"):
+        said = f"{str(source)!r} is no Relax module, so there is none to partition"
+        raise CollageError(said, "leave --ir away: the artifact is built of any model", "not_relax")

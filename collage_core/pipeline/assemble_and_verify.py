@@ -10,9 +10,10 @@ import math
 import os
 import shutil
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.scratch import scratch_folder
 from ..base.isolation.worker import Pool
+from ..cost.measuring.other_load import OtherLoad
 from ..errors import CollageError
 from ..events import Emit, Verified
 from ..graph.index_set import IndexSet
@@ -30,9 +32,11 @@ from ..model.onnx_model import OnnxModel
 from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
 from ..rewrite.plan import Plan
-from ..rewrite.runtime.artifact_calls import bind_artifact, run_artifact
+from ..rewrite.runtime.artifact import Profile
+from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact
 from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
+from .additive_error import additive_error_s
 from .discover import Phases
 
 BUILD_TIMEOUT_S = 900.0
@@ -46,6 +50,8 @@ class Built:
 
     Attributes:
         plan, folder, verify: The plan, the folder of its artifact for now, and the `verify` document.
+        took_s: Seconds that building and verifying the plan took.
+        load: Counts what other processes do from before the plan is timed first.
     """
 
     model: OnnxModel
@@ -55,6 +61,13 @@ class Built:
     scratch: Path
     pool: Pool
     verify: dict[str, Any] = field(default_factory=dict)
+    took_s: float = 0.0
+    load: OtherLoad = field(default_factory=OtherLoad)
+
+    @cached_property
+    def reference(self) -> dict[str, np.ndarray]:
+        """What the model makes of the inputs; every artifact is compared with it."""
+        return self.model.reference(self.inputs)
 
     @property
     def is_right(self) -> bool:
@@ -63,22 +76,31 @@ class Built:
 
 @contextmanager
 def build_and_verify(
-    model: OnnxModel, plan: Plan, inputs: Mapping[str, np.ndarray], phases: Phases, emit: Emit, out: Path | None
+    model: OnnxModel,
+    plan: Plan,
+    inputs: Mapping[str, np.ndarray],
+    phases: Phases,
+    emit: Emit,
+    out: Path | None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Built]:
     """Assemble `plan`, run it and compare; on leaving, the artifact, if it is right, is moved into `out`.
 
     Raises:
         CollageError: it cannot be built, or it failed when it ran; the toolchain's own words.
+        Cancelled: `should_stop` said so, which is asked about every 50 ms while a worker is busy.
     """
-    with _scratch() as scratch, Pool() as pool:
+    with _scratch() as scratch, Pool(should_stop=should_stop) as pool:
         built = Built(model, plan, inputs, scratch / "plan", scratch, pool)
         with phases("rewrite"):
             assemble_plan(built, plan, built.folder)
         with phases("verify"):
             errors = errors_of(built, "plan", built.folder)
+            built.load = OtherLoad()
             seconds = time_plan(built.pool, "plan", built.folder, built.inputs)
             built.verify = verify_document(plan, errors, statistics.median(seconds))
             emit(_verified(built))
+        built.took_s = sum(phases.seconds[name] or 0.0 for name in ("rewrite", "verify"))
         yield built
         if out is not None and built.is_right:
             _move(built.folder, out)
@@ -103,19 +125,19 @@ def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
     return run_order(pieces)
 
 
-def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S) -> None:
-    """Build the artifact of `plan` in `folder`.
+def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble") -> None:
+    """Build the artifact of `plan` in `folder`, in the worker of this name.
 
     Raises:
         CollageError: it cannot be built in `timeout_s`.
     """
     model = built.model
-    about = {"model": {"name": model.name, "hash": model.hash}, "accuracy": plan.accuracy}
+    about = {"model": {"name": model.name, "hash": model.hash, "fixed": model.fixed}, "accuracy": plan.accuracy}
     threads = int(plan.options.get("threads", 1))
     graph = model.graph
     constants = {name: model.constant(name) for name in graph.outputs if name in graph.constants}
     arguments = (pieces_of(model, plan), graph.inputs, graph.outputs, folder, threads, about, constants, dict(built.inputs))
-    _call(built.pool, "assemble", assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
+    _call(built.pool, worker, assemble, *arguments, timeout_s=timeout_s, what="assembling the plan")
 
 
 def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, float]:
@@ -124,10 +146,9 @@ def errors_of(built: Built, name: str, folder: Path, timeout_s: float = RUN_TIME
     Raises:
         CollageError: a run failed.
     """
-    want = built.model.reference(built.inputs)
     given = folder, dict(built.inputs)
     runs = [_call(built.pool, name, run_artifact, *given, timeout_s=timeout_s, what="running the artifact") for _ in range(2)]
-    first, second = (output_errors(got, want) for got in runs)
+    first, second = (output_errors(got, built.reference) for got in runs)
     return {output: max(error, second[output]) for output, error in first.items()}
 
 
@@ -135,21 +156,21 @@ def verify_document(plan: Plan, errors: Mapping[str, float], measured_s: float) 
     """The `verify` document of a plan that errs by `errors` and takes `measured_s` end to end."""
     return {
         "measured_s": measured_s,
-        "additive_error_s": _additive_error_s(plan, measured_s),
+        "additive_error_s": additive_error_s(plan, measured_s),
         "max_rel_error": max(errors.values(), default=0.0),
         "errors": dict(errors),
-        "reference": f"onnxruntime {metadata.version('onnxruntime')}, optimisation off",
+        "reference": ", ".join([f"onnxruntime {metadata.version('onnxruntime')}", "optimisation off", *_fixed_texts(plan)]),
     }
+
+
+def _fixed_texts(plan: Plan) -> list[str]:
+    """Return what was fixed, such as ``sr = 16000``."""
+    return [f"{name} = {list(value) if isinstance(value, tuple) else value}" for name, value in plan.model.fixed.items()]
 
 
 def _verified(built: Built) -> Verified:
     error = built.verify["max_rel_error"]
     return Verified(built.verify["measured_s"], error if math.isfinite(error) else None, built.plan.accuracy)
-
-
-def _additive_error_s(plan: Plan, measured_s: float) -> float | None:
-    """Return the time of the whole less that of its parts; None if the cost of a part is unknown."""
-    return None if any(partition.source == "unknown" for partition in plan.partitions) else measured_s - plan.total_s
 
 
 def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> list[float]:
@@ -161,7 +182,14 @@ def time_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarr
     return _call(pool, name, time_undisturbed, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
 
 
-ROUND_S = 1.0
+def profile_plan(pool: Pool, name: str, folder: Path, inputs: Mapping[str, np.ndarray]) -> Profile:
+    """Return where the time of an inference goes, in the process that already holds the artifact. Raises as `time_plan`."""
+    return _call(pool, name, profile_artifact, folder, dict(inputs), timeout_s=RUN_TIMEOUT_S, what="timing the artifact")
+
+
+FEWEST_IN_TURN = 3
+"""Fewest inferences of a plan in one turn."""
+ROUND_S = 0.5
 """No further inference of a plan after that long, in one turn."""
 
 
@@ -170,7 +198,7 @@ def time_undisturbed(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[flo
     from ..cost.measuring.timing import TimingLimits, time_runs
 
     run = bind_artifact(folder, arrays)
-    return list(time_runs(run, TimingLimits(interval=0.01, longest_s=ROUND_S)).result().seconds)
+    return list(time_runs(run, TimingLimits(fewest=FEWEST_IN_TURN, interval=0.01, longest_s=ROUND_S)).result().seconds)
 
 
 def _call(pool: Pool, name: str, function: Any, *arguments: Any, timeout_s: float, what: str) -> Any:

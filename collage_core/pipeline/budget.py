@@ -12,12 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..options import Options
+from ..search.searcher import never
 
 LEAST_S, OF_A_NODE_S, MOST_S = 15.0, 0.1, 45.0
+INFERENCES, MOST_FOR_INFERENCES_S = 75, 45.0
+"""Measuring a slow model takes longer: so many runs of the whole model are added, but not more than those seconds."""
 
 
 def budget_s(options: Options, nodes: int) -> float:
     """Return the seconds that measuring a model of so many nodes may take: what the user says, or as many as its size suggests.
+
+    The time for `INFERENCES` runs comes on top (`Budget.add_inferences`), unless the user says how long measuring may take.
 
     Infinite where nothing is measured, or everything was asked for.
     """
@@ -34,17 +39,40 @@ class Budget:
     Args:
         limit_s: Seconds; infinite for no limit.
         clock: Gives seconds that only go up.
+        grows: `add_inferences` adds to the limit.
+        should_stop: Asked often; once it is True, nothing more is measured, whether there is a plan or not.
 
     Attributes:
         has_plan: Set once a complete plan is known, or cannot be had soon: from then on the time may be over.
     """
 
-    def __init__(self, limit_s: float = math.inf, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        limit_s: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+        grows: bool = False,
+        should_stop: Callable[[], bool] = never,
+    ):
         self.limit_s = limit_s
+        self.should_stop = should_stop
         self.has_plan = False
         self._clock = clock
+        self._least_s, self._grows = limit_s, grows
         self._spent_s = 0.0
+        self._shares_from_s = 0.0
         self._began: float | None = None
+
+    def add_inferences(self, whole_s: float | None) -> None:
+        """Add the time for `INFERENCES` runs of the whole model, which takes `whole_s` seconds; None where that is not known.
+
+        A later call, where a faster whole is known, takes the place of an earlier one.
+        """
+        if self._grows and whole_s is not None:
+            self.limit_s = self._least_s + min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S)
+
+    def begin_shares(self) -> None:
+        """Count shares from now on: what was spent so far had to be spent."""
+        self._shares_from_s = min(self.spent_s, self.limit_s)
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -62,9 +90,28 @@ class Budget:
 
     @property
     def share_spent(self) -> float:
-        """The share of the limit that was spent; 0 where there is no limit."""
-        return self.spent_s / self.limit_s
+        """The share that was spent of the limit, or of what was left of it (`begin_shares`); 0 where there is no limit.
+
+        Infinite from the moment on when the user stops the run.
+        """
+        if self.should_stop():
+            return math.inf
+        if math.isinf(self.limit_s):
+            return 0.0
+        left_s = self.limit_s - self._shares_from_s
+        return (self.spent_s - self._shares_from_s) / left_s if left_s > 0 else 1.0
+
+    def left_s(self, trials_s: float | None) -> float | None:
+        """About how long measuring takes still, where the trials that are planned would take `trials_s`; None where nobody can tell.
+
+        Args:
+            trials_s: None where nothing is planned yet, or nobody knows how long a trial takes.
+        """
+        left_s = self.limit_s - self.spent_s
+        if math.isinf(left_s) or (left_s <= 0 and not self.has_plan):
+            return trials_s
+        return max(0.0, left_s if trials_s is None else min(left_s, trials_s))
 
     def is_over(self) -> bool:
         """Return whether measuring must end."""
-        return self.has_plan and self.spent_s >= self.limit_s
+        return self.should_stop() or (self.has_plan and self.spent_s >= self.limit_s)

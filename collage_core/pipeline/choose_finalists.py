@@ -1,6 +1,7 @@
 """Which plans are measured whole: the search's plan, rivals whose sums are nearly as good, and the baselines. Nothing is built here.
 
-A `Planned` and the baselines' plans enter; finalists leave. `another_plan` makes the `Planned` of one that was faster.
+A `Planned` and the baselines' plans enter; finalists leave. `another_plan` makes the `Planned` of one that was faster, and
+`carried_over` the same finalists over corrected costs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..rules.spec import HOST_TARGET
 from ..search.alternatives.rivals import rivals
 from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.plan_properties import plan_total
-from ..search.problem import femtoseconds
+from ..search.problem import SearchProblem, femtoseconds
 from ..search.searcher import SearchRun, after
 from .certainty import computation_keys, noise_s, priority_rank
 from .cost_table import is_bound
@@ -24,6 +25,8 @@ from .search_and_merge import Planned, SearchSettings, known_total_s
 MOST_RIVALS = 3
 NEAR = 0.05
 """A rival's total is above the plan's by this share at most, or by what the plan's total may be off."""
+BEFORE = "before correction"
+"""The plan of the least sum before costs were corrected, where another one has the least sum now."""
 RIVALS_S = 1.0
 """Longest that looking for rivals may take."""
 
@@ -60,10 +63,7 @@ def finalists(
         if known is None:
             one = planned if chosen == planned.final.chosen else another_plan(searched, chosen)
             may_ship = settings.objective.is_time and allowed.issuperset(chosen)
-            rank = priority_rank(searched.problem, chosen), len(chosen)
-            total_s = known_total_s(searched.problem, one.final)
-            known = Finalist({}, plan_of(one), chosen, rank, may_ship, total_s, reason=refused.get(chosen, ""))
-            made[frozenset(chosen)] = known
+            known = made[frozenset(chosen)] = _finalist(searched, one, plan_of, may_ship, refused.get(chosen, ""))
         known.names[name] = kind
 
     firsts = [name for name, chosen in baselines.items() if frozenset(chosen) == frozenset(planned.final.chosen)]
@@ -76,6 +76,38 @@ def finalists(
     for number, chosen in enumerate(new, 1):
         add(f"rival {number}", RIVAL, chosen)
     return list(made.values())
+
+
+def carried_over(
+    others: Sequence[Finalist], before: SearchProblem, searched: Planned, plan_of: Callable[[Planned], Plan]
+) -> list[Finalist]:
+    """Return finalists of an earlier search over other costs, and the plan of the later one, which is the last unless it is among them.
+
+    The earlier search's plan is a rival now, unless both found the same.
+
+    Args:
+        before: The problem of the earlier search; the later one has all its candidates.
+    """
+    index_of = {(candidate.target, candidate.inside): index for index, candidate in enumerate(searched.problem.candidates)}
+    found, made = frozenset(searched.final.chosen), dict[frozenset[int], Finalist]()
+    for one in others:
+        chosen = tuple(index_of[before.candidates[index].target, before.candidates[index].inside] for index in one.chosen)
+        same = _finalist(searched, another_plan(searched, chosen), plan_of, one.may_ship, one.reason)
+        same.names, same.folder, same.verify = dict(one.names), one.folder, one.verify
+        if SEARCHED in same.names and frozenset(chosen) != found:
+            del same.names[SEARCHED]
+            same.names[BEFORE] = RIVAL
+        made[frozenset(chosen)] = same
+    newest = made.setdefault(found, _finalist(searched, searched, plan_of, may_ship=True))
+    newest.names = {SEARCHED: SEARCHED, **newest.names}
+    return list(made.values())
+
+
+def _finalist(searched: Planned, one: Planned, plan_of: Callable[[Planned], Plan], may_ship: bool, reason: str = "") -> Finalist:
+    """Return the finalist, without a name, that is `one`, a plan of the problem of `searched`."""
+    problem, chosen = searched.problem, one.final.chosen
+    rank = priority_rank(problem, chosen), len(chosen)
+    return Finalist({}, plan_of(one), chosen, rank, may_ship, known_total_s(problem, one.final), reason=reason)
 
 
 def _rivals(searched: Planned, constraints: Sequence[Constraint], settings: SearchSettings) -> list[tuple[int, ...]]:

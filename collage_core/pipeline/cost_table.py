@@ -13,12 +13,13 @@ from functools import cached_property
 from ..cost.cost import HOST_COST, Cost
 from ..cost.estimators.prediction import Predictor
 from ..graph.dataflow_graph import DataflowGraph
+from ..graph.index_set import IndexSet
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from .record import CostedCandidate
 
 NOT_MEASURED = "not measured: a heuristic bound, and even with it no better plan was found"
-TOO_LATE = Cost.unknown("the budget was over before it was measured")
+TOO_LATE = Cost.unknown("measuring ended before it was measured")
 
 ComputationKey = Callable[[CandidatePartition], Hashable]
 """Candidates of equal key share a cost."""
@@ -40,21 +41,29 @@ class CostTable:
     Args:
         candidates: As the rules found them, in the order of all results. The host's cost nothing.
         key_of: It is not asked about the host's candidates. None where each candidate has a cost of its own.
+        layouts: Target of another boundary layout → the target of the same kernels: what is measured on that one bounds it too.
 
     Attributes:
         merged: Candidates that merging made since `restart_merging`.
     """
 
-    def __init__(self, graph: DataflowGraph, candidates: Sequence[CandidatePartition], key_of: ComputationKey | None):
+    def __init__(
+        self,
+        graph: DataflowGraph,
+        candidates: Sequence[CandidatePartition],
+        key_of: ComputationKey | None,
+        layouts: Mapping[str, str] | None = None,
+    ):
         self.graph = graph
         self.candidates = candidates
+        self._layouts = layouts or {}
         self.merged: list[CandidatePartition] = []
         self._key_of = key_of
         self._keys: dict[CandidatePartition, Hashable] = {}
         self._costs: dict[Hashable, Cost] = {}
         self._bounds: dict[Hashable, Cost] = {}
         self._rough: set[Hashable] = set()
-        self._excluded: dict[CandidatePartition, Cost] = {}
+        self._own: dict[CandidatePartition, Cost] = {}
         self._whole: dict[CandidatePartition, Cost] = {}
         self._predictor = Predictor(graph)
         self._learn({candidate: HOST_COST for candidate in candidates if candidate.target == HOST_TARGET})
@@ -62,7 +71,7 @@ class CostTable:
     @property
     def best_s(self) -> float | None:
         """Seconds of the cheapest candidate that is the whole model; None while none is known."""
-        costs = [cost.seconds for candidate, cost in self._whole.items() if candidate not in self._excluded]
+        costs = [self._own.get(candidate, cost).seconds for candidate, cost in self._whole.items()]
         return min((seconds for seconds in costs if seconds is not None), default=None)
 
     def key(self, candidate: CandidatePartition) -> Hashable:
@@ -91,22 +100,44 @@ class CostTable:
         """Return whether a plan that holds `candidate` calls for measuring it."""
         return not self.is_known(candidate) or self.key(candidate) in self._rough
 
-    def exclude(self, candidate: CandidatePartition, cost: Cost) -> None:
-        """Let `candidate`, and no other of its computation, have the invalid `cost` from now on."""
-        self._excluded[candidate] = cost
+    def seconds(self, candidate: CandidatePartition) -> float | None:
+        """The known cost of `candidate`; None where it is not known, or invalid."""
+        return self._cost(candidate).seconds if self.is_known(candidate) else None
+
+    def set_own(self, candidate: CandidatePartition, cost: Cost) -> None:
+        """Let `candidate`, and no other of its computation, have `cost` from now on, which may be an invalid one."""
+        self._own[candidate] = cost
 
     def set_bounds(self, quantile: float) -> None:
         """Bound what is not known, from what is (`Predictor.bounds`)."""
-        known, wanted = {}, {}
-        for key, group in self._groups.items():
-            cost, part = self._costs.get(key), (group[0].target, group[0].inside)
-            if cost is None:
-                wanted[key] = part
-            elif cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
-                # A described toolchain's estimate tells nothing of how fast this machine can be.
-                known[part] = cost.seconds
-        bounds = self._predictor.bounds(known, wanted.values(), quantile)
+        wanted = {key: (group[0].target, group[0].inside) for key, group in self._groups.items() if key not in self._costs}
+        bounds = self._predictor.bounds(self._measured(), wanted.values(), quantile)
         self._bounds = {key: Cost(bounds[part], "estimate", reason=NOT_MEASURED) for key, part in wanted.items()}
+
+    def untold(self) -> list[tuple[str, str]]:
+        """As `Predictor.untold`, of what is known."""
+        return self._predictor.untold(self._measured(), self.by_target)
+
+    def operations(self, candidate: CandidatePartition, kind: str) -> tuple[float, float]:
+        """As `Predictor.operations`, of the nodes of `candidate`."""
+        return self._predictor.operations(candidate.inside, kind)
+
+    @cached_property
+    def work(self) -> float:
+        """How many operations of heavy work the model has."""
+        return self._predictor.operations(IndexSet(range(len(self.graph))), "convolution")[1]
+
+    def _measured(self) -> dict[tuple[str, IndexSet], float]:
+        """(target, nodes) → known seconds. A described toolchain's estimate tells nothing of how fast this machine can be."""
+        known = {}
+        for key, group in self._groups.items():
+            cost = self._costs.get(key)
+            if cost and cost.seconds is not None and group[0].target != HOST_TARGET and cost.source != "estimate":
+                known[group[0].target, group[0].inside] = cost.seconds
+        for layout, plain in self._layouts.items():
+            same = {(layout, inside): seconds for (target, inside), seconds in known.items() if target == plain}
+            known = same | known
+        return known
 
     def drop_bounds(self) -> int:
         """Let what is not known be unknown, since there is no time left to measure it. Return how many candidates that are."""
@@ -152,6 +183,15 @@ class CostTable:
         return {name: keys.count(name) for name in targets}
 
     @cached_property
+    def by_target(self) -> dict[str, list[CandidatePartition]]:
+        """The rules' candidates of each target but the host, and but those of other layouts, which are as fast as the plain ones."""
+        found: dict[str, list[CandidatePartition]] = defaultdict(list)
+        for candidate in self.candidates:
+            if candidate.target != HOST_TARGET and candidate.target not in self._layouts:
+                found[candidate.target].append(candidate)
+        return found
+
+    @cached_property
     def _groups(self) -> dict[Hashable, list[CandidatePartition]]:
         """The rules' candidates by their keys."""
         groups: dict[Hashable, list[CandidatePartition]] = defaultdict(list)
@@ -161,7 +201,7 @@ class CostTable:
 
     def _cost(self, candidate: CandidatePartition) -> Cost:
         key = self.key(candidate)
-        return self._excluded.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
+        return self._own.get(candidate) or self._costs.get(key) or self._bounds.get(key) or TOO_LATE
 
     def _learn(self, costs: Mapping[CandidatePartition, Cost]) -> None:
         for candidate, cost in costs.items():

@@ -16,7 +16,8 @@ from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, PhaseEnded, PhaseStarted
 from ..graph.dataflow_graph import DataflowGraph
 from ..model.accuracy import default_accuracy
-from ..model.onnx_model import OnnxModel, load_model
+from ..model.onnx_model import OnnxModel
+from ..model.relax.load import load
 from ..model.samples.registry import SAMPLES, resolve
 from ..options import Options
 from ..rewrite.plan import Plan
@@ -28,22 +29,34 @@ from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
+from .search_and_merge import check_constraints
 
 
 class Phases:
-    """Times the phases and tells when each begins and ends."""
+    """Times the phases and tells when each begins and ends; and counts from the start of the run.
+
+    Attributes:
+        current: The phase that began last; empty before the first.
+    """
 
     def __init__(self, emit: Emit):
         self._emit = emit
+        self._began = time.perf_counter()
+        self.current = ""
         self.seconds: dict[str, float | None] = {}
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
+        self.current = name
         self._emit(PhaseStarted(name))
         began = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - began
         self._emit(PhaseEnded(name, self.seconds[name] or 0.0))
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.perf_counter() - self._began
 
     def to_json(self) -> dict[str, float | None]:
         """Seconds of each phase of the contract, None where it was not done."""
@@ -61,13 +74,17 @@ class CandidateSet:
         if options.is_measured and options.tracker is None:
             check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
         with phases("load"):
-            self.model: OnnxModel = load_model(resolve(str(source)), options.shapes, options.fold, model_name(source))
+            self.model: OnnxModel = load(
+                resolve(str(source)), options.shapes, options.fold, model_name(source), values=options.values, ir=options.ir
+            )
+        for said in self.model.notes:
+            emit(Note(said))
         with phases("specs"):
             self.rules = {name: toolchain.rule(options.rule_options(name)) for name, toolchain in self.toolchains.items()}
             self.specs = gather_specs(self.rules)
         self.log = RejectionLog()
         self.by_target: dict[str, list[CandidatePartition]] = {}
-        with phases("candidates"), no_collector():
+        with phases("candidates"), no_collector(keeps=True):
             taken = taken_nodes(self.graph, self.specs)
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log, taken))
@@ -80,6 +97,10 @@ class CandidateSet:
                 if target in self.toolchains:
                     rejected = sum(count for sort, count in self.log.counts.items() if sort[0] == target)
                     emit(CandidatesFound(target, len(found), self.unique[target], rejected))
+
+    def check_constraints(self) -> None:
+        """Raise ProblemMistake where one of the user's constraints is malformed, or names what does not exist."""
+        check_constraints(self.graph, self.candidates, self.toolchains, self.options.constraints)
 
     def _drop_open_shapes(self) -> None:
         """Keep, for each toolchain that takes fixed shapes only, the candidates with fixed shapes at their boundary."""
@@ -147,9 +168,17 @@ def model_name(source: str | Path) -> str:
 
 
 def load_as_planned(plan: Plan, source: str | Path) -> OnnxModel:
-    """The model `source` with the shapes and the folding of `plan`; whether it is the plan's model is not asked here."""
-    shapes = {name: tuple(shape) for name, shape in plan.options.get("shapes", {}).items()}
-    return load_model(resolve(str(source)), shapes, plan.options.get("fold", True), model_name(source))
+    """The model `source` with the shapes, values and folding of `plan`; whether it is the plan's model is not asked here."""
+    folds, fixed = bool(plan.options.get("fold", True)), plan.model.fixed
+    return load(resolve(str(source)), planned_shapes(plan), folds, model_name(source), values=fixed, ir=plan.options.get("ir"))
+
+
+def planned_shapes(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of inputs that `plan` was made for, by name. Raises CollageError where its options say none."""
+    try:
+        return {name: tuple(int(size) for size in shape) for name, shape in plan.options.get("shapes", {}).items()}
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise CollageError("the plan is broken: its shapes are none", "make it again with `collage partition`", "bad_plan") from error
 
 
 def model_document(model: OnnxModel) -> dict[str, Any]:
@@ -163,12 +192,14 @@ def model_document(model: OnnxModel) -> dict[str, Any]:
         "nodes": len(graph),
         "inputs": [tensor.to_json() for tensor in graph.inputs],
         "outputs": outputs,
+        "fixed": model.fixed,
     }
 
 
 def find(source: str | Path, options: Options, emit: Emit) -> dict[str, Any]:
     """Phases 1 and 2 alone: the document that `collage candidates --json` prints."""
     found = CandidateSet(source, options, Phases(emit), emit)
+    found.check_constraints()
     producer = found.graph.producer
     nodes = []
     for node in found.graph.nodes:

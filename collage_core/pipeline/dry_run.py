@@ -14,14 +14,16 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from ..base.cores import usable_cores
 from ..cost.estimator import CostEstimator, LazyEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
+from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..events import Emit, ignore
 from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
-from .budget import budget_s
+from .budget import MOST_FOR_INFERENCES_S, budget_s
 from .discover import CandidateSet, Phases, model_document
 from .measuring_policy import MeasuringPolicy
 
@@ -31,7 +33,7 @@ TRANSITION_S = 1.0
 """Seconds that measuring the transitions from one target to another is taken to need, with its kernels' builds."""
 BUILDS_FOR_TRANSITIONS = 2
 """Kernels that are built for each target whose transitions are measured: one of each size."""
-NOT_COUNTED = "partitions merged after the search, and building the plan and its baselines, come on top"
+NOT_COUNTED = "adjacent partitions that are fused after the search, and building the plan and its baselines, come on top"
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,16 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     Returns:
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
         "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
-        "basis"}``. All but ``candidates`` counts distinct computations; the deferred ones are measured only where merging
-        comes to them. Seconds are those of measuring alone.
+        "budget_s", "busy", "basis"}``. All but ``candidates`` counts distinct computations; the deferred ones are measured only where
+        merging comes to them. Seconds are those of measuring alone, which ends after ``budget_s`` (None for no bound). ``busy`` says
+        that other processes take the cores that kernels want; it is empty where they do not.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
     """
+    load = OtherLoad()
     found = CandidateSet(source, options, Phases(emit), emit)
+    found.check_constraints()
     estimator = make_estimator(
         options.costs,
         model=found.model,
@@ -81,7 +86,10 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     finally:
         estimator.close()
     document = {"schema": 1, "dry_run": True, "model": model_document(found.model), "targets": [target.to_json() for target in targets]}
-    return {**document, **(_work(found, targets, machine) if options.is_measured else _no_work(options.costs))}
+    if not options.is_measured:
+        return {**document, **_no_work(options.costs)}
+    busy = "" if options.tracker else busy_text(load.cores(), usable_cores(), options.used_threads)
+    return {**document, "busy": busy, **_work(found, targets, machine)}
 
 
 def _targets(found: CandidateSet, estimator: CostEstimator) -> list[_Target]:
@@ -122,7 +130,13 @@ def _keys(candidates: Iterable[CandidatePartition], key_of: Callable[[CandidateP
 
 def _no_work(costs: str) -> dict[str, Any]:
     zero = dict.fromkeys(("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected"), 0)
-    return {"transitions": {"pairs": 0, "to_measure": 0}, **zero, "basis": f"with {costs} nothing is measured"}
+    return {
+        "transitions": {"pairs": 0, "to_measure": 0},
+        **zero,
+        "budget_s": None,
+        "busy": "",
+        "basis": f"with {costs} nothing is measured",
+    }
 
 
 def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict[str, Any]:
@@ -149,8 +163,20 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     said += [past.trouble] if past.trouble else []
     if not options.measure_all:
         said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")
-    said += [f"the budget ends it after {limit_s:g} s"] if limit_s < math.inf else []
-    return {"transitions": {"pairs": len(pairs), "to_measure": len(missing)}, **builds, **seconds, "basis": "; ".join([*said, NOT_COUNTED])}
+    bound = {"budget_s": limit_s if limit_s < math.inf else None}
+    said += [_budget_text(options, limit_s)] if limit_s < math.inf else []
+    return {
+        "transitions": {"pairs": len(pairs), "to_measure": len(missing)},
+        **builds,
+        **seconds,
+        **bound,
+        "basis": "; ".join([*said, NOT_COUNTED]),
+    }
+
+
+def _budget_text(options: Options, limit_s: float) -> str:
+    slow = "" if options.budget_s is not None else f", and a slow model's by {MOST_FOR_INFERENCES_S:g} s later at most"
+    return f"the budget ends it after {limit_s:g} s{slow}"
 
 
 def _expected(measured: Sequence[_Target]) -> int:

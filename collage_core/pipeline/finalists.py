@@ -19,9 +19,8 @@ from ..rewrite.plan import Plan
 
 TIE = 0.01
 """A finalist is faster than another only if it is by more than this share of its own time."""
-FAR = 0.25
-FEWEST_ROUNDS = 3
-"""A finalist that is slower than another by the share `FAR` in each of so many rounds needs no further one."""
+FAR = {3: 0.25, 2: 0.5}
+"""Rounds → a finalist that is slower than another by this share in each of so many needs no further one."""
 FEWEST_FOR_INTERVAL = 5
 """With fewer rounds an interval decides nothing."""
 
@@ -74,7 +73,7 @@ class WholeTime:
 def beats(rounds: Sequence[Round], one: int, other: int) -> bool:
     """Return whether `one` is faster than `other` by more than `TIE`, and by more than noise."""
     found = _ratios(rounds, one, other)
-    if len(found) >= FEWEST_ROUNDS and max(found) * (1 + FAR) < 1:
+    if any(len(found) >= least and max(found) * (1 + share) < 1 for least, share in FAR.items()):
         return True
     return len(found) >= FEWEST_FOR_INTERVAL and median(found) * (1 + TIE) < 1 and confidence_interval(found)[1] < 1
 
@@ -99,12 +98,18 @@ def undecided(rounds: Sequence[Round], may_ship: Sequence[bool]) -> list[int]:
 
 
 def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:
-    """Return the finalist that becomes the plan: the first, unless another one beats it; of the fastest then the preferred one."""
+    """Return the finalist that becomes the plan: the first, unless another one is faster; of the fastest then the preferred one.
+
+    Of a baseline the median is enough, also where noise leaves open which one is faster: whoever measures both would see no other.
+    """
     able = [index for index, one in enumerate(finalists) if one.may_ship and not one.reason]
     unbeaten = [index for index in able if not any(beats(rounds, other, index) for other in able)]
-    if not able or 0 in unbeaten:
+    if 0 in unbeaten:
+        baselines = [index for index in unbeaten if BASELINE in finalists[index].names.values()]
+        unbeaten = [index for index in baselines if median(_ratios(rounds, 0, index) or [0.0]) > 1 + TIE]
+    if not unbeaten:
         return 0
-    ahead = fastest(rounds, unbeaten or able)
+    ahead = fastest(rounds, unbeaten)
     tied = [index for index in unbeaten if median(_ratios(rounds, index, ahead) or [math.inf]) <= 1 + TIE]
     return min([ahead, *tied], key=lambda index: finalists[index].rank)
 

@@ -17,8 +17,10 @@ measured next, and a `Budget` when it must end. It gives a plan whose costs are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Protocol
 
 from ..cost.cost import Cost
 from ..errors import Cancelled, InfeasibleError
@@ -30,7 +32,7 @@ from ..search.problem import FEMTOSECONDS
 from .budget import Budget
 from .cost_table import CostTable, is_settled
 from .measuring_policy import MeasuringPolicy
-from .record import CostedCandidate, usable
+from .record import CostedCandidate, merged_rule, usable
 from .rivals import Rival, rivals_of
 from .search_and_merge import Planned, considered_event, merge_rounds, plan_event
 
@@ -42,8 +44,17 @@ Repeat = Callable[[Sequence[CandidatePartition], float | None], Costs]
 """As `Measure`, once more; one missing in the answer cannot be known any better, unless the time is over."""
 Calls = Callable[[Sequence[str]], Costs]
 """Measures calls of some targets in the assembled module; costs that were told before and are others now."""
-Search = Callable[[list[CostedCandidate], Emit], Planned]
-"""Finds a best plan. Its errors are passed on: where there is no plan, nothing need be measured."""
+SETTLE_S = 3.0
+"""Longest search under bounds: many plans may be alike under them, and which of these is measured next matters little."""
+
+
+class Search(Protocol):
+    """Finds a best plan; one that is not proven where that takes longer than `limit_s` seconds.
+
+    Its errors are passed on: where there is no plan, nothing need be measured.
+    """
+
+    def __call__(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned: ...
 
 
 class MeasuringLoop:
@@ -88,14 +99,24 @@ class MeasuringLoop:
     def costs(self) -> None:
         """Steps ``largest first`` and ``settle``."""
         self._enter("largest first")
+        tell = self._tell_first_plan if self._repeat is not None else None
         try:
             if self._repeat is not None:
-                self._ask(self.policy.largest(self.table), self._tell_first_plan)
+                self._ask(self.policy.largest(self.table), tell)
             self._ask(self.policy.first(self.table))
+            if self.policy.quantiles:
+                self._ask(self.policy.complete(self.table), tell)
+                self._ask(self.policy.tell_apart(self.table), tell)
         except Cancelled:
             self._cut_off()
+        self.budget.begin_shares()
         self.budget.has_plan = True
         self._settle()
+
+    def check_plan(self) -> None:
+        """Raise Cancelled where the user has stopped the run before what is known made a plan: there is nothing to keep."""
+        if self.budget.should_stop() and self._known_plan() is None:
+            raise Cancelled
 
     def search(self) -> Planned:
         """Step ``search``: the best plan over the rules' candidates, all of it known."""
@@ -141,16 +162,17 @@ class MeasuringLoop:
 
     def undecided(self, planned: Planned) -> list[Rival]:
         """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first."""
-        if self._repeat is None:
+        if self._repeat is None or self.budget.should_stop():
             return []
         rivals = rivals_of(planned, lambda costed: self._search(costed, ignore), self.table.key)
         return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
-    def without(self, planned: Planned, index: int, cost: Cost) -> Planned:
-        """The best plan where candidate `index` of ``planned.costed`` is invalid, as `cost` says."""
-        held = planned.costed[index].held
-        assert isinstance(held, CandidatePartition)
-        self.table.exclude(held, cost)
+    def with_costs(self, planned: Planned, costs: Mapping[int, Cost]) -> Planned:
+        """The best plan where some candidates have other `costs`, or are invalid; the keys are indices in ``planned.costed``."""
+        for index, cost in costs.items():
+            held = planned.costed[index].held
+            assert isinstance(held, CandidatePartition)
+            self.table.set_own(held, cost)
         return self.again(planned)
 
     def again(self, planned: Planned) -> Planned:
@@ -159,7 +181,7 @@ class MeasuringLoop:
         return self.merge(replace(self._searched(), first=planned.first))
 
     def _enter(self, step: str) -> None:
-        self._emit(StepStarted(step))
+        self._emit(StepStarted(step, self.budget.left_s(None) if self._repeat is not None else None))
 
     def _settle(self) -> None:
         """Step ``settle``: under safer and safer bounds; the boldest must do where there is no room for more."""
@@ -167,6 +189,8 @@ class MeasuringLoop:
             return
         self._enter("settle")
         try:
+            with suppress(InfeasibleError):
+                self._settle_under(self.policy.quantiles[0], self.policy.coarse)
             for quantile in self.policy.quantiles:
                 self._settle_under(quantile)
                 if not self.policy.room(self.table) or self.budget.share_spent > self._explore:
@@ -175,11 +199,13 @@ class MeasuringLoop:
         except Cancelled:
             self._cut_off()
 
-    def _settle_under(self, quantile: float) -> None:
+    def _settle_under(self, quantile: float, among: Callable[[CostTable], list[CandidatePartition]] | None = None) -> None:
+        """Measure what the best plan rests on under the bounds of `quantile`; of some candidates `among` those of the table if given."""
         self._quantile = quantile
         while True:
             self.table.set_bounds(quantile)
-            planned = self._search(self.table.costed(), ignore)
+            costed = self.table.costed_of(among(self.table)) if among else self.table.costed()
+            planned = self._search(costed, ignore, SETTLE_S)
             self._tell_considered(planned)
             wanted = self.policy.next(self.table, planned.partitions, quantile)
             if not wanted:
@@ -207,34 +233,40 @@ class MeasuringLoop:
         final = replace(planned.final, optimal=False, stopped=True, lower_bound=min(self._least, planned.final.total))
         return replace(planned, first=final, final=final)
 
-    def _ask(self, candidates: Sequence[CandidatePartition], on_cost: Callable[[], None] = lambda: None) -> None:
+    def _ask(self, candidates: Sequence[CandidatePartition], on_cost: Callable[[], None] | None = None) -> None:
         """Measure; `on_cost` is called after each cost. Raises Cancelled where the time was over before all of them were known."""
         if not candidates:
             return
-        answered = set()
-        for candidate, cost in self._measure(candidates, self.table.best_s):
-            self.table.learn({candidate: cost})
-            answered.add(candidate)
-            on_cost()
+        answered: set[CandidatePartition] = set()
+        for known in _one_by_one(self._measure(candidates, self.table.best_s), on_cost is not None):
+            self.table.learn(known)
+            answered.update(known)
+            if on_cost is not None:
+                on_cost()
         if any(candidate not in answered for candidate in candidates):
             raise Cancelled
 
     def _tell_first_plan(self) -> None:
-        """Tell the best plan of what is known so far, if that is a plan at all."""
+        """Tell the best plan of what is known so far, if that is a plan at all; how long it takes says how long measuring may take."""
+        self.budget.add_inferences(self.table.best_s)
+        planned = self._known_plan()
+        if planned is not None:
+            self.budget.has_plan = True
+            self._tell_better(planned)
+
+    def _known_plan(self) -> Planned | None:
+        """The best plan of known costs; None where they make no plan."""
         known = [candidate for candidate in self.table.candidates if self.table.is_known(candidate)]
-        try:
-            planned = self._search(self.table.costed_of(known), ignore)
-        except InfeasibleError:
-            return
-        self.budget.has_plan = True
-        self._tell_better(planned)
+        with suppress(InfeasibleError):
+            return self._search(self.table.costed_of(known), ignore)
+        return None
 
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
         """Neighbours as one, given as (target, nodes as bits), with their costs; none where the budget is needed for what decides."""
         if self.budget.share_spent > self.policy.merge:
             return []
         graph = self.table.graph
-        made = [CandidatePartition(graph, target, IndexSet.from_bits(bits), f"{target}.merged") for target, bits in wanted]
+        made = [CandidatePartition(graph, target, IndexSet.from_bits(bits), merged_rule(target)) for target, bits in wanted]
         self.table.add_merged(made)
         open_ = [candidate for candidate in made if not self.table.is_known(candidate)]
         try:
@@ -267,14 +299,15 @@ class MeasuringLoop:
         self.is_cut_off = True
         if self.policy.quantiles:
             self.table.set_bounds(self._quantile)
-            self._least = self._search(self.table.costed(), ignore).final.total
+            self._least = self._search(self.table.costed(), ignore, SETTLE_S).final.lower_bound
         missing = self.table.drop_bounds()
         if self._repeat is None or self.budget.is_over():
             self._note_late(missing, sum(candidate.target != HOST_TARGET for candidate in self.table.candidates))
 
     def _note_late(self, missing: int, asked: int) -> None:
         if missing:
-            self._emit(Note(f"the budget was over: {missing} of {asked} candidates have no known cost"))
+            why = "the run was cancelled" if self.budget.should_stop() else "the budget was over"
+            self._emit(Note(f"{why}: {missing} of {asked} candidates have no known cost"))
 
     def _tell_considered(self, planned: Planned) -> None:
         """Tell the best plan as far as one can tell; it is a better one than before where it rests on known costs alone."""
@@ -288,6 +321,15 @@ class MeasuringLoop:
         if self._best is None or planned.final.total < self._best:
             self._best = planned.final.total
             self._emit(plan_event(planned.problem, planned.final, 0))
+
+
+def _one_by_one(costs: Costs, wanted: bool) -> Iterable[dict[CandidatePartition, Cost]]:
+    """Yield each cost as it gets known; all at once, which takes less time, unless that is `wanted`."""
+    if not wanted:
+        yield dict(costs)
+        return
+    for candidate, cost in costs:
+        yield {candidate: cost}
 
 
 def _held(planned: Planned) -> set[object]:

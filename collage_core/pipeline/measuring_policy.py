@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.problem import FEMTOSECONDS, femtoseconds
+from .completions import completions
 from .cost_table import CostTable
 from .record import CostedCandidate
 from .rivals import Rival, width_s
@@ -25,6 +26,10 @@ class MeasuringPolicy:
 
     Attributes:
         quantiles: Of the prediction's misses, from bold to safe bounds (`Predictor.bounds`); a plan is settled under one after another.
+        part: Share of the model's operations; a candidate that tells how fast a target is at a kind of work has no more.
+        pure: Share of its operations that are of that kind, at least.
+        completing: Most candidates that are measured beside the large parts of targets that cannot take the whole model.
+        fewest_nodes, share_of_nodes: A coarse candidate has so many nodes at least, and that share of the model's.
         share: Of the distinct computations; when so many are known, the boldest bounds must do.
         batch: Candidates of one plan that are measured before the search runs again.
         explore: Share of the budget; when so much is spent, the boldest bounds must do: the rest is for what decides between plans.
@@ -36,6 +41,11 @@ class MeasuringPolicy:
     """
 
     quantiles: tuple[float, ...] = (0.5, 0.25, 0.1, 0.03)
+    part: float = 0.25
+    pure: float = 0.9
+    completing: int = 12
+    fewest_nodes: int = 4
+    share_of_nodes: float = 0.02
     share: float = 0.25
     batch: int = 8
     explore: float = 0.5
@@ -52,14 +62,49 @@ class MeasuringPolicy:
     def largest(self, table: CostTable) -> list[CandidatePartition]:
         """The largest candidate of each target: they are the plans to beat, and tell how fast the machine can be.
 
-        The host's are not among them. The estimator tries the quick toolchains first.
+        The host's are not among them, nor those of another layout. The estimator tries the quick toolchains first.
         """
-        largest: dict[str, CandidatePartition] = {}
-        for candidate in table.candidates:
-            found = largest.get(candidate.target)
-            if candidate.target != HOST_TARGET and (found is None or len(candidate.inside) > len(found.inside)):
-                largest[candidate.target] = candidate
-        return [candidate for candidate in largest.values() if not table.is_known(candidate)]
+        largest = [max(found, key=lambda candidate: len(candidate.inside)) for found in table.by_target.values()]
+        return [candidate for candidate in largest if not table.is_known(candidate)]
+
+    def complete(self, table: CostTable) -> list[CandidatePartition]:
+        """The candidates that make plans with the large parts of targets that cannot take the whole model (`completions`).
+
+        None for parts that take longer than the best whole model or are no good, and none where no target takes the whole model.
+        """
+        best_s = table.best_s
+        if best_s is None:
+            return []
+        wanted: list[CandidatePartition] = []
+        for group in completions(table.graph, table.by_target):
+            known = [table.seconds(candidate) for candidate in group if table.is_known(candidate)]
+            if all(seconds is not None for seconds in known) and sum(filter(None, known)) < best_s:
+                wanted += group
+        open_ = [candidate for candidate in dict.fromkeys(wanted) if not table.is_known(candidate)]
+        return self.one_of_each(table, open_)[: self.completing]
+
+    def tell_apart(self, table: CostTable) -> list[CandidatePartition]:
+        """For each target and each kind of heavy work whose rate no measurement tells: a candidate with hardly any other.
+
+        The whole model says little of either of two kinds, and a bound that says little sends the search anywhere. None where no
+        target takes the whole model.
+        """
+        wanted: list[CandidatePartition] = []
+        for target, kind in table.untold() if table.best_s is not None else ():
+            pure = [
+                candidate for candidate in table.by_target[target] if not table.is_known(candidate) and self._tells(table, candidate, kind)
+            ]
+            wanted += sorted(pure, key=lambda candidate: -table.operations(candidate, kind)[0])[:1]
+        return self.one_of_each(table, wanted)
+
+    def _tells(self, table: CostTable, candidate: CandidatePartition, kind: str) -> bool:
+        own, every = table.operations(candidate, kind)
+        return own >= self.pure * every and 0 < every <= self.part * table.work
+
+    def coarse(self, table: CostTable) -> list[CandidatePartition]:
+        """The candidates with many nodes, and those that are known: few cuts win, so plans of large parts are tried first."""
+        fewest = max(self.fewest_nodes, self.share_of_nodes * len(table.graph))
+        return [one for one in table.candidates if len(one.inside) >= fewest or one.target == HOST_TARGET or table.is_known(one)]
 
     def next(self, table: CostTable, plan: Iterable[CostedCandidate], quantile: float) -> list[CandidatePartition]:
         """Return the candidates to measure next of a plan best under the bounds of `quantile`, largest first; empty if it is settled."""

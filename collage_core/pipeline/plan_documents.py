@@ -52,7 +52,7 @@ def placed_partitions(
 
 
 def priority_note(planned: Planned) -> str:
-    """Which partitions were given out by priority, since their costs are not known; empty where there are none."""
+    """Say for which partitions the order of the targets decided, since their costs are not known; empty where there are none."""
     problem = planned.problem
     chosen = [problem.candidates[index] for index in planned.final.chosen]
     blind = [candidate for candidate in chosen if candidate.is_unknown]
@@ -61,13 +61,13 @@ def priority_note(planned: Planned) -> str:
     nodes = [problem.names[node] for candidate in blind for node in candidate.inside]
     listed = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
     order = ", ".join(problem.priorities)
-    return f"the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed}): there the order {order} decided"
+    return f"tie broken by priority ({order}): the costs of {len(blind)} of {len(chosen)} partitions are not known ({listed})"
 
 
 def within_noise(count: int, above_s: float, noise: float) -> str:
     """Return the note that priority decided because measuring could not."""
     return (
-        f"{count} partitions were given out by priority: the plan is {above_s * 1e6:.3g} µs above the best one, "
+        f"tie broken by priority for {count} partition{'' if count == 1 else 's'}: the plan is {above_s * 1e6:.3g} µs above the best one, "
         f"and its total is known to {noise * 1e6:.3g} µs"
     )
 
@@ -113,12 +113,17 @@ def not_verified(accuracy: float, estimated_error: float | None = None) -> dict[
     return {**nothing, "estimated_error": estimated_error, "accuracy": accuracy, "reason": ""}
 
 
-def budget_document(budget: Budget, undecided: Sequence[Rival]) -> dict[str, Any]:
-    """The `budget` part of the `partition` document: what measuring took, and the partitions that it left undecided."""
+def budget_document(budget: Budget, first_plan_s: float | None, undecided: Sequence[Rival]) -> dict[str, Any]:
+    """The `budget` part of the `partition` document: what measuring took, and the partitions that it left undecided.
+
+    Args:
+        first_plan_s: Seconds from the start of the run to its first complete plan.
+    """
     ids = dict.fromkeys(item.id for rival in undecided for item in rival.partitions)
     return {
         "limit_s": budget.limit_s if math.isfinite(budget.limit_s) else None,
         "spent_s": budget.spent_s,
+        "first_plan_s": first_plan_s,
         "undecided": list(ids),
         "rivals": [rival.to_json() for rival in undecided],
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -17,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..base.user_file import read_file, unpack
+from ..base.whole_file import write_whole
 from ..cost.cost import Cost
 from ..cost.estimators.roofline import Rates, described_rates
 from ..errors import CollageError
@@ -33,13 +36,18 @@ from ..search.problem import BILLION, FEMTOSECONDS, FlowTensor, SearchCandidate,
 from ..search.searcher import SearchRun
 from ..search.solve import solve
 from ..toolchains.described import parse_description
+from .node_times import PartitionTimes, read_times, times_of_plan
+from .record_checks import check_record
 
 SCHEMA = 1
 FILE_NAME = "run.json.gz"
 DESCRIBED = "described"
 """Among a plan's options: target → the text that describes it."""
-REGRET_TIME_S = 0.5
-"""Longest that the regrets of one node's candidates may take; regrets not known exactly by then are lower bounds."""
+REGRET_STATES = 16_384
+"""States of the searches for the regrets of one node's candidates; those that are not known exactly after them are lower bounds.
+
+A limit in seconds would give other answers to the same question at another time.
+"""
 
 
 class RecordedCandidate:
@@ -89,6 +97,16 @@ class CostedCandidate:
         """As `CandidatePartition.to_json` gives it; made when asked for."""
         return self.held.to_json()
 
+    @property
+    def is_merged(self) -> bool:
+        """Whether merging made it, and no rule."""
+        return bool(self.candidate["rule"] == merged_rule(self.target))
+
+
+def merged_rule(target: str) -> str:
+    """Return the path of rules of a candidate that merging made."""
+    return f"{target}.merged"
+
 
 @dataclass
 class RunRecord:
@@ -130,7 +148,7 @@ class RunRecord:
         Raises:
             CollageError: there is none, it is damaged, or it is of another schema.
         """
-        return read_record(path / FILE_NAME if path.is_dir() else path)
+        return read_record(path / FILE_NAME if os.path.isdir(path) else path)
 
     @cached_property
     def _by_node(self) -> dict[int, list[CostedCandidate]]:
@@ -141,12 +159,26 @@ class RunRecord:
         return made
 
     @cached_property
+    def alone_s(self) -> Mapping[tuple[int, str], float]:
+        """(Node, target) → seconds of the candidate that holds this node alone, where that was measured to its end."""
+        made: dict[tuple[int, str], float] = {}
+        for costed in self.candidates:
+            if len(costed.inside) == 1 and costed.cost.seconds is not None and not costed.cost.stopped_early:
+                made[costed.inside.first(), costed.target] = costed.cost.seconds
+        return made
+
+    @cached_property
+    def node_times(self) -> list[PartitionTimes]:
+        """Where the time of each partition of the plan goes."""
+        return times_of_plan(self.plan, read_times(self.document), self.alone_s)
+
+    @cached_property
     def _regrets(self) -> Regrets:
         """Answers for single candidates, where regrets did not come with the plan. They are of the best plan whatever its errors."""
         constraints = parse_constraints([dict(item) for item in self.plan.constraints], self.problem)
         search = self.document["search"].get("final", self.document["search"])
         if not search["optimal"] or self.plan.options.get("objective", "time") != "time" or self.problem.counts_errors:
-            best = solve(self.problem, constraints, run=SearchRun.for_seconds(REGRET_TIME_S))
+            best = solve(self.problem, constraints, run=SearchRun(most_states=REGRET_STATES))
             return Regrets(self.problem, constraints, best.chosen, best.total, best.total if best.optimal else best.lower_bound)
         index_of = {candidate.id: index for index, candidate in enumerate(self.problem.candidates)}
         chosen = [index_of[partition.id] for partition in self.plan.partitions]
@@ -155,38 +187,39 @@ class RunRecord:
 
     def regrets_of(self, wanted: Collection[str]) -> list[dict[str, Any]]:
         """The regrets of the usable ones among some candidates, by id (server's `CandidateRegret`)."""
-        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if item.id in wanted])
-        usable_ids = [item.id for item in self.problem.candidates if item.id in wanted]
-        return [
-            {
-                "id": name,
-                "regret_s": self.regret_s.get(name),
-                "regret_at_least_s": at_least.get(name, self.regret_s.get(name)),
-                "in_no_plan": name in self.regret_s and self.regret_s[name] is None,
-            }
-            for name in usable_ids
-        ]
+        rows = []
+        for index, item in enumerate(self.problem.candidates):
+            if item.id in wanted:  # one by one: a row says the same beside whatever others it is asked for
+                exact, at_least = self._regrets_among([index])
+                is_none = item.id in exact and exact[item.id] is None
+                known = {"regret_s": exact.get(item.id), "regret_at_least_s": at_least.get(item.id)}
+                rows.append({"id": item.id, **known, "in_no_plan": is_none})
+        return rows
 
-    def _learn_regrets(self, indices: Iterable[int]) -> dict[str, float]:
-        """Have the regrets of these candidates of the problem; gives lower bounds of those that would take too long."""
-        missing = [index for index in indices if self.problem.candidates[index].id not in self.regret_s]
-        if not missing:
-            return {}
-        at_least: dict[str, float] = {}
-        found = self._regrets.of(missing, SearchRun.for_seconds(REGRET_TIME_S))
-        for index, regret in zip(missing, found, strict=True):
-            name = self.problem.candidates[index].id
+    def _regrets_among(self, indices: Iterable[int]) -> tuple[dict[str, float | None], dict[str, float]]:
+        """Return two maps from the ids of these candidates of the problem: to their exact regrets, and to lower bounds of all regrets.
+
+        An exact regret is None where no plan holds the candidate. The answer is the same whenever it is asked for.
+        """
+        names = {index: self.problem.candidates[index].id for index in indices}
+        exact = {name: self.regret_s[name] for name in names.values() if name in self.regret_s}
+        at_least = {name: regret for name, regret in exact.items() if regret is not None}
+        missing = [index for index, name in names.items() if name not in exact]
+        for index, regret in zip(missing, self._regrets.within_states(missing, REGRET_STATES) if missing else (), strict=True):
             if regret is None or regret.is_exact:
-                self.regret_s[name] = None if regret is None else regret.low / FEMTOSECONDS
-            else:
-                at_least[name] = regret.low / FEMTOSECONDS
-        return at_least
+                exact[names[index]] = None if regret is None else regret.low / FEMTOSECONDS
+            if regret is not None:
+                at_least[names[index]] = regret.low / FEMTOSECONDS
+        return exact, at_least
 
     def node_candidates(self, node: int) -> dict[str, Any]:
-        """The candidates that hold `node`, by target and cost, and the rejections that show it (server's `NodeCandidates`)."""
+        """The candidates that hold `node`, and the rejections that show it (server's `NodeCandidates`).
+
+        The chosen candidate comes first, then those of exact regret, then those of which a lower bound is known, each by regret.
+        """
         chosen = {partition.id for partition in self.plan.partitions}
         rows, rejections = [], []
-        at_least = self._learn_regrets([index for index, item in enumerate(self.problem.candidates) if node in item.inside])
+        exact, at_least = self._regrets_among([index for index, item in enumerate(self.problem.candidates) if node in item.inside])
         for costed in self._by_node.get(node, []):
             data = costed.candidate
             if costed.cost.is_invalid:
@@ -202,11 +235,11 @@ class RunRecord:
                     "supposed": self._supposed(costed),
                     "chosen": costed.id in chosen,
                     "over_budget": self._over_budget(costed),
-                    "regret_s": self.regret_s.get(costed.id),
-                    "regret_at_least_s": at_least.get(costed.id, self.regret_s.get(costed.id)),
+                    "regret_s": exact.get(costed.id),
+                    "regret_at_least_s": at_least.get(costed.id),
                 }
             )
-        rows.sort(key=lambda row: (not row["chosen"], row["regret_at_least_s"] is None, row["regret_at_least_s"] or 0.0, len(row["nodes"])))
+        rows.sort(key=_why_order)
         rejections += [{key: r[key] for key in ("target", "nodes", "stage", "reason")} for r in self.rejected if node in r["nodes"]]
         rejections.sort(key=lambda item: len(item["nodes"]))
         return {"node": node, "candidates": rows, "rejections": rejections}
@@ -250,6 +283,14 @@ class RunRecord:
             "operations_per_s": rates.operations_per_s if rates.operations_per_s < math.inf else None,
             "bytes_per_s": rates.bytes_per_s if rates.bytes_per_s < math.inf else None,
         }
+
+
+def _why_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the key by which candidates of a node are listed; the page orders them in the same way (`why.ts`)."""
+    exact, least = row["regret_s"], row["regret_at_least_s"]
+    cost_s = row["cost"]["seconds"]
+    known = (cost_s is None, exact is None, least is None)
+    return (not row["chosen"], *known, least or 0.0, len(row["nodes"]), cost_s or 0.0, row["id"])
 
 
 def flow_tensors(graph: DataflowGraph) -> tuple[FlowTensor, ...]:
@@ -299,22 +340,21 @@ def write_record(record: RunRecord, path: Path) -> None:
         "regret_s": record.regret_s,
         "rules": record.rules,
     }
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
-    partial.replace(path)
+    write_whole(path, gzip.compress(json.dumps(data).encode(), compresslevel=5, mtime=0))
 
 
 def read_record(path: Path) -> RunRecord:
     """The record in the file `path`. Raises CollageError where there is none that can be read."""
     try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
+        data = json.loads(unpack(read_file(path), path))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
-    except (ValueError, EOFError, zlib.error) as error:
+    except (ValueError, EOFError, zlib.error, RecursionError) as error:
         raise _unreadable(path, "it is damaged") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise _unreadable(path, f"its schema is {data.get('schema') if isinstance(data, dict) else None!r}, this version reads {SCHEMA}")
     try:
+        check_record(data)
         candidates = []
         for item in data["candidates"]:
             cost = Cost.from_json(item.pop("cost"))
@@ -331,7 +371,7 @@ def read_record(path: Path) -> RunRecord:
             machine=data["machine"],
             rules=data.get("rules", {}),
         )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise _unreadable(path, f"it is damaged ({error})") from error
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
-from ..errors import InfeasibleError
+from ..cost.cost import Cost
 from ..events import Emit, PlanConsidered, PlanImproved, SearchProgress, ignore
 from ..graph.dataflow_graph import DataflowGraph
+from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.alternatives.regret import regrets_within
 from ..search.constraints.constraints import Constraint, parse_constraints
@@ -26,13 +27,16 @@ from ..search.objectives import Objective, parse_objective
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS, SearchProblem, Transition
 from ..search.searcher import Newest, SearchReporter, SearchResult, SearchRun, after, never, nothing
-from ..search.solve import DEFAULT, solve
+from ..search.solve import DEFAULT
 from ..toolchains.base import Toolchain
 from .error_budget import ErrorBudget
 from .record import CostedCandidate, flow_tensors, indices_of, search_candidates
 
 PAUSE_S = 0.025
 """From one event of a search's progress to the next at least: more than a page can draw."""
+
+LAST_SEARCH_S = 1.0
+"""Longest search that begins after the user has stopped the run: it is for the plan to keep."""
 
 MOST_REGRET_EDGES = 20_000
 """Past this many moves regrets are not computed with the plan, which would have to wait, but node by node when asked for."""
@@ -54,6 +58,10 @@ class SearchSettings:
 
     def run(self, reporter: SearchReporter | None = None) -> SearchRun:
         """Return the circumstances of a search that begins now."""
+        if self.should_stop():
+            return SearchRun(
+                reporter or SearchReporter(), after(LAST_SEARCH_S if self.limit_s is None else min(LAST_SEARCH_S, self.limit_s))
+            )
         if self.limit_s is None:
             return SearchRun(reporter or SearchReporter(), self.should_stop)
         is_over = after(self.limit_s)
@@ -165,11 +173,17 @@ class PlanSearch:
         """Those of the user, for `problem`."""
         return parse_constraints([dict(item) for item in self._constraints], problem)
 
-    def best(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
-        """The best plan over `costed`, as both the first and the final one. Transitions that it rests on get known first."""
+    def best(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        """The best plan over `costed`, as both the first and the final one. Transitions that it rests on get known first.
+
+        Args:
+            limit_s: Longest that each search may take; as long as the settings allow where that is less.
+        """
+        least = [seconds for seconds in (limit_s, self.settings.limit_s) if seconds is not None]
+        settings = replace(self.settings, limit_s=min(least, default=None))
         while True:
             problem = self.problem(costed)
-            result = searched(problem, self.constraints(problem), self.settings, emit)
+            result = searched(problem, self.constraints(problem), settings, emit)
             if not self._learn_transitions({(maker, reader) for maker, reader, *_ in plan_transitions(problem, result.chosen)}):
                 return Planned(result, result, problem, costed)
 
@@ -206,6 +220,18 @@ def make_problem(
         names=tuple(node.name for node in graph.nodes),
         ops=tuple(node.op for node in graph.nodes),
     )
+
+
+def check_constraints(
+    graph: DataflowGraph,
+    candidates: Iterable[CandidatePartition],
+    toolchains: Mapping[str, Toolchain],
+    constraints: Sequence[Mapping[str, Any]],
+) -> None:
+    """Raise ProblemMistake where one of the user's constraints is malformed, or names what does not exist. No cost need be known."""
+    if constraints:
+        costed = [CostedCandidate(candidate, Cost.unknown("not asked")) for candidate in candidates]
+        parse_constraints(list(constraints), make_problem(graph, costed, {}, toolchains))
 
 
 def search_first(problem: SearchProblem, constraints: Sequence[Constraint], settings: SearchSettings, emit: Emit) -> SearchResult:
@@ -261,28 +287,6 @@ def considered_event(planned: Planned, settled: Sequence[bool], best: int | None
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     partitions = tuple((c.target, tuple(c.inside.spans()), is_known) for c, is_known in zip(chosen, settled, strict=True))
     return PlanConsidered(planned.final.total / FEMTOSECONDS, None if best is None else best / FEMTOSECONDS, partitions)
-
-
-def alone(problem: SearchProblem, target: str, settings: SearchSettings) -> SearchResult | None:
-    """The best plan on `target` alone (the host's nodes stay the host's), whatever its errors; None when it cannot take every node."""
-    indices = [index for index, candidate in enumerate(problem.candidates) if candidate.target in (target, HOST_TARGET)]
-    only = replace(problem, candidates=tuple(problem.candidates[index] for index in indices), error_budget=None)
-    covered = {node for candidate in only.candidates for node in candidate.inside}
-    if len(covered) < problem.nodes:
-        return None
-    try:
-        result = solve_for(only, settings.objective, (), settings.search, settings.run())
-    except InfeasibleError:
-        return None
-    return replace(result, chosen=tuple(indices[index] for index in result.chosen))
-
-
-def greedy_plan(problem: SearchProblem) -> SearchResult | None:
-    """The greedy plan, or None when it does not cover the model."""
-    try:
-        return solve(problem, (), "greedy")
-    except InfeasibleError:
-        return None
 
 
 def known_total_s(problem: SearchProblem, result: SearchResult) -> float | None:

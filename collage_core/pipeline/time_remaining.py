@@ -10,7 +10,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 FEWEST = 3
-"""Trials that must have ended before anything is said of those to come."""
+"""Trials that must have ended before anything is said of those to come, but for `SLOW_S`."""
+SLOW_S = 30.0
+"""From that long after the first trial began, something is said all the same: where trials are slow, it is needed most."""
 NEWEST = 12
 """Trials that the pace is taken from: the first ones are whole models, and much slower than the rest."""
 
@@ -44,8 +46,9 @@ class TimeRemaining:
         return now - min(known)
 
     def left_s(self, done: int, total: int) -> float | None:
-        """About how long it takes until `total` costs are known, of which `done` are; None before a few trials have ended."""
+        """About how long it takes until `total` costs are known, of which `done` are; None while too little is known of trials."""
         trials = len(self._ends) - 1
         if trials < FEWEST:
-            return None
+            began_s = self._clock() - self._ends[0] if self._ends else 0.0
+            return began_s / max(1, trials) * max(0, total - done) if began_s >= SLOW_S else None
         return (self._ends[-1] - self._ends[0]) / trials * max(0, total - done)

@@ -18,7 +18,7 @@ MOST_NAMED = 3
 
 
 def why_not_alone(graph: DataflowGraph, target: str, costed: Sequence[CostedCandidate], rejections: Iterable[Rejection]) -> str:
-    """Return why no plan has `target` alone, such as "ncnn cannot take 2 of 90 nodes (Gather, TopK): no layer for Gather ('pick')".
+    """Return why `target` cannot have the model alone: "ncnn cannot take 2 of 90 nodes (Gather, TopK): no layer for Gather ('pick')".
 
     Args:
         costed: Candidates with their costs; one that failed takes nothing.
@@ -27,6 +27,9 @@ def why_not_alone(graph: DataflowGraph, target: str, costed: Sequence[CostedCand
     mine = [item for item in costed if item.target in (target, HOST_TARGET)]
     taken = {index for item in mine if not item.cost.is_invalid for index in item.inside}
     left = [node for node in graph.nodes if node.index not in taken]
+    whole = next((item.cost for item in mine if item.cost.is_invalid and len(item.inside) == len(graph) and not item.is_merged), None)
+    if not left and whole:
+        return f"{target} takes every node, but not the whole model at once: {whole.reason}"
     if not left:
         return f"{target} takes every node, but the parts that work do not make up the model"
     failed = {next(iter(item.inside)): item.cost.reason for item in mine if item.cost.is_invalid and len(item.inside) == 1}

@@ -147,7 +147,7 @@ def _staging_folder(out: Path) -> Iterator[Path]:
     """Yield a folder to build in, on the same file system as `out`, and remove it afterwards."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if out.exists() and not out.is_dir():
+        if os.path.exists(out) and not os.path.isdir(out):
             raise NotADirectoryError("it is a file")
         if out.is_dir() and not os.access(out, os.W_OK):
             raise PermissionError("it is not writable")

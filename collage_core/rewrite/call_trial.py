@@ -1,8 +1,8 @@
 """Measures how long an assembled module takes to call a partition, beyond its kernel; for `cost.measuring.call_meter`, in a worker.
 
-Two artifacts of tiny Relus in a row, of one and of several partitions of the same target, are timed in turn with the same kernels
-called one after another from Python. The cost of one partition more is compared, so that what each artifact does once (its own
-entry) cancels out.
+Two artifacts of tiny Relus in a row (matrix products on a library of calls), of one and of several partitions of the same target, are
+timed in turn with the same kernels called one after another from Python. The cost of one partition more is compared, so that what each
+artifact does once (its own entry) cancels out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ..graph.dataflow_graph import Tensor
-from ..model.probe import relu_model
+from ..model.base import SubModel
+from ..model.probe import product_model, relu_model
 from ..toolchains import registry
 from ..toolchains.base import Kernel
 from ..toolchains.buffers import aligned_empty
@@ -46,7 +47,8 @@ def call_rounds(target: str, threads: int) -> Iterator[Callable[[], float]]:
 
 
 def _round(artifacts: dict[int, Artifact], kernels: Sequence[Kernel]) -> float:
-    given = {tensor.name: np.linspace(-1, 1, ELEMENTS, dtype=np.float32)[np.newaxis] for tensor in artifacts[1].inputs}
+    values = np.linspace(-1, 1, ELEMENTS, dtype=np.float32)
+    given = {tensor.name: values.reshape(tensor.type.shape) for tensor in artifacts[1].inputs}
     called = {count: median(artifact.time(given, _RUNS)) for count, artifact in artifacts.items()}
     alone = {count: median(_chain_s(kernels[:count]) for _ in range(_RUNS)) for count in (1, LONG)}
     return ((called[LONG] - called[1]) - (alone[LONG] - alone[1])) / (LONG - 1)
@@ -60,15 +62,20 @@ def _chain_s(kernels: Sequence[Kernel]) -> float:
 
 
 def _artifact(target: str, count: int, threads: int, folder: Path) -> Artifact:
-    models = [relu_model(ELEMENTS, f"t{index}", f"t{index + 1}") for index in range(count)]
+    models = [_model(target, f"t{index}", f"t{index + 1}") for index in range(count)]
     pieces = [PartitionModel(target, (f"relu{index}",), model, f"p{index}") for index, model in enumerate(models)]
     assemble(pieces, models[0].inputs, [models[-1].outputs[0].name], folder, threads)
     return Artifact.open(folder)
 
 
+def _model(target: str, given: str = "given", made: str = "made") -> SubModel:
+    """Return a Relu, or a product where `target` is a library of calls."""
+    return (product_model if registry.get(target).style == "library" else relu_model)(ELEMENTS, given, made)
+
+
 def _chain(target: str, threads: int) -> list[Kernel]:
     """Return as many kernels as the longer artifact calls; each reads what the one before it wrote."""
-    toolchain, model = registry.get(target), relu_model(ELEMENTS)
+    toolchain, model = registry.get(target), _model(target)
     package = toolchain.build(model, threads)
     buffers = [_zeros(model.outputs[0]) for _ in range(LONG + 1)]
     kernels = [toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(LONG)]

@@ -6,14 +6,18 @@ After RFC 62 (Collage), "Phase 3", whose result can be stored and restored. Ever
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ..base.user_file import read_text
+from ..base.whole_file import write_whole
 from ..errors import CollageError
 
 SCHEMA = 1
+Number = bool | int | float
 
 
 class _PlanPart(BaseModel):
@@ -68,10 +72,15 @@ class PlannedTarget(_PlanPart):
 
 
 class PlannedModel(_PlanPart):
-    """The model that the plan was made for."""
+    """The model that the plan was made for.
+
+    Attributes:
+        fixed: Inputs of the file that are constants in the plan → their values.
+    """
 
     name: str
     hash: str
+    fixed: dict[str, Number | tuple[Number, ...]] = {}
 
 
 class Plan(_PlanPart):
@@ -105,9 +114,7 @@ class Plan(_PlanPart):
 
     def write(self, path: Path) -> None:
         """Write the plan to `path`, whole or not at all."""
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text(json.dumps(self.to_json(), indent=1) + "\n")
-        partial.replace(path)
+        write_whole(path, f"{json.dumps(self.to_json(), indent=1)}\n".encode())
 
     def check_covers(self, names: tuple[str, ...]) -> None:
         """Raise CollageError unless every node of a model with the nodes `names` is in exactly one partition, by the same name."""
@@ -152,10 +159,10 @@ def plan_from_json(data: Any, where: str = "the plan") -> Plan:
 
 def read_plan(path: Path) -> Plan:
     """Return the plan in the file `path`, or in ``plan.json`` of the folder `path`."""
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / "plan.json"
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(read_text(path))
     except OSError as error:
         raise CollageError(f"cannot read the plan {str(path)!r}: {error.strerror}", "give the plan.json of a run", "no_plan") from error
     except ValueError as error:

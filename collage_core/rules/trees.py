@@ -39,6 +39,16 @@ def classic_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> Pa
     return fusion_tree(calls, options, style="tvm", depth=depth)
 
 
+def kernel_fusion(calls: PartitionRule, options: RuleOptions, depth: int, exits: int) -> PartitionRule:
+    """Return a rule tree that finds what may become one kernel: `FuseOps`' sub-graphs, chains through an anchor, and parallel calls.
+
+    There are no segments, since those are several kernels.
+    """
+    bound = depth if options.max_depth is None else options.max_depth
+    combined = Combine(calls, (*CLASSIC, "vertical", "horizontal"), bound)
+    return Primitive(OnlyValid(combined, bound, max(options.max_exits, exits), options.allow_taps))
+
+
 def arbitrary_fusion(calls: PartitionRule, options: RuleOptions, depth: int) -> PartitionRule:
     """Return a rule tree that finds all connected sub-graphs up to `depth`, for toolchains that take whole sub-graphs."""
     return fusion_tree(calls, options, style="arbitrary", depth=depth)

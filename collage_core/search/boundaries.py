@@ -5,6 +5,7 @@ They are computed once for a problem and kept while it lives, so that a later se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -73,6 +74,13 @@ class Boundaries:
                 self.makes[maker].append(tensor)
                 for node in self.readers[tensor]:
                     self._reads[node].append((tensor, maker))
+        self._makers = [_span([maker for _, maker in reads], node) for node, reads in enumerate(self._reads)]
+        self._inner_readers = [self._all_readers(node) for node in range(self.nodes)]
+
+    def _all_readers(self, node: int) -> tuple[int, int]:
+        """Return the readers of what `node` makes, as `_span` does; none that is ever inside where a tensor of it leaves anyway."""
+        leaves = any(self.is_output[tensor] or not self.readers[tensor] for tensor in self.makes[node])
+        return _NEVER if leaves else _span([reader for tensor in self.makes[node] for reader in self.readers[tensor]], node)
 
     @cached_property
     def order(self) -> list[int]:
@@ -111,12 +119,19 @@ class Boundaries:
         reads: dict[int, int] = {}
         makes: list[tuple[int, int, bool]] = []
         exits = 0
+        makers, inner_readers = self._makers, self._inner_readers
         for node in inside:
             if self._host_reads[node]:
                 host_reads.update(dict.fromkeys(self._host_reads[node]))
-            for tensor, maker in self._reads[node]:
-                if maker < base or not rel >> maker - base & 1:
-                    reads[tensor] = reads.get(tensor, 0) + 1
+            at = node - base
+            first, bits = makers[node]
+            if bits and (at + first < 0 or rel >> at + first & bits != bits):
+                for tensor, maker in self._reads[node]:
+                    if maker < base or not rel >> maker - base & 1:
+                        reads[tensor] = reads.get(tensor, 0) + 1
+            first, bits = inner_readers[node]
+            if bits and at + first >= 0 and rel >> at + first & bits == bits:
+                continue  # all that it makes is read inside alone
             before = len(makes)
             for tensor in self.makes[node]:
                 leaving = 0
@@ -127,6 +142,17 @@ class Boundaries:
                     makes.append((tensor, leaving, self.is_output[tensor]))
             exits += len(makes) > before
         return Boundary(tuple(host_reads), tuple(reads.items()), tuple(makes), exits)
+
+
+_NEVER = (0, 0)
+
+
+def _span(nodes: Sequence[int], node: int) -> tuple[int, int]:
+    """Return the first of `nodes` relative to `node`, and all of them as bits relative to the first; `_NEVER` where there are none."""
+    if not nodes:
+        return _NEVER
+    first = min(nodes)
+    return first - node, sum({1 << one - first for one in nodes})
 
 
 _known: WeakKeyDictionary[SearchProblem, Boundaries] = WeakKeyDictionary()

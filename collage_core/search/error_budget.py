@@ -109,7 +109,8 @@ class _Relaxation:
             if exceeds_budget(self._problem, self.within.chosen) or self._run.should_stop():
                 return
             spared = plan_error(self._problem, over.chosen) - plan_error(self._problem, self.within.chosen)
-            tried = self._at((self.within.total - over.total) // spared)
+            # A heuristic's plan over the budget may be slower than one within it; a price below 0 would give no bound.
+            tried = self._at(max(0, (self.within.total - over.total) // spared))
             if exceeds_budget(self._problem, tried.chosen):
                 if plan_error(self._problem, tried.chosen) >= plan_error(self._problem, over.chosen):
                     return

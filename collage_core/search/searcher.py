@@ -121,11 +121,13 @@ class SearchRun:
     Attributes:
         reporter: Receives its news.
         should_stop: Asked now and then; True ends the search with the best plan so far.
+        most_states: A best-first search stops at about so many states, on whatever machine; None for no limit.
         seed: For searchers that draw random numbers.
     """
 
     reporter: SearchReporter = field(default_factory=SearchReporter)
     should_stop: Callable[[], bool] = never
+    most_states: int | None = None
     seed: int = 0
 
     @classmethod

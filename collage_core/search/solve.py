@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from ..errors import CollageError, InfeasibleError
 from .constraints.conflict import Feasibility, find_conflict
+from .constraints.constraint_text import constraint_text
 from .constraints.constraints import Constraint, allowed_indices, uncovered, violations
 from .problem import HOST_NAME, SearchProblem
 from .searcher import QUIET, Searcher, SearchResult, SearchRun
@@ -31,6 +32,9 @@ SEARCHERS: Mapping[str, Searcher] = {
 }
 DEFAULT = "astar"
 
+CONFLICTS_NAMED = 6
+"""How many of the constraints that collide a message names in words."""
+
 
 def solve(
     problem: SearchProblem,
@@ -47,7 +51,7 @@ def solve(
     """
     if search not in SEARCHERS:
         raise CollageError(f"unknown search {search!r}", f"choose one of {', '.join(SEARCHERS)}", "unknown_search")
-    allowed = allowed_indices(problem, constraints)
+    allowed = _of_known_cost(problem, allowed_indices(problem, constraints))
     result = SEARCHERS[search](problem, allowed, run)
     if result.is_feasible:
         return result
@@ -61,6 +65,12 @@ def _not_found(search: str, result: SearchResult) -> InfeasibleError:
     if result.stopped:
         return InfeasibleError("the time was over before any plan was found, though there is one", "give it more with --time-limit")
     return InfeasibleError(f"the search {search!r} found no plan, though there is one", f"search with {DEFAULT}, which finds it")
+
+
+def _of_known_cost(problem: SearchProblem, allowed: Sequence[int]) -> Sequence[int]:
+    """Return those of known cost where they are seen to cover the model: a plan with nodes of unknown cost is behind any without."""
+    known = [index for index in allowed if not problem.candidates[index].is_unknown]
+    return known if len(known) == len(allowed) or _quick(problem, known) else allowed
 
 
 def _quick(problem: SearchProblem, allowed: Sequence[int]) -> SearchResult | None:
@@ -82,7 +92,7 @@ def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> Inf
     blamed = constraints if conflict else ()
     open_nodes = uncovered(problem, [problem.candidates[index] for index in allowed_indices(problem, blamed)])
     if conflict:
-        return _colliding([(index, constraints[index]) for index in conflict], open_nodes)
+        return _colliding(problem, [(index, constraints[index]) for index in conflict], open_nodes)
     if open_nodes:
         names = ", ".join(" ".join(problem.names[node].split()) if problem.names else str(node) for node in open_nodes[:5])
         more = f" and {len(open_nodes) - 5} more" if len(open_nodes) > 5 else ""
@@ -92,15 +102,17 @@ def infeasible(problem: SearchProblem, constraints: Sequence[Constraint]) -> Inf
     return InfeasibleError("the candidates cannot be put together to cover the model", "add a target, or allow deeper candidates")
 
 
-def _colliding(conflict: Sequence[tuple[int, Constraint]], uncovered: list[int]) -> InfeasibleError:
-    """The error that names constraints by their index among those given, and targets that are switched off by their name."""
-    listed = [index for index, constraint in conflict if not constraint.switches_off]
+def _colliding(problem: SearchProblem, conflict: Sequence[tuple[int, Constraint]], uncovered: list[int]) -> InfeasibleError:
+    """The error that names constraints by their index among those given and in words, and targets that are switched off by their name."""
+    listed = [(index, constraint) for index, constraint in conflict if not constraint.switches_off]
     off = [constraint.target for _, constraint in conflict if constraint.switches_off and constraint.target is not None]
-    numbers, targets = ", ".join(map(str, listed)), ", ".join(map(repr, off))
+    words = [f"{index} ({constraint_text(problem, constraint)})" for index, constraint in listed[:CONFLICTS_NAMED]]
+    words += [f"{len(listed) - len(words)} more"] if len(listed) > len(words) else []
+    what, targets = f"the {'constraint' if len(listed) == 1 else 'constraints'} {', '.join(words)}", ", ".join(map(repr, off))
     if not off:
-        message, hint = f"the constraints {numbers} cannot hold together", "drop one of them"
+        message, hint = (f"{what} cannot hold", "drop it") if len(listed) == 1 else (f"{what} cannot hold together", "drop one of them")
     elif listed:
-        message, hint = f"the constraints {numbers} cannot hold with {targets} switched off", "drop one of them, or switch a target on"
+        message, hint = f"{what} cannot hold with {targets} switched off", "drop one of them, or switch a target on"
     else:
         message, hint = f"no plan is left with {targets} switched off", "switch a target on"
-    return InfeasibleError(message, hint, conflict=listed, switched_off=off, uncovered=uncovered)
+    return InfeasibleError(message, hint, conflict=[index for index, _ in listed], switched_off=off, uncovered=uncovered)

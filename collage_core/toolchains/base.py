@@ -20,10 +20,13 @@ from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules import rule_report
 from ..rules.base import PartitionRule, RuleOptions
+from .buffers import aligned_empty
 from .reasons import one_line
 
 if TYPE_CHECKING:
     import tvm
+
+    from .profiling import NodeTime
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in ("build", "load", "load_alone", "relax_module"):
+        for name in ("build", "load", "load_alone", "profile", "relax_module"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
 
@@ -157,6 +160,17 @@ class Toolchain(ABC):
         """Load `package` as `load` does, for a plan of this one partition: no other kernel waits for the cores of its idle threads."""
         return self.load(package, inputs, outputs, threads)
 
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime] | None:
+        """Return where the time of a run of `model` goes, by the toolchain's own profiler; None if it has none.
+
+        Args:
+            inputs: The values that arrive at the sub-model, in the layout of this target.
+
+        Raises:
+            ToolchainError: it cannot be built, or fails as it runs.
+        """
+        return None
+
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
         """Return `model` as Relax functions; None for a toolchain whose result is a package, which Relax functions call.
 
@@ -167,6 +181,48 @@ class Toolchain(ABC):
             ToolchainError: at stage ``import`` or ``build``.
         """
         return None
+
+    def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
+        """Return the part of a Relax module that is this toolchain's, as it wants it; the first hook of RFC 10, "Target hooks".
+
+        Args:
+            module: Its ``main`` is one function of this toolchain; nothing else is in it. What is added to it must have other names than
+                anything else has.
+        """
+        return module
+
+    def constant_updater(self, name: str, array: np.ndarray) -> np.ndarray:
+        """Return a constant of a function as its kernel wants it (RFC 10, "constant updater").
+
+        Args:
+            name: The name of the function, and the index of the constant, such as ``main_mine_0.1``.
+        """
+        return array
+
+    def relax_to_tir(self, function: tvm.relax.Function) -> tvm.IRModule | None:
+        """Return a module whose ``main`` is a PrimFunc that computes `function`; None for a toolchain without this hook.
+
+        Args:
+            function: Its parameters are its inputs, and then its constants. The PrimFunc takes these, and then the outputs. It may have
+                the attribute ``Codegen`` for `tir_to_runtime`.
+        """
+        return None
+
+    def relax_to_runtime(self, symbol: str, function: tvm.relax.Function) -> tvm.runtime.Module | None:
+        """Return a runtime module with a function `symbol` that computes `function`; None for a toolchain without this hook.
+
+        The function takes the tensors of the parameters, as `relax_to_tir` has them, and then those of the outputs.
+        """
+        return None
+
+    def tir_to_runtime(self, module: tvm.IRModule) -> tvm.runtime.Module | None:
+        """Return a runtime module with a function for each PrimFunc of `module`, under its name; None without this hook."""
+        return None
+
+
+def unbound_outputs(model: SubModel) -> list[np.ndarray | None]:
+    """Return a new buffer for each output of `model`, as `AllocatingKernel.bind` takes them: None where the kernel allocates it."""
+    return [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in model.outputs]
 
 
 def outputs_of(kernel: Kernel, bound: Sequence[np.ndarray | None]) -> list[np.ndarray]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.user_file import read_text
 from ..errors import CollageError
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
@@ -107,7 +108,7 @@ def read_description(path: Path) -> DescribedToolchain:
         CollageError: the file cannot be read, or a key is wrong; one line that names the file, the line and the key.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise CollageError(f"cannot read the toolchain {str(path)!r}: {error.strerror}", "give a TOML file", "no_file") from error
     except ValueError as error:

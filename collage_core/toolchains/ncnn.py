@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import metadata, util
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
@@ -15,11 +18,14 @@ from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain
 from .ncnn_operators import CHECKS, refusal
 
+if TYPE_CHECKING:
+    from .profiling import NodeTime
+
 DEFAULT_DEPTH = 3
 SUPPORTED_VERSION = "1.0.20261020"
 """The version whose layers `ncnn_operators` was verified with."""
 
-IMPORTER_VERSION = "+collage.1"
+IMPORTER_VERSION = "+collage.3"
 """Version of our importer, which the toolchain's version ends with: kernels depend on it too. Count up when kernels change, so that
 their costs are measured again."""
 
@@ -56,6 +62,11 @@ class NcnnToolchain(Toolchain):
         from .ncnn_build import loaded
 
         return loaded(package, len(inputs), len(outputs), threads)
+
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
+        from .ncnn_profile import profiled
+
+        return profiled(model, self.load(self.build(model, threads), model.inputs, model.outputs, threads), inputs)
 
 
 def _version() -> str:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,22 +41,28 @@ HINTS = "hints"
 """The option that tells ncnn the shapes of all blobs before it prepares the weights; the others are ncnn's own."""
 
 VARIANTS: Mapping[str, Mapping[str, bool]] = {
-    "plain": {},
-    "hints": {HINTS: True},
     "winograd43": {HINTS: True, "use_winograd23_convolution": False, "use_winograd63_convolution": False},
+    "hints": {HINTS: True},
+    "plain": {},
     "winograd63": {HINTS: True, "use_winograd23_convolution": False, "use_winograd43_convolution": False},
     "winograd23": {HINTS: True, "use_winograd43_convolution": False, "use_winograd63_convolution": False},
     "direct": {"use_winograd_convolution": False, **dict.fromkeys(WINOGRAD, False)},
 }
-"""Options that are tried for convolutions, the likeliest winners first; other networks have the first alone."""
+"""Options that are tried for convolutions, the likeliest winners first, and last the one that the others are compared with; networks
+without convolutions have ``plain`` alone."""
 
 MOST_RUNS = 5
-BUDGET_S = 2.0
-"""How often each variant is run to find the fastest, and how long that may take for all together."""
+LONGEST_S, ALL_S = 0.5, 3.0
+"""How often each variant is run to find the fastest, and how long that may take; two runs in any case. No further variant after so long
+in all, once there is one that is exact enough: of a large network the first ones differ little."""
+
+HOPELESS, HOPELESS_AT_FIRST = 1.25, 2.0
+"""A variant that takes so many times as long as the fastest is run no more: after some runs, and after the first, which is slower."""
 
 LARGEST_ERROR = 1e-5
-"""The largest error, relative to the largest output of direct convolution, up to which a variant is taken. One convolution errs by 1e-6
-as F(2,3), by 3e-6 as F(4,3), and by 5e-6 to 3e-5 as F(6,3)."""
+"""The largest error for each convolution that Winograd's algorithm computes, relative to the largest output of direct convolution, up to
+which a variant is taken: errors of deep networks add up. One convolution errs by 1e-6 as F(2,3), by 3e-6 as F(4,3), and by 5e-6 to
+3e-5 as F(6,3)."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class _Package:
     outputs: tuple[tuple[int, MatShape], ...]
     text: str
     weights: bytes
+
+    def tops(self) -> list[int]:
+        """Return the number of blobs that each layer makes."""
+        return [int(line.split()[3]) for line in self.text.splitlines()[2:]]
 
     def to_bytes(self) -> bytes:
         header = {
@@ -118,7 +129,7 @@ def fastest_package(model: SubModel, threads: int) -> bytes:
         raise ToolchainError("import", one_line(error)) from error
     packages = {name: _package(network, options) for name, options in VARIANTS.items() if _makes_a_difference(network, name)}
     try:
-        return packages[_fastest(packages, model, threads)].to_bytes()
+        return packages[_fastest(packages, model, threads, LARGEST_ERROR * max(1, _winograds(network)))].to_bytes()
     except ToolchainError as error:
         raise ToolchainError("build", error.message) from error
 
@@ -145,12 +156,17 @@ def read_package(package: bytes, inputs: int, outputs: int) -> _Package:
 
 def _makes_a_difference(network: ImportedNetwork, name: str) -> bool:
     """Return whether the variant could change anything in `network`."""
-    convolutions = [layer.parameters for layer in network.network.layers if layer.type == "Convolution"]
     if name == "plain":
         return True
     if name == "hints":
-        return bool(convolutions)
-    return any(all(parameters[key] == value for key, value in _WINOGRAD_WINDOW.items()) for parameters in convolutions)
+        return any(layer.type == "Convolution" for layer in network.network.layers)
+    return _winograds(network) > 0
+
+
+def _winograds(network: ImportedNetwork) -> int:
+    """Return how many convolutions Winograd's algorithm may compute."""
+    convolutions = [layer.parameters for layer in network.network.layers if layer.type == "Convolution"]
+    return sum(all(parameters[key] == value for key, value in _WINOGRAD_WINDOW.items()) for parameters in convolutions)
 
 
 _WINOGRAD_WINDOW = {1: 3, 11: 3, 2: 1, 12: 1, 3: 1, 13: 1}
@@ -167,8 +183,8 @@ def _package(network: ImportedNetwork, options: Mapping[str, bool]) -> _Package:
     return _Package(options, inputs, outputs, finished.text(options.get(HINTS, False)), finished.weights())
 
 
-def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int) -> str:
-    """Return the variant that runs the fastest; one that errs more than `LARGEST_ERROR` is left out.
+def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int, most_error: float) -> str:
+    """Return the variant that runs the fastest; one that errs more than `most_error` is left out. One is loaded at a time.
 
     Raises:
         ToolchainError: ncnn does not load or run the network.
@@ -178,23 +194,28 @@ def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int) ->
     for array in inputs:
         array[...] = random.standard_normal(array.shape)
     start = time.perf_counter()
-    _, exact = _first_run(list(packages.values())[-1], model, inputs, threads)
+    *_, exact = _first_run(list(packages.values())[-1], model, inputs, threads)
     seconds: dict[str, float] = {}
     for name, package in packages.items() if len(packages) > 1 else ():
-        kernel, outputs = _first_run(package, model, inputs, threads)
-        if _error(outputs, exact) <= LARGEST_ERROR:
-            seconds[name] = min(_timed(kernel, start))
-        if seconds and time.perf_counter() - start > BUDGET_S:
+        kernel, first_s, outputs = _first_run(package, model, inputs, threads)
+        best_s = min(seconds.values(), default=math.inf)
+        if _error(outputs, exact) <= most_error and first_s < HOPELESS_AT_FIRST * best_s:
+            seconds[name] = _least_s(kernel, best_s)
+        del kernel
+        if seconds and time.perf_counter() - start > ALL_S:
             break
     return min(seconds or packages, key=lambda name: seconds.get(name, 0.0))
 
 
-def _first_run(package: _Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> tuple[NetworkKernel, list[np.ndarray]]:
-    """Return the kernel of `package` and the outputs of its first run."""
+def _first_run(
+    package: _Package, model: SubModel, inputs: Sequence[np.ndarray], threads: int
+) -> tuple[NetworkKernel, float, list[np.ndarray]]:
+    """Return the kernel of `package`, the seconds of its first run, and its outputs."""
     kernel, outputs = NetworkKernel(package, threads), [aligned_empty(tensor.type) for tensor in model.outputs]
     kernel.bind(inputs, outputs)
+    before = time.perf_counter()
     kernel.run()
-    return kernel, outputs
+    return kernel, time.perf_counter() - before, outputs
 
 
 def _error(outputs: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
@@ -203,15 +224,16 @@ def _error(outputs: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
     return max((error if np.isfinite(error) else np.inf for error in errors), default=0.0)
 
 
-def _timed(kernel: NetworkKernel, start: float) -> Iterator[float]:
-    """Yield the seconds of each of a few runs."""
-    for _ in range(MOST_RUNS):
+def _least_s(kernel: NetworkKernel, best_s: float) -> float:
+    """Return the least seconds of a few runs, where the fastest variant so far takes `best_s`."""
+    least_s, start = math.inf, time.perf_counter()
+    for number in range(MOST_RUNS):
         before = time.perf_counter()
+        if number >= 2 and (before - start > LONGEST_S or least_s > HOPELESS * best_s):
+            break
         kernel.run()
-        after = time.perf_counter()
-        yield after - before
-        if after - start > BUDGET_S:
-            return
+        least_s = min(least_s, time.perf_counter() - before)
+    return least_s
 
 
 class NetworkKernel:
@@ -247,6 +269,33 @@ class NetworkKernel:
         failure = self._run()
         if failure:  # raised here, where no frame of the traceback holds memory of the pools
             raise ToolchainError("run", failure)
+
+    def layer_seconds(self) -> list[float]:
+        """Run one inference layer by layer, and return the seconds of each.
+
+        Raises:
+            ToolchainError: a layer failed.
+        """
+        seconds, failure = self._run_layers()
+        if failure:  # as in `run`
+            raise ToolchainError("run", failure)
+        return seconds
+
+    def _run_layers(self) -> tuple[list[float], str]:
+        extractor = self._net.create_extractor()
+        for blob, mat, in_place in self._inputs:
+            if extractor.input(blob, mat if in_place else mat.clone(self._blobs)) != 0:
+                return [], "ncnn does not take an input"
+        seconds, top = [], 0
+        for tops in self._package.tops():
+            begin = time.perf_counter()
+            code, _ = extractor.extract(top, 1)  # as it lies: no change of packing is timed
+            seconds.append(time.perf_counter() - begin)
+            del _  # a layer that works in place copies what somebody else holds
+            if code != 0:
+                return [], f"ncnn could not run a layer (code {code})"
+            top += tops
+        return seconds, ""
 
     def _run(self) -> str:
         """Run one inference, and return what went wrong."""

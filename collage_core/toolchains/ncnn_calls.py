@@ -29,7 +29,7 @@ class Conversion:
         weights: The constants of `graph`, by name.
         opset: Version of ONNX's operators in the model.
         tensors: The tensors made so far, by their names in the model.
-        fused: Nodes that the layer before them computes too.
+        fused: Nodes that a layer before them computes too → the tensor that they pass on.
     """
 
     graph: DataflowGraph
@@ -37,7 +37,7 @@ class Conversion:
     opset: int
     network: Network = field(default_factory=Network)
     tensors: dict[str, Value] = field(default_factory=dict)
-    fused: set[int] = field(default_factory=set)
+    fused: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,32 @@ class ImportCall(Call):
 
     def activation(self) -> dict[int, Parameter]:
         """Return the parameters by which this layer applies the activation that alone reads it; empty where there is none."""
+        reader = self.only_reader()
+        if reader is None or reader.node.op not in _ACTIVATIONS or reader.node.inputs[0] != self.node.outputs[0].name:
+            return {}
+        number, numbers = _ACTIVATIONS[reader.node.op](reader)
+        self.pass_through(reader)
+        return {9: number, 10: numbers} if numbers else {9: number}
+
+    def only_reader(self) -> ImportCall | None:
+        """Return the call that alone reads what this one makes, unless ncnn does not take it; None where there is no such call."""
         name = self.node.outputs[0].name
         readers = self.graph.readers[name]
-        if len(readers) != 1 or name in self.graph.outputs:
-            return {}
-        reader = self.graph.nodes[readers[0]]
-        if reader.op not in _ACTIVATIONS or reader.inputs[0] != name or refusal(self.graph, reader):
-            return {}
-        number, numbers = _ACTIVATIONS[reader.op](ImportCall(self.graph, reader, self.conversion))
-        self.conversion.fused.add(reader.index)
-        return {9: number, 10: numbers} if numbers else {9: number}
+        if len(readers) != 1 or name in self.graph.outputs or refusal(self.graph, self.graph.nodes[readers[0]]):
+            return None
+        return ImportCall(self.graph, self.graph.nodes[readers[0]], self.conversion)
+
+    def pass_through(self, *later: ImportCall) -> None:
+        """Let each of `later`, which read one another, pass on what this call makes: a layer of this call computes them too."""
+        name = self.node.outputs[0].name
+        for call in later:
+            self.conversion.fused[call.node.index] = name
+            name = call.node.outputs[0].name
+
+    def constant_operand(self) -> np.ndarray | None:
+        """Return the constant of a call of two operands, of which one is constant; None for another call."""
+        slots = [slot for slot in range(len(self.node.inputs)) if self.is_constant(slot)]
+        return self.array(slots[0]) if len(slots) == 1 and len(self.node.inputs) == 2 else None
 
 
 _BOUNDS = ((1, "min", -LARGEST), (2, "max", LARGEST))

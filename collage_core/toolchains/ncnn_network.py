@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -42,7 +42,7 @@ class Value:
 
 @dataclass
 class Layer:
-    """One layer; `shapes` are those of `tops`."""
+    """One layer; `shapes` are those of `tops`, and `node` is the index of the node for which it was added: None for an input."""
 
     type: str
     bottoms: list[str]
@@ -50,6 +50,7 @@ class Layer:
     shapes: list[MatShape]
     parameters: Mapping[int, Parameter]
     weights: bytes = b""
+    node: int | None = None
 
     def line(self, index: int, with_hints: bool) -> str:
         """Return the layer as a line of parameter text, with the shapes of its tops where `with_hints` is set."""
@@ -78,9 +79,14 @@ def _hint(shape: MatShape) -> tuple[int, ...]:
 
 @dataclass
 class Network:
-    """Layers in the order in which they run."""
+    """Layers in the order in which they run.
+
+    Attributes:
+        node: Index of the node for which layers are added now.
+    """
 
     layers: list[Layer] = field(default_factory=list)
+    node: int | None = None
     _views: dict[tuple[str, MatShape], Value] = field(default_factory=dict)
     _origins: dict[str, Value] = field(default_factory=dict)
 
@@ -100,7 +106,7 @@ class Network:
     ) -> list[Value]:
         """Add a layer that makes one Mat of each of `shapes`."""
         tops = [f"b{len(self.layers)}_{index}" for index in range(len(shapes))]
-        self.layers.append(Layer(type, [value.blob for value in bottoms], tops, list(shapes), parameters or {}, weights))
+        self.layers.append(Layer(type, [value.blob for value in bottoms], tops, list(shapes), parameters or {}, weights, self.node))
         return [Value(top, shape) for top, shape in zip(tops, shapes, strict=True)]
 
     def view(self, value: Value, shape: MatShape) -> Value:
@@ -185,12 +191,12 @@ def _split(layers: Sequence[Layer], outputs: Sequence[str]) -> tuple[list[Layer]
 
     for layer in layers:
         bottoms = [next_name(name) for name in layer.bottoms]
-        made.append(Layer(layer.type, bottoms, layer.tops, layer.shapes, layer.parameters, layer.weights))
+        made.append(replace(layer, bottoms=bottoms))
         for top, shape in zip(layer.tops, layer.shapes, strict=True):
             if reads[top] > 1:
                 names = [f"{top}_{index}" for index in range(reads[top])]
                 copies[top] = iter(names)
-                made.append(Layer("Split", [top], names, [shape] * len(names), {}))
+                made.append(Layer("Split", [top], names, [shape] * len(names), {}, node=layer.node))
     return made, [next_name(name) for name in outputs]
 
 

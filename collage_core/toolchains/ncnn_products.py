@@ -32,9 +32,21 @@ def _product(call: ImportCall) -> list[Value]:
     assert shapes is not None
     left, right = shapes
     if call.is_constant(1) and len(right) == 2:
-        return [_inner_product(call, call.data(left), call.array(1).reshape(right), None)]
+        adding = _bias(call, right[1])
+        if adding is None:
+            return [_inner_product(call, call.data(left), call.array(1).reshape(right), None)]
+        call.pass_through(adding)
+        return [_inner_product(adding, call.data(left), call.array(1).reshape(right), adding.constant_operand())]
     made = (*left[:-1], right[-1])
     return [call.network.add("MatMul", [call.data(left, 0), call.data(right, 1)], made)]
+
+
+def _bias(call: ImportCall, outs: int) -> ImportCall | None:
+    """Return the call that alone reads a product, and adds a constant to each of its `outs` columns."""
+    reader = call.only_reader()
+    added = reader.constant_operand() if reader is not None and reader.node.op == "Add" else None
+    is_bias = added is not None and added.shape[-1:] == (outs,) and added.size == outs and added.ndim <= len(call.out)
+    return reader if is_bias else None
 
 
 def _gemm(call: ImportCall) -> list[Value]:

@@ -12,17 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata, util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
-from .base import Availability, Kernel, Toolchain, ToolchainError
+from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
 from .int8_products import refusal
 from .reasons import one_line
+
+if TYPE_CHECKING:
+    from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
 REWRITE_VERSION = "+collage.1"
@@ -71,8 +74,22 @@ class OnnxRuntimeToolchain(Toolchain):
     def load_alone(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         return _loaded(package, inputs, outputs, _session_options(threads, {}))
 
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
+        from .onnxruntime_profile import numbered, steps
+        from .profiling import labelled, node_times, watched_runs
 
-def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> Kernel:
+        named = labelled(model)
+        package, kernels = numbered(self.build(named, threads))
+        with tempfile.TemporaryDirectory(prefix="collage-ort-") as folder:
+            options = _session_options(threads, SPIN_CONFIG)
+            options.enable_profiling, options.profile_file_prefix = True, str(Path(folder) / "profile")
+            kernel = _loaded(package, named.inputs, named.outputs, options)
+            kernel.bind(inputs, unbound_outputs(named))
+            watched_runs(kernel.run)
+            return node_times(named, steps(kernels, Path(kernel.end_profiling())))
+
+
+def _loaded(package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], options: Any) -> _Kernel:
     import onnxruntime
 
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -150,6 +167,10 @@ class _Kernel:
                 self._made = self._binding.get_outputs()
         except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
+
+    def end_profiling(self) -> str:
+        """Return the path of the file with the profile of all runs; the session's options asked for it."""
+        return str(self._session.end_profiling())
 
     def allocated(self, index: int) -> np.ndarray:
         made = self._made[index]

@@ -7,21 +7,24 @@ and `load` import openvino.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
-from .base import Availability, Kernel, Toolchain, ToolchainError
+from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
 from .reasons import one_line
+
+if TYPE_CHECKING:
+    from .profiling import NodeTime
 
 DEFAULT_DEPTH = 3
 
@@ -48,12 +51,19 @@ class OpenVinoToolchain(Toolchain):
         return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
+        compiled = self._compiled(model, threads, {})
+        try:
+            return compiled.export_model().getvalue()
+        except Exception as error:  # any exception of the toolchain is its reason
+            raise ToolchainError("build", reason(error)) from error
+
+    def _compiled(self, model: SubModel, threads: int, further: Mapping[str, Any]) -> Any:
         try:
             read = _read(model.onnx)
-        except Exception as error:  # any exception of the toolchain is its reason
+        except Exception as error:  # as above
             raise ToolchainError("import", reason(error)) from error
         try:
-            return _core().compile_model(read, "CPU", _config(threads, self.precision_hint)).export_model().getvalue()
+            return _core().compile_model(read, "CPU", {**_config(threads, self.precision_hint), **further})
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
 
@@ -63,6 +73,22 @@ class OpenVinoToolchain(Toolchain):
             return _Kernel(compiled, inputs, outputs)
         except Exception as error:  # as above
             raise ToolchainError("build", reason(error)) from error
+
+    def profile(self, model: SubModel, inputs: Sequence[np.ndarray], threads: int) -> Sequence[NodeTime]:
+        from .openvino_profile import Counters
+        from .profiling import labelled, node_times, watched_runs
+
+        named = labelled(model)
+        compiled = self._compiled(named, threads, {"PERF_COUNT": True})
+        kernel, counters = _Kernel(compiled, named.inputs, named.outputs), Counters()
+        kernel.bind(inputs, unbound_outputs(named))
+
+        def run() -> None:
+            kernel.run()
+            counters.add(kernel.performance_counts())
+
+        watched_runs(run)
+        return node_times(named, counters.steps(compiled.get_runtime_model()))
 
 
 class OpenVinoBf16Toolchain(OpenVinoToolchain):
@@ -117,6 +143,10 @@ class _Kernel:
             self._request.infer(share_outputs=True)
         except Exception as error:  # as above
             raise ToolchainError("run", reason(error)) from error
+
+    def performance_counts(self) -> Any:
+        """Return what each operation of the last run took, if the model was compiled to count that."""
+        return self._request.get_profiling_info()
 
     def allocated(self, index: int) -> np.ndarray:
         made = self._request.get_output_tensor(index)

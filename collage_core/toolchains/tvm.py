@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.cores import usable_cores
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
@@ -80,7 +81,7 @@ class TvmToolchain(Toolchain):
     def relax_module(self, model: SubModel) -> tvm.IRModule:
         from .tvm_build import lowered
 
-        return lowered(model, os.cpu_count() or 1)
+        return lowered(model, usable_cores())
 
 
 class _Kernel:
@@ -134,7 +135,7 @@ def use_threads(threads: int) -> None:
     """
     os.environ.setdefault("TVM_BIND_THREADS", "0")
     os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", SPIN_COUNT)
-    os.environ.setdefault("TVM_NUM_THREADS", str(max(threads, os.cpu_count() or 1)))
+    os.environ.setdefault("TVM_NUM_THREADS", str(max(threads, usable_cores())))
     import tvm_ffi
 
     _runtime()

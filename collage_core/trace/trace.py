@@ -61,19 +61,19 @@ class _Searches:
         self._record = record
         self._reporter = reporter
         self._settings = SearchSettings.given(record.plan.options, after(limit_s))
-        self._merged = {(item.target, item.inside): item for item in record.candidates if _is_merged(item)}
+        self._merged = {(item.target, item.inside): item for item in record.candidates if item.is_merged}
         self._done = 0
 
     def run(self) -> None:
         if self._record.document["phases"].get("merge_s") is None:
             self._search(self._record.candidates, "the search")
             return
-        first = [item for item in self._record.candidates if not _is_merged(item)]
+        first = [item for item in self._record.candidates if not item.is_merged]
         merge_rounds(self._search(first, "the first search"), self._round, self._known, ignore)
 
     def _round(self, costed: list[CostedCandidate]) -> Planned:
         self._done += 1
-        return self._search(costed, f"merging, round {self._done}")
+        return self._search(costed, f"fusing adjacent partitions, round {self._done}")
 
     def _search(self, costed: list[CostedCandidate], title: str) -> Planned:
         problem = self._record.problem.with_candidates(search_candidates(costed, self._record.problem.lowered))
@@ -94,7 +94,3 @@ class _Searches:
         """Return those of the `wanted` merged partitions that the run has costed."""
         keys = [(target, IndexSet.from_bits(bits)) for target, bits in wanted]
         return [self._merged[key] for key in keys if key in self._merged]
-
-
-def _is_merged(item: CostedCandidate) -> bool:
-    return bool(item.candidate["rule"] == f"{item.target}.merged")

@@ -14,11 +14,12 @@ from ..cost.estimators.roofline import RooflineEstimator
 from ..errors import CollageError
 from ..events import CandidatesFound, Emit, Note, ignore
 from ..graph.index_set import IndexSet
+from ..pipeline.baselines import baseline
 from ..pipeline.described import described_options
 from ..pipeline.discover import Phases
 from ..pipeline.record import DESCRIBED, CostedCandidate, RunRecord, search_candidates
 from ..pipeline.run_specs import rule_reports
-from ..pipeline.search_and_merge import Planned, SearchSettings, alone, merge_rounds, searched
+from ..pipeline.search_and_merge import Planned, SearchSettings, merge_rounds, searched
 from ..pipeline.why_not_alone import why_not_alone
 from ..rewrite.plan import PlannedTarget
 from ..rules import rule_report
@@ -161,7 +162,7 @@ class _DescribedWhatIf:
         }
 
     def _alone(self, name: str, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> dict[str, Any]:
-        result = alone(problem, name, SearchSettings.given(self.record.plan.options))
+        result = baseline(name, problem, costed, SearchSettings.given(self.record.plan.options))
         total_s = None if result is None else result.total / FEMTOSECONDS
         reason = f"{name} is only described" if result else why_not_alone(self.record.graph, name, costed, self.log.sample)
         return {"name": name, "total_s": total_s, "measured_s": None, "reason": reason}

@@ -6,7 +6,7 @@ given record is not changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
 from ..graph.index_set import IndexSet
 from ..model.onnx_model import OnnxModel
+from ..pipeline.baselines import baseline
 from ..pipeline.discover import Phases, check_usable, load_as_planned
 from ..pipeline.record import CostedCandidate, RunRecord, search_candidates
-from ..pipeline.search_and_merge import SearchSettings, alone, greedy_plan, known_total_s
+from ..pipeline.search_and_merge import SearchSettings, known_total_s
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..search.problem import SearchProblem
@@ -62,7 +63,7 @@ def _with_new_cost(record: RunRecord, source: str | Path, wanted: str, emit: Emi
         costs = _measured(record, model, item, emit)
     costed = [CostedCandidate(known.held, costs.get(known.id, known.cost)) for known in record.candidates]
     problem = record.problem.with_candidates(search_candidates(costed, record.problem.lowered))
-    document = {**record.document, "baselines": _baselines(record, problem)}
+    document = {**record.document, "baselines": _baselines(record, problem, costed)}
     return replace(record, candidates=costed, problem=problem, document=document, regret_s={})
 
 
@@ -138,12 +139,12 @@ def _candidate(model: OnnxModel, item: CostedCandidate) -> CandidatePartition:
     return CandidatePartition(model.graph, item.target, IndexSet(item.candidate["nodes"]), item.candidate["rule"])
 
 
-def _baselines(record: RunRecord, problem: SearchProblem) -> list[dict[str, Any]]:
+def _baselines(record: RunRecord, problem: SearchProblem, costed: Sequence[CostedCandidate]) -> list[dict[str, Any]]:
     """Return the rows of the baselines with their totals on the new costs; their end-to-end measurements stay."""
     settings = SearchSettings.given(record.plan.options)
-    return [{**row, "total_s": _total_s(problem, row["name"], settings)} for row in record.document.get("baselines") or []]
+    return [{**row, "total_s": _total_s(problem, costed, row["name"], settings)} for row in record.document.get("baselines") or []]
 
 
-def _total_s(problem: SearchProblem, name: str, settings: SearchSettings) -> float | None:
-    found = greedy_plan(problem) if name == "greedy" else alone(problem, name, settings)
+def _total_s(problem: SearchProblem, costed: Sequence[CostedCandidate], name: str, settings: SearchSettings) -> float | None:
+    found = baseline(name, problem, costed, settings)
     return None if found is None else known_total_s(problem, found)

@@ -34,5 +34,6 @@ def search_again(record: RunRecord, terms: Terms, emit: Emit = ignore) -> RunRec
         "decided_by": "sum",
         "alternatives": [],
         "verify": not_verified(plan.accuracy),
+        "cancelled": None,
     }
     return replace(found.record, document=document, plan=plan, regret_s=regret_seconds(found.planned, found.constraints), created=now())

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import CollageError, InfeasibleError
 from ..events import Emit, ignore
+from ..pipeline.baselines import baseline
 from ..pipeline.plan_documents import placed_partitions, placed_transitions, plan_document
 from ..pipeline.record import CostedCandidate, RunRecord, usable
 from ..pipeline.search_and_merge import Planned, SearchSettings, search_first, searched
@@ -20,7 +21,6 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS
 from .terms import Terms
 
-GREEDY = "greedy"
 """Name of the baseline that is not a single target."""
 
 LONGEST_S = 5.0
@@ -99,13 +99,18 @@ def replanned(record: RunRecord, terms: Terms, emit: Emit = ignore) -> WhatIfRes
     judged = under_accuracy(record, terms.accuracy)
     result = search_first(judged.problem, parsed, SearchSettings.given(record.plan.options), emit)
     planned = Planned(result, result, judged.problem, judged.candidates)
+    plan = _planned_as(judged, planned).model_copy(update={"constraints": terms.listed})
+    return WhatIfResult(judged, planned, parsed, plan)
+
+
+def _planned_as(record: RunRecord, planned: Planned) -> Plan:
+    """Return the plan of `record` with the partitions of `planned`."""
     changes = {
-        "constraints": terms.listed,
-        "total_s": result.total / FEMTOSECONDS,
+        "total_s": planned.final.total / FEMTOSECONDS,
         "partitions": placed_partitions(record.graph, planned),
         "transitions": placed_transitions(planned),
     }
-    return WhatIfResult(judged, planned, parsed, judged.plan.model_copy(update=changes))
+    return record.plan.model_copy(update=changes)
 
 
 def what_if(record: RunRecord, terms: Terms) -> dict[str, Any]:
@@ -194,16 +199,12 @@ def _difference(a: int | None, b: int | None) -> float | None:
 
 
 def baseline_plan(record: RunRecord, name: str) -> dict[str, Any]:
-    """Return the best plan on the target `name` alone, or the greedy plan, on the costs of `record`, as the ``plan`` of a document.
+    """Return the plan of the baseline `name` on the costs of `record`, as the ``plan`` of a document.
 
     Raises:
-        CollageError: the target cannot take the whole model.
+        CollageError: there is none, since a target cannot take the whole model.
     """
-    others = [target.name for target in record.plan.targets if target.name != name]
-    if name == GREEDY:
-        options, others = {**record.plan.options, "search": GREEDY}, []
-        record = replace(record, plan=record.plan.model_copy(update={"options": options}))
-    try:
-        return plan_document(replanned(record, Terms(switched_off=others)).plan)
-    except InfeasibleError as error:
-        raise CollageError(f"{name} has no plan: it cannot take every node of the model", "compare with another one", "no_plan") from error
+    result = baseline(name, record.problem, record.candidates, SearchSettings.given(record.plan.options))
+    if result is None:
+        raise CollageError(f"{name} has no plan: it cannot take the whole model", "compare with another one", "no_plan")
+    return plan_document(_planned_as(record, Planned(result, result, record.problem, record.candidates)))

@@ -3,6 +3,8 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { begin, idle, pending } from "./base/idle";
+import { nextFrame } from "./base/long_work";
+import { printable } from "./base/printable";
 import { startAddress } from "./state/address";
 import { startTheme } from "./state/graph/painting";
 import { watchFolding } from "./state/model/folding";
@@ -17,13 +19,16 @@ import { watchFollow } from "./state/replay/follow";
 import { watchReplay } from "./state/replay/player";
 import { watchClock } from "./state/run/clock";
 import { watchLog } from "./state/run/log";
+import { watchDryRun } from "./state/run/dry_run";
 import { watchOptions } from "./state/run/options";
 import { watchRuns } from "./state/run/runs";
 import { watchSettings } from "./state/settings";
 import { watchTable } from "./state/tables/candidates";
+import { watchNodeTimes } from "./state/tables/node_times";
 import { watchRules } from "./state/tables/rules";
 import { App } from "./ui/app";
 import { startKeys } from "./ui/keys";
+import { startPrintableTexts } from "./ui/printable_texts";
 import "./style/base.css";
 import "./style/layout.css";
 import "./style/widgets.css";
@@ -45,16 +50,19 @@ window.__collage = { idle, pending };
 const end = begin("start");
 const root = document.getElementById("app");
 if (!root) throw new Error("the page's shell has no element #app");
+startPrintableTexts();
 startTheme();
 watchCandidates();
 watchDecisions();
 watchEffects();
 watchSettings();
 watchTable();
+watchNodeTimes();
 watchRuns();
 watchRegrets();
 watchRules();
 watchOptions();
+watchDryRun();
 watchCompare();
 watchFolding();
 watchClock();
@@ -65,9 +73,13 @@ watchFollow();
 startKeys();
 effect(() => {
   const name = model.value?.info.name;
-  document.title = name === undefined ? "Collage Explorer" : `${name} · Collage Explorer`;
+  document.title = name === undefined ? "Collage Explorer" : `${printable(name)} · Collage Explorer`;
 });
-// Before the first picture, so that the requests are under way, and what is drawn is not replaced at once.
+// The requests first, so that they are under way, and what is drawn is not replaced at once; the page in a frame of its own.
 const opening = startAddress();
-render(<App />, root);
-void opening.finally(end);
+void nextFrame()
+  .then(() => {
+    render(<App />, root);
+    return opening;
+  })
+  .finally(end);

@@ -16,6 +16,7 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     model_name: "chain",
     targets: ["tvm", "onnxruntime"],
     constraints: [],
+    groups: [],
     created: "2026-01-01T00:00:00Z",
     base: null,
     machine: "a laptop",
@@ -51,6 +52,9 @@ export function runSnapshot(changes: Partial<RunSnapshot> = {}): RunSnapshot {
     described: [],
     has_own_costs: false,
     budget: null,
+    cancelled: null,
+    comparing: null,
+    waits_for: "",
     ...changes,
   };
 }
@@ -78,6 +82,7 @@ export function runSummary(id: string, changes: Partial<RunSummary> = {}): RunSu
     name: "",
     note: "",
     is_starred: false,
+    result: null,
     ...changes,
   };
 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import os
 import re
-import secrets
 import zlib
 from pathlib import Path
 from typing import Any
+
+from collage_core.base.whole_file import write_whole
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -38,9 +38,7 @@ def json_data(value: Any) -> Any:
 def write_json(path: Path, value: Any) -> None:
     """Write `value`; a reader sees the old file or the new one. A name that ends in ``.gz`` is compressed."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    scratch.write_bytes(gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text)
-    os.replace(scratch, path)
+    write_whole(path, gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text)
 
 
 def read_json(path: Path) -> Any:

@@ -10,11 +10,15 @@ ARTIFACT = "artifact"
 DOCUMENT = "document.json.gz"
 """The output of ``collage partition --json``."""
 
-CANDIDATES = "candidate_table.json.gz"
-"""`RunCandidates`."""
+CANDIDATES = "candidate_columns.json.gz"
+"""`PackedCandidates`."""
 
 ESTIMATES = "candidate_estimates.json.gz"
 """`RunEstimates`."""
+
+
+STOP = "stop"
+"""Is there while the run under way is to end with the best plan so far."""
 
 
 def record_file(folder: Path) -> Path | None:

@@ -13,7 +13,9 @@ from http import HTTPStatus
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from collage_core.errors import CollageError
+from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.whole_file import FULL
+from collage_core.errors import Cancelled, CollageError
 
 from ..messages.live import ApiError, ErrorBody
 
@@ -24,6 +26,10 @@ _HINTS = {
     413: "the page says how large an upload may be; open a larger model by its path",
     415: "send JSON with Content-Type: application/json",
 }
+
+
+DISK_FULL = ApiError("disk_full", "the disk is full", "make room, or set COLLAGE_HOME to a folder with room; what was measured is known")
+_HALF = ApiError("half", "the rest of the request did not come", "send it again")
 
 
 class Problem(CollageError):
@@ -57,12 +63,23 @@ def error_response(status: int, error: ApiError) -> Response:
 def register(app: Flask) -> None:
     """Let `app` answer every error with an `ErrorBody`."""
     app.register_error_handler(CollageError, _mistake)
+    app.register_error_handler(
+        Cancelled, lambda error: error_response(503, ApiError("cancelled", "nobody waits for the answer", "ask again"))
+    )
+    app.register_error_handler(TimeoutError, lambda error: error_response(408, _HALF))
+    app.register_error_handler(WorkerTimeout, _too_slow)
+    app.register_error_handler(OSError, lambda error: error_response(507, DISK_FULL) if error.errno in FULL else _fault(app, error))
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, lambda error: _fault(app, error))
 
 
 def _mistake(error: CollageError) -> Response:
     return error_response(getattr(error, "status", 400), api_error(error))
+
+
+def _too_slow(error: WorkerTimeout) -> Response:
+    message = f"the answer took longer than {error.seconds:g} s, and was given up"
+    return error_response(503, ApiError("too_slow", message, "ask again when no run measures, or ask for less"))
 
 
 def _http(error: HTTPException) -> Response:

@@ -22,6 +22,7 @@ from ..base.run_files import PLAN, record_file
 from ..services import services
 from ..worker import onnx_files
 from ..worker.onnx_files import Shown
+from .asker import asker_left
 from .errors import not_found
 
 blueprint = Blueprint("netron", __name__, url_prefix="/netron")
@@ -84,8 +85,8 @@ def shell() -> str:
 
 @models.get("/models/<model>/onnx")
 def original(model: str) -> Response:
-    path, _ = services().models.file(model)
-    return _answer(onnx_files.original, str(path))
+    path, fixed = services().models.file(model)
+    return _answer(onnx_files.original, str(path), fixed.shapes, fixed.values)
 
 
 @models.get("/runs/<run>/onnx")
@@ -98,18 +99,18 @@ def partition(run: str, partition: str) -> Response:
     return _answer(onnx_files.partition, *_of_run(run), partition)
 
 
-def _of_run(run: str) -> tuple[str, dict[str, list[int]], str]:
-    """Return the file of the run's model, its shapes, and the run's plan."""
+def _of_run(run: str) -> tuple[str, str]:
+    """Return the file of the run's model, and the run's plan."""
     folder = services().runs.folder(run)
-    path, shapes = services().models.file(services().runs.get(run).model)
+    path, _ = services().models.file(services().runs.get(run).model)
     record = record_file(folder)
     assert record is not None
-    return str(path), shapes, str(record.with_name(PLAN))
+    return str(path), str(record.with_name(PLAN))
 
 
 def _answer(function: Callable[[*Arguments], Shown], *args: *Arguments) -> Response:
     try:
-        shown = services().pool.call(function, *args, timeout_s=CUT_TIMEOUT_S)
+        shown = services().pool.call(function, *args, timeout_s=CUT_TIMEOUT_S, should_stop=asker_left())
     except (WorkerTimeout, WorkerDied) as error:
         message = f"making the file for Netron {error.what}"
         raise CollageError(message, "the model may be too large for this machine's memory; look at one partition", "netron_file") from error

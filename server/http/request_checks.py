@@ -20,6 +20,12 @@ def check_positive(name: str, value: float | None) -> None:
         raise Problem(400, "invalid", f"{name!r} is {value:g}, it must be more than 0", "leave it out for the default")
 
 
+def check_groups(groups: Sequence[Sequence[int]], count: int) -> None:
+    """Raise Problem (400) where a group names a constraint that is not among the `count` given ones."""
+    if any(not 0 <= index < count for group in groups for index in group):
+        raise Problem(400, "invalid", f"'groups' names a constraint that there is not: {count} were given", "they are numbered from 0")
+
+
 def switched_off(run: RunSnapshot, targets: Sequence[str]) -> list[str]:
     """Return the targets of `run` that are not among `targets`.
 

@@ -1,7 +1,8 @@
 """Checks the ``Host`` and ``Origin`` of every request before Flask or Socket.IO see it, and sets safe headers.
 
-A web site that points its own name at 127.0.0.1 is refused by its ``Host``; a page of another origin by its ``Origin``,
-for whatever changes something and for every socket. Programs that send no ``Origin`` are served.
+A web site that points its own name at 127.0.0.1 is refused by its ``Host``; a page of another origin by its ``Origin``, and by what its
+browser says in ``Sec-Fetch-Site``: reads too, since some of them start processes. A link to the page may stand anywhere. Programs that
+send none of these are served.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class Gatekeeper:
         if not self._knows(host):
             return ApiError("foreign_host", f"this server does not answer for the host {host!r}", "use the address that it printed")
         is_socket = "/socket.io" in environ.get("PATH_INFO", "")
-        if environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket:
+        is_read = environ.get("REQUEST_METHOD", "GET") in _READS and not is_socket
+        if is_read and _is_visit(environ):
             return None
         if is_own_origin(environ.get("HTTP_ORIGIN"), environ) and _is_own_site(environ):
             return None
@@ -117,6 +119,12 @@ def _take_prefix_off(environ: WSGIEnvironment) -> None:
 def _is_own_site(environ: WSGIEnvironment) -> bool:
     """Return whether a browser says that the request comes from our own site; it does so even where it sends no ``Origin``."""
     return environ.get("HTTP_SEC_FETCH_SITE", "none") in ("same-origin", "none")
+
+
+def _is_visit(environ: WSGIEnvironment) -> bool:
+    """Return whether a browser opens the page itself, as it does for a link in another site. What the page reads is no such visit."""
+    opens = environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and environ.get("HTTP_SEC_FETCH_DEST") == "document"
+    return opens and "/api/" not in environ.get("PATH_INFO", "")
 
 
 def _named(config: ServerConfig) -> frozenset[str]:

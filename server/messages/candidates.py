@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from .installation import RuleTree
 from .live import ApiError
@@ -156,12 +156,102 @@ class RunEstimates:
 
 
 @dataclass(frozen=True)
+class CandidateColumns:
+    """The columns of `PackedCandidates`: fields as in `CostedRow`, one value a row.
+
+    Attributes:
+        target, label, rule, cost: Indices in the lists of `PackedCandidates`.
+        chosen, in_no_plan: The rows of which that is true.
+    """
+
+    id: list[str]
+    target: list[int]
+    label: list[int]
+    rule: list[int]
+    spans: list[list[int]]
+    times: list[int]
+    cost: list[int]
+    chosen: list[int]
+    regret_s: list[float | None]
+    in_no_plan: list[int]
+
+
+@dataclass(frozen=True)
+class PackedCandidates:
+    """``GET /api/v1/runs/<id>/candidates``: every candidate that was costed, and what the rules rejected.
+
+    Rows as columns: there may be tens of thousands, which share few costs, labels and rules.
+
+    Attributes:
+        targets, labels, rules, costs: Each that occurs, once; `columns` has indices in them.
+    """
+
+    run: str
+    targets: list[str]
+    labels: list[str]
+    rules: list[str]
+    costs: list[dict[str, Any]]
+    columns: CandidateColumns
+    rejections: list[RejectedRow]
+
+
+@dataclass(frozen=True)
 class RunCandidates:
-    """``GET /api/v1/runs/<id>/candidates``: every candidate that was costed, and what the rules rejected."""
+    """`PackedCandidates` unpacked, as the page keeps it."""
 
     run: str
     candidates: list[CostedRow]
     rejections: list[RejectedRow]
+
+
+@dataclass(frozen=True)
+class NodeGroupTime:
+    """Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.node_times.NodeGroup`.
+
+    Attributes:
+        share: Of the time of the partition, from 0 to 1.
+        seconds: That share of the partition's cost; None where the cost is not known.
+        kernel: The toolchain's word for what it runs; empty where nobody told.
+    """
+
+    nodes: list[int]
+    share: float
+    seconds: float | None
+    kernel: str
+
+
+@dataclass(frozen=True)
+class PartitionNodeTimes:
+    """Where the time of one partition goes.
+
+    Attributes:
+        partition: Its id.
+        source: The toolchain's own profiler; the costs of its nodes, each alone on the same target; the cost of a partition of one node.
+        groups: Every node is in one of them; none where the source is ``none``.
+        rest_share: The share that belongs to no node.
+        profiled_s: Seconds of all kernels while they were profiled, or of all nodes alone; None without any.
+        reason: Why no profiler gave the times; where one did, when it was, if that was not in the run.
+    """
+
+    partition: str
+    source: Literal["profiler", "candidates", "cost", "none"]
+    groups: list[NodeGroupTime]
+    rest_share: float
+    profiled_s: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunNodeTimes:
+    """``GET /api/v1/runs/<id>/node-times``: where the time goes inside the partitions of the run's plan.
+
+    Attributes:
+        alone_s: Target → for each node the cost of the candidate that holds it alone; None where that is not known.
+    """
+
+    run: str
+    partitions: list[PartitionNodeTimes]
+    alone_s: dict[str, list[float | None]]
 
 
 @dataclass(frozen=True)
@@ -191,7 +281,7 @@ class RunRules:
 
 @dataclass(frozen=True)
 class BaselinePlan:
-    """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how a single target alone, or greedy, cuts the model, on the run's costs."""
+    """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how a target alone, ``<target>+host``, or greedy cuts the model."""
 
     run: str
     name: str

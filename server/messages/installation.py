@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .runs import PlanResult
+
 
 @dataclass(frozen=True)
 class PageConfig:
@@ -140,12 +142,18 @@ class DescriptionCheck:
 
 @dataclass(frozen=True)
 class SampleInfo:
-    """A bundled model. `recorded` is the id of the recorded run that comes with it, if any."""
+    """A bundled model.
+
+    Attributes:
+        recorded: Id of the recorded run that comes with it, if any.
+        result: Of that run.
+    """
 
     name: str
     title: str
     description: str
     recorded: str | None
+    result: PlanResult | None
 
 
 @dataclass(frozen=True)

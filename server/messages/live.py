@@ -58,6 +58,7 @@ class RunStateChanged:
         conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified.
+        waits_for: Of one that is queued: what it waits for, in words; empty where it need not wait.
     """
 
     state: RunState
@@ -65,6 +66,7 @@ class RunStateChanged:
     conflict: list[int] = field(default_factory=list)
     uncovered: list[int] = field(default_factory=list)
     artifact: bool = False
+    waits_for: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .runs import PlanResult
+
 
 @dataclass(frozen=True)
 class TensorJson:
@@ -23,11 +25,14 @@ class TensorJson:
 
 @dataclass(frozen=True)
 class ConstantJson:
-    """A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation."""
+    """A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation.
+
+    Here and in attributes an integer that a double would round is its text.
+    """
 
     shape: list[int]
     dtype: str
-    value: list[float | bool] | None
+    value: list[float | bool | str] | None
 
 
 @dataclass(frozen=True)
@@ -90,18 +95,22 @@ class OpenModel:
     """JSON body of ``POST /api/v1/models``: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
 
     An upload is multipart instead: a part ``file`` for the model and one for each file of its external data, and
-    ``shapes`` as JSON text.
+    ``shapes`` and ``values`` as JSON text.
 
     Attributes:
         path: A file on the server's machine; only where `PageConfig.local_paths` says so.
-        again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
+        again: Id of a model that was opened before: what lies there now is opened, with the same shapes and values unless others are
+            given.
         shapes: Input name to shape, such as ``{"x": [1, 3, 224, 224]}``.
+        values: Input name to the value that it always has, such as ``{"sr": "16000"}``: it becomes a constant. Elements of a vector
+            have commas between.
     """
 
     sample: str | None = None
     path: str | None = None
     again: str | None = None
     shapes: dict[str, list[int]] = field(default_factory=dict)
+    values: dict[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,8 @@ class ModelInfo:
         size_bytes: The file with its external data.
         sample: Name of the bundled model that it is, if it is one.
         stale: The file was changed or removed since; open it again.
+        opened: When it was opened last, as ISO 8601.
+        values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
     """
 
     id: str
@@ -126,13 +137,20 @@ class ModelInfo:
     quantised: bool
     sample: str | None = None
     stale: bool = False
+    opened: str = ""
+    values: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ModelList:
-    """``GET /api/v1/models``, newest first."""
+    """``GET /api/v1/models``, newest first.
+
+    Attributes:
+        results: Id of a model → the fastest result of its runs, where there is one.
+    """
 
     models: list[ModelInfo]
+    results: dict[str, PlanResult] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ class RunRequest(RunOptions):
         model: The model's id.
         targets: Names of toolchains, in order of priority.
         constraints: As in a constraints file (docs/files.md, "Constraints").
+        groups: Indices in `constraints` of those that were decided together, one list a decision; empty where that is not known.
         base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
         measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
         toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
@@ -86,9 +87,39 @@ class RunRequest(RunOptions):
     model: str
     targets: list[str]
     constraints: list[dict[str, Any]] = field(default_factory=list)
+    groups: list[list[int]] = field(default_factory=list)
     base: str | None = None
     measure: str | None = None
     toolchain: str | None = None
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a run would do before it has a plan.
+
+    Attributes:
+        builds_expected, builds_at_most: Candidates that are built and measured.
+        seconds_expected, seconds_at_most: How long that takes.
+        budget_s: The end of measuring, whatever is left; None for none.
+        basis: What the seconds rest on, and what comes on top.
+        busy: That other processes take the cores now; empty where they do not.
+    """
+
+    builds_expected: int
+    builds_at_most: int
+    seconds_expected: float
+    seconds_at_most: float
+    budget_s: float | None
+    basis: str
+    busy: str
+
+
+@dataclass(frozen=True)
+class DryRunAnswer:
+    """``POST /api/v1/dry-run``, with a `RunRequest`: the dry run of that run; where there is none, the reason."""
+
+    dry_run: DryRun | None
+    reason: str = ""
 
 
 @dataclass(frozen=True)

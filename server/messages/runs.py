@@ -148,7 +148,7 @@ class PlanInfo:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason."""
+    """A single target alone, ``<target>+host``, or greedy; `total_s` is None where it cannot run the model, with the reason."""
 
     name: str
     total_s: float | None
@@ -164,6 +164,8 @@ class VerifyInfo:
         max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
         errors: Largest relative error of each output; None where it is infinite.
         interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
+        apart: It was measured by itself, later than the baselines and perhaps on another machine: no ratio may hold both.
+        gap: That `measured_s` is off the predicted total beyond both intervals, and the likely reason; empty where it is not.
     """
 
     measured_s: float | None
@@ -173,6 +175,8 @@ class VerifyInfo:
     reference: str | None
     errors: dict[str, float | None] = field(default_factory=dict)
     interval_s: float | None = None
+    apart: bool = False
+    gap: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,24 @@ class BudgetInfo:
 
 
 @dataclass(frozen=True)
+class Comparing:
+    """What `ComparingPlans` said last."""
+
+    doing: Literal["build", "time"]
+    name: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class CancelledInfo:
+    """The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each."""
+
+    phase: str
+    missing: list[str]
+
+
+@dataclass(frozen=True)
 class RunSnapshot:
     """``GET /api/v1/runs/<id>``: everything the page needs to draw the run as of event `seq`.
 
@@ -219,13 +241,17 @@ class RunSnapshot:
         phases: Those that have begun, in their order.
         step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
         doing: While costs are measured, the present trial.
-        ends_s: The time on the run's clock at which costing will be over, about; None while it cannot be estimated.
+        ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
+            cannot be estimated.
+        comparing: While whole plans are built and timed, how far that is.
+        waits_for: While it is queued, what it waits for, in words.
         search: While a search goes on, its progress.
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.
         decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
         alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
+        groups: As in `RunRequest`.
         conflict: Indices in `constraints` of a minimal set that cannot hold together.
         uncovered: Nodes that no usable candidate holds.
         artifact: The runnable artifact is built and verified: the export holds it.
@@ -236,6 +262,7 @@ class RunSnapshot:
         described: The targets that are only described: their costs are estimates.
         has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
         budget: Of a run that measured, once it is over.
+        cancelled: Of a run that was stopped and kept its best plan; None for others, and where nothing is missing.
     """
 
     id: str
@@ -280,6 +307,10 @@ class RunSnapshot:
     described: list[str] = field(default_factory=list)
     has_own_costs: bool = False
     budget: BudgetInfo | None = None
+    cancelled: CancelledInfo | None = None
+    comparing: Comparing | None = None
+    waits_for: str = ""
+    groups: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -296,14 +327,32 @@ class RunMarks:
 
 
 @dataclass(frozen=True)
+class PlanResult:
+    """What a plan brings, against the fastest target that runs the whole model alone.
+
+    Attributes:
+        total_s: Of the plan.
+        alone: Name of that target, if there is one.
+        alone_s: Its total.
+        is_measured: Both were measured end to end; else both are sums of costs.
+    """
+
+    total_s: float
+    alone: str | None
+    alone_s: float | None
+    is_measured: bool
+
+
+@dataclass(frozen=True)
 class RunSummary:
     """One row of ``GET /api/v1/runs``.
 
     Attributes:
         total_s: Total of the best plan, if there is one.
+        result: Of a run that has ended with a plan.
         by_target: Target → what its partitions take together, in seconds.
         moves_s: The part of the total that transitions take.
-        constraints: How many there are.
+        constraints: How many decisions they are; their number where the decisions are not known.
         artifact, recorded, remeasured, options: As in `RunSnapshot`.
         name, note, is_starred: As in `RunMarks`.
     """
@@ -329,6 +378,7 @@ class RunSummary:
     name: str = ""
     note: str = ""
     is_starred: bool = False
+    result: PlanResult | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from ..http.answers import json_body
+from ..http.asker import asker_left
 from ..http.errors import Problem
 from ..http.validation import read
 from ..messages.models import DotCluster, DotRequest
@@ -25,7 +26,7 @@ LABEL_CHARACTERS = 200
 def make_dot(model: str) -> Response:
     file, _ = services().models.graph(model)
     drawing = _checked(json_body(DotRequest))
-    text = services().pool.call(write_dot, str(file), drawing)
+    text = services().pool.call(write_dot, str(file), drawing, should_stop=asker_left())
     return Response(text, mimetype="text/vnd.graphviz")
 
 

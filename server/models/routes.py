@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 from flask import Blueprint, Request, Response, request
 from werkzeug.datastructures import FileStorage
 
-from collage_core.base.home import home
+from collage_core.base.home import expanded, home
+from collage_core.base.model_file import may_hold_code
 from collage_core.model.samples import registry as samples
 
 from ..config import is_loopback
@@ -20,7 +22,7 @@ from ..http.errors import Problem, refused
 from ..http.validation import read
 from ..messages.models import ModelInfo, ModelList, OpenModel
 from ..services import services
-from .store import FILES
+from .store import FILES, FixedInputs
 
 blueprint = Blueprint("models", __name__)
 
@@ -40,7 +42,7 @@ class UploadRequest(Request):
 
 @blueprint.get("/models")
 def list_models() -> Response:
-    return answer(ModelList(services().models.all()))
+    return answer(ModelList(services().models.all(), services().runs.results()))
 
 
 @blueprint.post("/models")
@@ -84,23 +86,32 @@ def _open(body: OpenModel) -> tuple[ModelInfo, bool]:
     if sum(given is not None for given in (body.sample, body.path, body.again)) != 1:
         raise Problem(400, "invalid", "exactly one of 'sample', 'path' and 'again' is expected", "docs/api.md shows what is expected")
     if body.again is not None:
-        return services().models.open_again(body.again)
+        return services().models.open_again(body.again, body.shapes, body.values)
+    fixed = FixedInputs(body.shapes, body.values or {})
     if body.sample is not None:
         sample = samples.find_sample(body.sample)
         if sample is None:
             known = ", ".join(samples.SAMPLES)
             raise Problem(400, "unknown_sample", f"there is no sample {body.sample!r}", f"these are known: {known}")
-        return services().models.open_sample(sample.name, body.shapes)
+        return services().models.open_sample(sample.name, fixed)
     assert body.path is not None
     _check_local()
     if "\0" in body.path:
         raise Problem(400, "invalid", f"{body.path!r} is no path", "")
-    return services().models.open_path(Path(body.path).expanduser(), body.shapes)
+    return services().models.open_path(expanded(body.path), fixed)
 
 
 def _check_local() -> None:
     if not services().config.takes_paths or not is_loopback(request.remote_addr or ""):
         raise Problem(403, "local_paths_off", "models cannot be opened by a path on the server's machine", "send the file instead")
+
+
+def _check_code(names: Sequence[str]) -> None:
+    """Take files that may run code as they are read only from who could run it here anyway."""
+    for name in names:
+        if may_hold_code(name) and not (services().config.is_loopback and is_loopback(request.remote_addr or "")):
+            hint = "open it on your own machine with `collage explore`, or send what `tvm.ir.save_json` writes of its module"
+            raise Problem(403, "runs_code", f"{name[:80]!r} may hold code, which would run on the server", hint)
 
 
 def _upload() -> tuple[ModelInfo, bool]:
@@ -110,11 +121,12 @@ def _upload() -> tuple[ModelInfo, bool]:
         raise Problem(
             400, "too_many_files", f"{len(files)} files were sent, {limit} are accepted", "send the model with its external data alone"
         )
-    shapes = read(OpenModel, {"shapes": parse(request.form.get("shapes") or "{}")}).shapes
+    _check_code([file.filename or "" for file in files])
+    body = read(OpenModel, {name: parse(request.form.get(name) or "{}") for name in ("shapes", "values")})
     with services().models.incoming() as folder:
         for file in files:
             _save(file, folder / FILES)
-        return services().models.open_upload(folder, shapes)
+        return services().models.open_upload(folder, FixedInputs(body.shapes, body.values or {}))
 
 
 def _save(file: FileStorage, folder: Path) -> None:

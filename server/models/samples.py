@@ -15,7 +15,9 @@ blueprint = Blueprint("samples", __name__)
 
 @blueprint.get("/samples")
 def list_samples() -> Response:
+    recorded = services().recorded
     rows = [
-        SampleInfo(name, sample.title, sample.description, services().recorded.of_sample(name)) for name, sample in samples.SAMPLES.items()
+        SampleInfo(name, sample.title, sample.description, recorded.of_sample(name), recorded.result(name))
+        for name, sample in samples.SAMPLES.items()
     ]
     return answer(SampleList(rows))

@@ -11,12 +11,15 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 from collage_core.base.home import home
 from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerTimeout
 from collage_core.base.isolation.worker import Worker
+from collage_core.base.model_file import is_relax_file
 from collage_core.errors import CollageError
 from collage_core.graph.dataflow_graph import DataflowGraph
 
@@ -33,9 +36,24 @@ META = "meta.json"
 FILES = "files"
 _INCOMING = ".incoming-"
 
-Shapes = Mapping[str, Sequence[int]]
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
+
+
+@dataclass(frozen=True)
+class FixedInputs:
+    """What the user fixed of a model's inputs.
+
+    Attributes:
+        shapes: Input name → dimensions.
+        values: Input name → the value that it always has, as `collage_core.options.Options.values`.
+    """
+
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"shapes": {name: list(shape) for name, shape in self.shapes.items()}, "values": dict(self.values)}
 
 
 class ModelStore:
@@ -45,25 +63,25 @@ class ModelStore:
         self._config = config
         self._lock = threading.Lock()
 
-    def open_path(self, path: Path, shapes: Shapes) -> tuple[ModelInfo, bool]:
+    def open_path(self, path: Path, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
         """Open a model where it lies; the flag says whether it is new here.
 
         Raises:
             CollageError: it cannot be opened.
         """
         with self.incoming() as folder:
-            return self._open(path.absolute(), None, shapes, folder)
+            return self._open(path.absolute(), None, fixed, folder)
 
-    def open_sample(self, name: str, shapes: Shapes) -> tuple[ModelInfo, bool]:
+    def open_sample(self, name: str, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
         """Open a bundled model.
 
         Raises:
             CollageError: there is none of that name, or it cannot be opened.
         """
         with self.incoming() as folder:
-            return self._open(Path(name), name, shapes, folder)
+            return self._open(Path(name), name, fixed, folder)
 
-    def open_upload(self, folder: Path, shapes: Shapes) -> tuple[ModelInfo, bool]:
+    def open_upload(self, folder: Path, fixed: FixedInputs) -> tuple[ModelInfo, bool]:
         """Open the one model among the files that were put into ``folder / FILES`` (a folder of `incoming`).
 
         Raises:
@@ -71,21 +89,34 @@ class ModelStore:
         """
         path = _one_model(sorted((folder / FILES).iterdir()))
         try:
-            return self._open(path, None, shapes, folder)
+            return self._open(path, None, fixed, folder)
         except CollageError as error:
             error.message = error.message.replace(f"{path.parent}/", "")
+            if error.code == "external_data" and "is not there" in error.message:
+                error.hint = "the model keeps its weights in a second file: choose both files together, or drop both"
             raise
 
-    def open_again(self, model: str) -> tuple[ModelInfo, bool]:
-        """Open what lies where the file of `model` lay, with the shapes that were fixed.
+    def open_again(self, model: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str] | None) -> tuple[ModelInfo, bool]:
+        """Open what lies where the file of `model` lay, with these shapes and values.
+
+        Args:
+            shapes: Those that were fixed if none are given.
+            values: Those that were fixed if None.
 
         Raises:
             CollageError: there is no such model (404), or what lies there cannot be opened.
         """
-        meta = _meta(_folder(model))
+        folder = _folder(model)
+        meta = _meta(folder)
+        before = _fixed_inputs(meta)
+        fixed = FixedInputs(shapes or before.shapes, before.values if values is None else values)
         if meta["sample"]:
-            return self.open_sample(meta["sample"], meta["shapes"])
-        return self.open_path(Path(meta["files"][0]["path"]), meta["shapes"])
+            return self.open_sample(meta["sample"], fixed)
+        if any((folder / FILES).iterdir()):  # Uploaded: the new model must outlive the old one.
+            with self.incoming() as copied:
+                shutil.copytree(folder / FILES, copied / FILES, dirs_exist_ok=True)
+                return self.open_upload(copied, fixed)
+        return self.open_path(Path(meta["files"][0]["path"]), fixed)
 
     @contextmanager
     def incoming(self) -> Iterator[Path]:
@@ -135,8 +166,8 @@ class ModelStore:
         """Return name and operator of every node."""
         return [(node["name"], node["op"]) for node in read_json(_folder(model) / GRAPH)["graph"]["nodes"]]
 
-    def file(self, model: str) -> tuple[Path, dict[str, list[int]]]:
-        """Return the model's own file, and the shapes that were fixed.
+    def file(self, model: str) -> tuple[Path, FixedInputs]:
+        """Return the model's own file, and what of its inputs was fixed.
 
         Raises:
             Problem: there is no such model (404), or its file has changed (409).
@@ -146,15 +177,15 @@ class ModelStore:
         if _is_stale(meta):
             path = meta["files"][0]["path"]
             raise refused("stale_model", f"the model file {path!r} was changed or removed since it was opened", "open it again")
-        return Path(meta["files"][0]["path"]), meta["shapes"]
+        return Path(meta["files"][0]["path"]), _fixed_inputs(meta)
 
     def delete(self, model: str) -> None:
         """Forget the model; an upload's files are removed."""
         shutil.rmtree(_folder(model))
 
-    def _open(self, path: Path, sample: str | None, shapes: Shapes, folder: Path) -> tuple[ModelInfo, bool]:
-        meta = self._call(path, load_model.load, str(path), sample, shapes, str(folder))
-        meta = {**meta, "shapes": {key: list(shape) for key, shape in shapes.items()}, "sample": sample}
+    def _open(self, path: Path, sample: str | None, fixed: FixedInputs, folder: Path) -> tuple[ModelInfo, bool]:
+        meta = self._call(path, load_model.load, str(path), sample, fixed.shapes, fixed.values, str(folder))
+        meta = {**meta, **fixed.to_json(), "sample": sample}
         final = _models_folder() / meta["id"]
         if path.is_relative_to(folder):
             meta["files"] = [{**file, "path": str(final / Path(file["path"]).relative_to(folder))} for file in meta["files"]]
@@ -191,14 +222,13 @@ class ModelStore:
 
 
 def _one_model(paths: Sequence[Path]) -> Path:
-    models = [path for path in paths if path.suffix.lower() == ".onnx"]
+    models = [path for path in paths if path.suffix.lower() == ".onnx" or is_relax_file(path)]
     if len(models) == 1:
         return models[0]
     if not models:
         names = ", ".join(repr(path.name) for path in paths) or "nothing"
-        raise Problem(
-            400, "no_model", f"no .onnx file is among what was sent: {names}", "send the .onnx file, and its external data with it"
-        )
+        hint = "send the .onnx file, and its external data with it; Relax modules end in .json or .py, programs of torch.export in .pt2"
+        raise Problem(400, "no_model", f"no .onnx file is among what was sent: {names}", hint)
     names = ", ".join(repr(path.name) for path in models)
     raise Problem(
         400, "several_models", f"{len(models)} models were sent at once: {names}", "send one model at a time, with its external data"
@@ -220,6 +250,16 @@ def _folder(model: str) -> Path:
 
 def _meta(folder: Path) -> dict[str, Any]:
     return read_json(folder / META)
+
+
+def _fixed_inputs(meta: Mapping[str, Any]) -> FixedInputs:
+    return FixedInputs(meta["shapes"], meta.get("values", {}))
+
+
+def _opened(model: str) -> str:
+    with suppress(OSError):
+        return datetime.fromtimestamp((_models_folder() / model / META).stat().st_mtime, UTC).isoformat(timespec="seconds")
+    return ""
 
 
 def _known(folder: Path) -> dict[str, Any] | None:
@@ -247,4 +287,6 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         quantised=meta["quantised"],
         sample=meta["sample"],
         stale=_is_stale(meta),
+        opened=_opened(meta["id"]),
+        values=meta.get("values", {}),
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 from ..config import ServerConfig
-from ..http.errors import refused
+from ..http.errors import Problem, refused
 from ..messages.live import RunState
 from ..messages.requests import RunRequest
 from ..messages.runs import RunSnapshot
 from ..worker import tasks
 from . import store as run_store
+from .dry_runs import DryRuns
 from .factory import RunFactory
 from .queue import RunQueue
 from .service import RunService
@@ -24,28 +27,36 @@ CANCEL_WAIT_S = 2.0
 class RunControl:
     """Begins and ends what runs do."""
 
-    def __init__(self, config: ServerConfig, runs: RunService, factory: RunFactory, queue: RunQueue):
+    def __init__(self, config: ServerConfig, runs: RunService, factory: RunFactory, queue: RunQueue, dry_runs: DryRuns):
         self._config = config
         self._runs = runs
         self._factory = factory
         self._queue = queue
+        self._dry_runs = dry_runs
+        self._exporting = Lock()
 
     def create(self, request: RunRequest) -> RunSnapshot:
         """Start a run; one that only searches is mostly over when this returns.
 
         Raises:
-            CollageError: the request is not right, or there is no such model or base.
+            CollageError: the request is not right, or there is no such model or base; or too many runs wait (429).
+            OSError: the disk is full; nothing is left of the run.
         """
         task = self._factory.task_of(request)
+        if not task.is_search:
+            self._dry_runs.stop()
         self._runs.remember(task.run)
-        task.run.change("queued")
-        self._queue.submit(task)
+        try:
+            self._queue.submit(task)
+        except (Problem, OSError):
+            self._runs.drop(task.run)
+            raise
         if task.is_search:
             task.run.wait(SEARCH_WAIT_S)
         return task.run.snapshot
 
     def cancel(self, run: str) -> RunSnapshot:
-        """Stop the run; nothing happens to one that has ended.
+        """Stop the run, which keeps its best plan so far; nothing happens to one that has ended.
 
         Raises:
             Problem: there is no such run (404), or another server carries it out (409).
@@ -53,31 +64,37 @@ class RunControl:
         live = self._runs.live_run(run)
         waiting = self._queue.withdraw(live)
         if waiting is not None:
-            live.change(waiting.before or "cancelled")
+            live.change(waiting.before or "cancelled", artifact=waiting.had_artifact)
         elif live.snapshot.state in ACTIVE:
             if live.is_followed:
                 message = f"the run {run!r} is carried out by another explorer, which uses the same folder"
                 raise refused("other_server", message, "cancel it on that one's page")
-            live.cancel.set()
+            self._queue.request_stop(live)
             live.wait(CANCEL_WAIT_S)
         return live.snapshot
 
-    def build(self, run: str) -> tuple[RunSnapshot, bool]:
-        """Build and verify the artifact of the run's plan; the flag says whether that was needed.
+    def build(self, run: str, is_again: bool = False) -> tuple[RunSnapshot, bool]:
+        """Build, verify and time the artifact of the run's plan; the flag says whether that was needed.
+
+        Args:
+            is_again: Build and time it once more where there is one.
 
         Raises:
             CollageError: there is no such run, it has no plan, or its model is not open.
         """
         folder = self._runs.folder(run)
         live = self._runs.live_run(run)
-        snapshot = live.snapshot
-        if snapshot.artifact or snapshot.state in ACTIVE:
-            return snapshot, False
-        path, _ = self._factory.model_file(snapshot.model, snapshot.model_name)
-        rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
-        engine, before = self._config.engine, snapshot.state
-        task = RunTask(live, tasks.build, engine, str(path), str(folder), builds=True, rest=rest, before=before)
-        live.cancel.clear()
-        live.change("queued")
-        self._queue.submit(task)
-        return live.snapshot, True
+        with self._exporting:  # a second click at once must find the run queued
+            snapshot = live.snapshot
+            if (snapshot.artifact and not is_again) or snapshot.state in ACTIVE:
+                return snapshot, False
+            path, _ = self._factory.model_file(snapshot.model, snapshot.model_name)
+            rest: RunState = "recorded" if run.startswith(run_store.RECORDED) else "done"
+            engine, before = self._config.engine, snapshot.state
+            task = RunTask(live, tasks.build, engine, str(path), str(folder), builds=True, rest=rest, before=before)
+            try:
+                self._queue.submit(task)
+            except OSError:
+                live.change(before, artifact=task.had_artifact)
+                raise
+            return live.snapshot, True

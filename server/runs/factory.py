@@ -16,10 +16,10 @@ from collage_core.what_if.terms import Terms
 
 from ..config import ServerConfig
 from ..http.errors import Problem, not_found
-from ..http.request_checks import check_positive, check_targets, switched_off
+from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
 from ..messages.requests import OptionProblem, OptionProblems, RunOptions, RunRequest
 from ..messages.runs import RunSnapshot, TargetCounts
-from ..models.store import ModelStore
+from ..models.store import FixedInputs, ModelStore
 from ..process_pool import ProcessPool
 from ..toolchains import descriptions
 from ..worker import queries, tasks
@@ -56,6 +56,7 @@ class RunFactory:
             CollageError: the request is not right, or there is no such model or base.
         """
         check_targets(request.targets)
+        check_groups(request.groups, len(request.constraints))
         check_positive("accuracy", request.accuracy)
         check_positive("budget_s", request.budget_s)
         check_positive("time_limit_s", request.time_limit_s)
@@ -69,8 +70,8 @@ class RunFactory:
         rows = self._pool.call(queries.option_problems, self._config.engine, targets, given) if given and targets else []
         return OptionProblems([OptionProblem(**row) for row in rows])
 
-    def model_file(self, model: str, name: str) -> tuple[Path, dict[str, list[int]]]:
-        """Return the model's file, and the shapes that its inputs were given.
+    def model_file(self, model: str, name: str) -> tuple[Path, FixedInputs]:
+        """Return the model's file, and what of its inputs was fixed.
 
         Raises:
             Problem: it is not open (404).
@@ -84,21 +85,25 @@ class RunFactory:
 
     def _partition(self, request: RunRequest) -> RunTask:
         self._check_options(request)
-        path, shapes = self.model_file(request.model, request.model)
+        self.model_file(request.model, request.model)
         self._queue.check_room()
         name, nodes = self._models.get(request.model).name, self._models.nodes(request.model)
         described = descriptions.saved_among(request.targets)
         run = self._new_run(request, name, machine_id(), nodes, RunOptions(**request.given()), described)
-        options: dict[str, Any] = {
-            "targets": request.targets,
-            "costs": "measure",
-            "constraints": request.constraints,
-            "shapes": shapes,
-            **request.given(),
-        }
-        if described:
-            options["toolchain_files"] = [str(file) for file in descriptions.write(run.folder / descriptions.FOLDER, described)]
-        return RunTask(run, tasks.partition, self._config.engine, str(path), options, str(run.folder), builds=True)
+        path, options = self.engine_options(request, run.folder)
+        return RunTask(run, tasks.partition, self._config.engine, str(path), options, str(run.folder), builds=True, keeps_best=True)
+
+    def engine_options(self, request: RunRequest, folder: Path) -> tuple[Path, dict[str, Any]]:
+        """Return the model's file, and the options of a run as the engine takes them; described toolchains are written into `folder`.
+
+        Raises:
+            Problem: the model is not open (404).
+        """
+        path, fixed = self.model_file(request.model, request.model)
+        described = descriptions.saved_among(request.targets)
+        files = [str(file) for file in descriptions.write(folder / descriptions.FOLDER, described)] if described else []
+        given = {"targets": request.targets, "costs": "measure", "constraints": request.constraints, **fixed.to_json(), **request.given()}
+        return path, {**given, "toolchain_files": files} if files else given
 
     def _search(self, request: RunRequest) -> RunTask:
         assert request.base is not None
@@ -123,7 +128,8 @@ class RunFactory:
         base = self._runs.get(request.base)
         costs, (path, _) = self._runs.costs_of(base), self.model_file(base.model, base.model_name)
         self._queue.check_room()
-        same = replace(request, model=base.model, targets=base.targets, constraints=base.constraints, accuracy=base.accuracy)
+        same = replace(request, model=base.model, targets=base.targets, accuracy=base.accuracy)
+        same = replace(same, constraints=base.constraints, groups=base.groups)
         nodes = self._models.nodes(base.model)
         run = self._new_run(same, base.model_name, base.machine, nodes, base.options, base.described, base=base)
         terms = Terms(base.constraints, base.accuracy, switched_off(base, base.targets))
@@ -157,10 +163,11 @@ class RunFactory:
             model_name=model_name,
             targets=targets,
             constraints=request.constraints,
+            groups=request.groups,
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
             base=request.base,
             machine=machine,
-            counts=[TargetCounts(target) for target in targets],
+            counts=_counts(targets, base if request.measure is None else None),
             remeasured=request.measure,
             recorded=base is not None and base.recorded,
             accuracy=request.accuracy,
@@ -171,3 +178,9 @@ class RunFactory:
         folder = run_store.runs_folder() / snapshot.id
         folder.mkdir()
         return LiveRun(folder, snapshot, nodes, self._wake)
+
+
+def _counts(targets: Iterable[str], base: RunSnapshot | None) -> list[TargetCounts]:
+    """Return the counts with which a run begins: those of its base, whose costs a search only uses, else nothing."""
+    known = {counts.name: counts for counts in base.counts} if base else {}
+    return list({**known, **{target: known.get(target, TargetCounts(target)) for target in targets}}.values())

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO
 
 from ..base.thinning import is_thinnable
 from ..messages.live import Numbered
+
+_log = logging.getLogger(__name__)
 
 EVENTS = "events.jsonl.gz"
 BOUND_BYTES = 64 << 20
@@ -35,6 +38,7 @@ class Journal:
         self._bytes = 0
         self._flushed = 0.0
         self._waiting = 0
+        self._is_given_up = False
 
     def add(self, item: Numbered) -> int:
         """Write an event, if there is room for it; returns its length."""
@@ -43,9 +47,7 @@ class Journal:
         )
         if self._bytes + len(line) > BOUND_BYTES and is_thinnable(item.event["type"]):
             return len(line)
-        if self._file is None:
-            self._file = gzip.open(self._path, "ab", compresslevel=3)  # noqa: SIM115 - it stays open as long as the run goes on
-        self._file.write(line)
+        self._unless_full(lambda: self._append(line))
         self._bytes += len(line)
         self._waiting += 1
         return len(line)
@@ -57,14 +59,33 @@ class Journal:
             return True
         if late or now - self._flushed > FLUSH_S:
             self._flushed, self._waiting = now, 0
-            self._file.flush()
+            self._unless_full(self._file.flush)
         return self._waiting == 0
 
     def close(self) -> None:
         """Close the file while the run rests; a later event opens it again."""
         if self._file is not None:
-            self._file.close()
+            self._unless_full(self._file.close)
             self._file = None
+
+    def _append(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = gzip.open(self._path, "ab", compresslevel=3)  # noqa: SIM115 - it stays open as long as the run goes on
+        self._file.write(line)
+
+    def _unless_full(self, write: Callable[[], object]) -> None:
+        """Go on without the journal where the disk cannot take it: pages still get the events, and the run comes to its end."""
+        if self._is_given_up:
+            return
+        try:
+            write()
+        except OSError:
+            self._is_given_up = True
+            _log.exception("the journal %s cannot be written", self._path)
+            file, self._file = self._file, None
+            if file is not None:
+                with suppress(OSError):
+                    file.close()
 
 
 class Reader:

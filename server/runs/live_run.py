@@ -5,6 +5,7 @@ Plain events enter; the snapshot and batches for clients leave. It starts no pro
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,12 +15,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ..base.run_files import STOP
 from ..messages.live import ApiError, Batch, Numbered, RunState, RunStateChanged
 from ..messages.runs import RunSnapshot
 from ..streaming.stream import Cursor, Ring
 from .journal import FLUSH_S, Journal
 from .state import ENDED, Nodes, apply, finish
-from .store import save
+from .store import disown, save
+
+_log = logging.getLogger(__name__)
+
+STOP_S = 30.0
+"""How long a run that has a plan may take to end with it; then its process is ended."""
 
 
 class LiveRun:
@@ -48,6 +55,7 @@ class LiveRun:
             self._ended.set()
         self.cancel = threading.Event()
         """Set when the user wants the run to stop."""
+        self._stop_by_s: float | None = None
         self.is_followed = False
         """Whether another server carries the run out."""
 
@@ -115,9 +123,14 @@ class LiveRun:
         artifact: bool = False,
         document: Mapping[str, Any] | None = None,
         machine: str | None = None,
+        waits_for: str = "",
     ) -> None:
-        """Enter `state`, with what the run's `document` says where it has one, and write the snapshot."""
-        change = RunStateChanged(state, error, list(conflict), list(uncovered), artifact)
+        """Enter `state`, with what the run's `document` says where it has one, and write the snapshot.
+
+        Raises:
+            OSError: the snapshot of a run that is to be queued cannot be written. One that has begun comes to its end all the same.
+        """
+        change = RunStateChanged(state, error, list(conflict), list(uncovered), artifact, waits_for)
         with self._lock:
             if document is not None:
                 self._snapshot = replace(finish(self._snapshot, document), machine=machine or self._snapshot.machine)
@@ -127,7 +140,39 @@ class LiveRun:
                 self._ended.set()
             else:
                 self._ended.clear()
-            save(self.folder, self._snapshot)
+            try:
+                save(self.folder, self._snapshot)
+            except OSError:
+                if state == "queued":
+                    raise
+                _log.exception("the files of the run %s cannot be written", self._snapshot.id)
+                if state in ENDED:
+                    disown(self.folder)
+
+    def request_stop(self, *, keeps_best: bool) -> None:
+        """Note that the user wants the run to stop, for `must_end`.
+
+        Args:
+            keeps_best: Its process can end by itself, with the best plan so far, and has time for that if there is a plan yet.
+        """
+        has_time = keeps_best and self.snapshot.plan is not None
+        if self._stop_by_s is None:
+            self._stop_by_s = time.monotonic() + (STOP_S if has_time else 0.0)
+        if has_time:
+            with suppress(OSError):
+                (self.folder / STOP).touch()
+        self.cancel.set()
+
+    def must_end(self) -> bool:
+        """Return whether the run's process is to be ended now."""
+        return self.cancel.is_set() and time.monotonic() >= (self._stop_by_s or 0.0)
+
+    def clear_stop(self) -> None:
+        """Forget that anybody wanted the run to stop."""
+        self.cancel.clear()
+        self._stop_by_s = None
+        with suppress(OSError):
+            (self.folder / STOP).unlink(missing_ok=True)
 
     def wait(self, seconds: float) -> None:
         """Wait until the run has ended, but no longer than `seconds`."""

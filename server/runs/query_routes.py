@@ -17,9 +17,23 @@ from collage_core.what_if.terms import Terms
 
 from ..base.run_files import DOCUMENT
 from ..http.answers import answer, json_body, json_file
+from ..http.asker import asker_left
 from ..http.errors import Problem, api_error, not_found
-from ..http.request_checks import check_positive, check_targets, switched_off
-from ..messages.candidates import BaselinePlan, CandidateRegret, Effect, Effects, RegretRequest, RunRegrets, RunRules, RunSpec, WhatIf
+from ..http.request_checks import check_groups, check_positive, check_targets, switched_off
+from ..messages.candidates import (
+    BaselinePlan,
+    CandidateRegret,
+    Effect,
+    Effects,
+    NodeGroupTime,
+    PartitionNodeTimes,
+    RegretRequest,
+    RunNodeTimes,
+    RunRegrets,
+    RunRules,
+    RunSpec,
+    WhatIf,
+)
 from ..messages.requests import WhatIfRequest
 from ..services import services
 from ..worker import queries
@@ -47,6 +61,16 @@ def get_candidates(run: str) -> Response:
 @blueprint.get("/runs/<run>/estimates")
 def get_estimates(run: str) -> Response:
     return json_file(Path(_ask(queries.write_estimates, run, run)))
+
+
+@blueprint.get("/runs/<run>/node-times")
+def get_node_times(run: str) -> Response:
+    found = _ask(queries.node_times, run)
+    return answer(RunNodeTimes(run, [_partition_times(item) for item in found["partitions"]], found["alone_s"]))
+
+
+def _partition_times(item: dict[str, Any]) -> PartitionNodeTimes:
+    return PartitionNodeTimes(**{**item, "groups": [NodeGroupTime(**group) for group in item["groups"]]})
 
 
 @blueprint.get("/runs/<run>/rules")
@@ -84,7 +108,7 @@ def find_what_if(run: str) -> Response:
     body = json_body(WhatIfRequest)
     costs, terms = _terms(run, body)
     try:
-        found = services().pool.call(queries.what_if, services().config.engine, costs, terms)
+        found = _call(queries.what_if, services().config.engine, costs, terms)
     except InfeasibleError as error:
         return answer(WhatIf(run, None, error=api_error(error), conflict=error.conflict, off=error.switched_off, uncovered=error.uncovered))
     return answer(WhatIf(run, plan_info(found["plan"]), found["optimal"], found["untimed"]))
@@ -94,10 +118,8 @@ def find_what_if(run: str) -> Response:
 def find_effects(run: str) -> Response:
     body = json_body(WhatIfRequest)
     costs, terms = _terms(run, body)
-    count = len(body.constraints)
-    if any(not 0 <= index < count for group in body.groups for index in group):
-        raise Problem(400, "invalid", f"'groups' names a constraint that there is not: {count} were given", "they are numbered from 0")
-    found = services().pool.call(queries.effects, services().config.engine, costs, terms, body.groups)
+    check_groups(body.groups, len(body.constraints))
+    found = _call(queries.effects, services().config.engine, costs, terms, body.groups)
     off = {target: Effect(**effect) for target, effect in found["switched_off"].items()}
     accuracy = Effect(**found["accuracy"]) if found["accuracy"] else None
     return answer(Effects(run, [Effect(**effect) for effect in found["groups"]], off, accuracy))
@@ -109,7 +131,12 @@ def _ask(query: Callable[[Engine[Any], str, *Arguments], T], run: str, *args: *A
     Raises:
         CollageError: there is no such run (404), it has no plan (409), or as `query` raises it.
     """
-    return services().pool.call(query, services().config.engine, str(services().runs.folder(run)), *args)
+    return _call(query, services().config.engine, str(services().runs.folder(run)), *args)
+
+
+def _call(function: Callable[[*Arguments], T], *args: *Arguments) -> T:
+    """Have a worker process answer, for as long as the client waits."""
+    return services().pool.call(function, *args, should_stop=asker_left())
 
 
 def _terms(run: str, body: WhatIfRequest) -> tuple[str, Terms]:

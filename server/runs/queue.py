@@ -40,13 +40,22 @@ class RunQueue:
         self._closed = False
 
     def submit(self, task: RunTask) -> None:
-        """Start the task, or let it wait for its turn."""
-        with self._lock:
+        """Start the task, or let it wait for its turn.
+
+        Raises:
+            Problem: too many wait (429).
+            OSError: the run's files cannot be written.
+        """
+        with self._lock:  # from the check on, so that many at once keep to the limit
+            if not task.is_search:
+                self.check_room()
+            task.run.change("queued", artifact=task.had_artifact)
             if task.is_search:
                 self._start(task)
             else:
                 self._waiting.append(task)
         self._start_next()
+        self._tell_waiting()
 
     def withdraw(self, run: LiveRun) -> RunTask | None:
         """Take the task of the run out of those that wait; None where it is not among them."""
@@ -54,7 +63,14 @@ class RunQueue:
             waiting = next((task for task in self._waiting if task.run is run), None)
             if waiting is not None:
                 self._waiting.remove(waiting)
+        self._tell_waiting()
         return waiting
+
+    def request_stop(self, run: LiveRun) -> None:
+        """Have the run under way end, with the best plan so far where its task can."""
+        with self._lock:
+            task = self._measuring if self._measuring and self._measuring.run is run else None
+        run.request_stop(keeps_best=task is not None and task.keeps_best)
 
     def check_room(self) -> None:
         """Refuse one more task where too many wait.
@@ -91,6 +107,16 @@ class RunQueue:
                 self._measuring = self._waiting.popleft()
                 self._start(self._measuring)
 
+    def _tell_waiting(self) -> None:
+        """Say to each run that waits what for: the run that measures, and how many come first."""
+        with self._lock:
+            if self._measuring is None:
+                return
+            for ahead, task in enumerate(self._waiting):
+                words = f"{self._measuring.words}{f' and {ahead} more' if ahead else ''}"
+                if task.run.snapshot.waits_for != words:
+                    task.run.change("queued", artifact=task.had_artifact, waits_for=words)
+
     def _start(self, task: RunTask) -> None:
         thread = threading.Thread(target=self._carry_out, args=(task,), name=f"collage-run-{task.run.snapshot.id}", daemon=True)
         self._threads.add(thread)
@@ -102,34 +128,37 @@ class RunQueue:
             self._run(task)
         except Exception as error:  # noqa: BLE001 - the border of the run: its reason is kept and shown
             _log.exception("fault in the run %s", task.run.snapshot.id)
-            task.run.change(task.before or "failed", **failure(error, task.run.folder))
+            task.run.change(task.before or "failed", artifact=task.had_artifact, **failure(error, task.run.folder))
         finally:
+            task.run.clear_stop()
             with self._lock:
                 self._threads.discard(threading.current_thread())
                 if self._measuring is task:
                     self._measuring = None
             self._start_next()
+            self._tell_waiting()
 
     def _run(self, task: RunTask) -> None:
         run = task.run
-        run.change("running")
+        run.change("running", artifact=task.had_artifact)
         try:
-            outcome = self._pool.run(
-                task.function, *task.args, on_events=run.add, should_stop=run.cancel.is_set, is_reusable=task.is_search
-            )
+            outcome = self._pool.run(task.function, *task.args, on_events=run.add, should_stop=run.must_end, is_reusable=task.is_search)
         except Cancelled:
             self._stopped(task)
         except (CollageError, WorkerError) as error:
-            run.change(task.before or "failed", document=self._salvaged(run), **failure(error, run.folder))
+            run.change(task.before or "failed", document=self._salvaged(run), artifact=task.had_artifact, **failure(error, run.folder))
         else:
-            run.change(task.rest, document=outcome.document, machine=outcome.machine, artifact=task.builds)
+            was_cancelled = outcome.document.get("cancelled") is not None
+            artifact = task.builds and not (was_cancelled and outcome.document["verify"]["max_rel_error"] is None)
+            state = "cancelled" if was_cancelled else task.rest
+            run.change(state, document=outcome.document, machine=outcome.machine, artifact=artifact)
             self._pool.warm(str(run.folder))
 
     def _stopped(self, task: RunTask) -> None:
         if task.run.cancel.is_set():
-            task.run.change(task.before or "cancelled", document=self._salvaged(task.run))
+            task.run.change(task.before or "cancelled", document=self._salvaged(task.run), artifact=task.had_artifact)
         else:
-            task.run.change(task.before or "failed", error=run_store.STOPPED)
+            task.run.change(task.before or "failed", error=run_store.STOPPED, artifact=task.had_artifact)
 
     def _salvaged(self, run: LiveRun) -> dict[str, Any] | None:
         """Return the document of a run that did not get to its end, where it has a plan: that stands where building it failed."""

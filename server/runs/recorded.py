@@ -10,6 +10,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from typing import Any
 from collage_core.model.samples import registry as samples
 from collage_core.trace.trace_file import FILE_NAME
 
+from ..base.from_json import from_json
 from ..base.json_files import read_json, write_json
 from ..base.run_files import PLAN, RECORD
 from ..config import ServerConfig
-from ..messages.runs import RunSnapshot
+from ..messages.runs import Baseline, PlanResult, RunSnapshot
 from ..process_pool import ProcessPool
 from ..worker import queries
 from ..worker.engine import Outcome
@@ -42,6 +44,7 @@ class Recorded:
         self._pool = pool
         self._folder = Path(samples.__file__).parent / "recorded"
         self._lock = threading.Lock()
+        self._results: dict[str, tuple[PlanResult | None, int]] = {}
 
     def ids(self) -> list[str]:
         """List the ids of the runs, sorted."""
@@ -50,6 +53,19 @@ class Recorded:
     def of_sample(self, name: str) -> str | None:
         """Return the id of the run that comes with the sample `name`, if one does."""
         return RECORDED + name if self._file(RECORDED + name).exists() else None
+
+    def result(self, name: str) -> PlanResult | None:
+        """Return the result of the run that comes with the sample `name`, if a sound one does; its folder is not made for that."""
+        file = self._file(RECORDED + name)
+        if not file.exists():
+            return None
+        result, read_ns = self._results.get(name, (None, 0))
+        changed_ns = file.stat().st_mtime_ns
+        if read_ns != changed_ns:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                result = _result(read_json(file)["document"])
+            self._results[name] = (result, changed_ns)
+        return result
 
     def unpack(self, run: str) -> None:
         """Make the folder of the recorded run `run` where it is missing or old; any other id is ignored.
@@ -77,6 +93,11 @@ class Recorded:
 
     def _file(self, run: str) -> Path:
         return self._folder / (run.removeprefix(RECORDED) + SUFFIX)
+
+
+def _result(document: Mapping[str, Any]) -> PlanResult:
+    baselines = [from_json(Baseline, one) for one in document["baselines"]]
+    return run_store.result_of(document["plan"]["total_s"], (document.get("verify") or {}).get("measured_s"), baselines)
 
 
 def _snapshot(run: str, outcome: Outcome, record: Mapping[str, Any]) -> RunSnapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from ..base.json_files import read_json
 from ..base.run_files import PLAN, record_file
@@ -25,6 +25,11 @@ def list_runs() -> Response:
 @blueprint.post("/runs")
 def create_run() -> Response:
     return answer(services().control.create(json_body(RunRequest)), 201)
+
+
+@blueprint.post("/dry-run")
+def dry_run() -> Response:
+    return answer(services().dry_runs.answer(json_body(RunRequest)))
 
 
 @blueprint.post("/options")
@@ -75,7 +80,7 @@ def get_log(run: str) -> Response:
 
 @blueprint.post("/runs/<run>/artifact")
 def build_artifact(run: str) -> Response:
-    snapshot, is_needed = services().control.build(run)
+    snapshot, is_needed = services().control.build(run, request.args.get("again") == "1")
     return answer(snapshot, 202 if is_needed else 200)
 
 

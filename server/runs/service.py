@@ -17,7 +17,7 @@ from collage_core.errors import CollageError
 
 from ..base.run_files import record_file
 from ..http.errors import Problem, refused
-from ..messages.runs import RunLog, RunMarks, RunSnapshot, RunSummary
+from ..messages.runs import PlanResult, RunLog, RunMarks, RunSnapshot, RunSummary
 from ..process_pool import ProcessPool
 from . import store as run_store
 from .follower import follow
@@ -92,6 +92,14 @@ class RunService:
             with suppress(CollageError, WorkerError):
                 self._recorded.unpack(run)
         return sorted(run_store.summaries(), key=lambda summary: summary.created, reverse=True)
+
+    def results(self) -> dict[str, PlanResult]:
+        """Return for each model the fastest result of the runs on disk."""
+        best: dict[str, PlanResult] = {}
+        for one in run_store.summaries():
+            if one.result and (one.model not in best or one.result.total_s < best[one.model].total_s):
+                best[one.model] = one.result
+        return best
 
     def folder(self, run: str) -> Path:
         """Return the run's folder, with a record in it.
@@ -171,6 +179,11 @@ class RunService:
         with self._lock:
             self._live[live.snapshot.id] = live
             self._trim()
+
+    def drop(self, live: LiveRun) -> None:
+        """Forget a run that could not be begun, and remove its files."""
+        self._forget(live.snapshot.id)
+        run_store.discard(live.folder)
 
     def close(self) -> None:
         """Stop following runs."""

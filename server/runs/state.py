@@ -16,6 +16,8 @@ from ..messages.live import ApiError, Numbered
 from ..messages.runs import (
     Baseline,
     BudgetInfo,
+    CancelledInfo,
+    Comparing,
     ConsideredPart,
     ConsideredPlan,
     ConvergencePoint,
@@ -53,7 +55,7 @@ POINT_STEP_S = 0.1
 NOT_BUILT = ("pattern", "predicate", "validity", "device", "import", "build")
 """Stages at which a candidate fails before it is built."""
 
-AT_REST: dict[str, Any] = {"phase": None, "step": None, "doing": None, "ends_s": None, "search": None, "considered": None}
+AT_REST: dict[str, Any] = dict.fromkeys(("phase", "step", "doing", "ends_s", "search", "considered", "comparing"))
 """The fields of a snapshot that describe work under way, for a run that rests."""
 
 
@@ -70,20 +72,22 @@ def apply(snapshot: RunSnapshot, item: Numbered, nodes: Nodes = ()) -> RunSnapsh
 def finish(snapshot: RunSnapshot, document: Mapping[str, Any]) -> RunSnapshot:
     """Return the snapshot with everything that the run's document knows better than its events."""
     search = document.get("search") or {}
+    final = search.get("final", search)
     plan = document.get("plan")
     known = replace(
         snapshot,
         counts=[_document_counts(target, snapshot) for target in document.get("targets", [])] or snapshot.counts,
         plan=plan_info(plan) if plan else None,
         best_s=plan["total_s"] if plan else snapshot.best_s,
-        lower_bound_s=search.get("final", search).get("lower_bound_s", snapshot.lower_bound_s),
-        optimal=search.get("optimal"),
+        lower_bound_s=final.get("lower_bound_s", snapshot.lower_bound_s),
+        optimal=final.get("optimal"),
         baselines=[_baseline(baseline) for baseline in document.get("baselines") or []],
         decided_by=document.get("decided_by") if document.get("alternatives") else None,
         alternatives=[_alternative({**row, "partitions": len(row["partitions"])}) for row in document.get("alternatives") or []],
         verify=_document_verify(document.get("verify"), snapshot.verify),
         phases=snapshot.phases or _document_phases(document.get("phases") or {}),
         budget=_document_budget(document.get("budget")),
+        cancelled=_document_cancelled(document.get("cancelled")),
     )
     return replace(known, convergence=_convergence(known)) if known.convergence else known
 
@@ -93,7 +97,12 @@ def _phase_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
 
 
 def _step_started(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"step": event["step"], "doing": None}
+    return {"step": event["step"], "doing": None, "ends_s": _ends_s(snapshot, event)}
+
+
+def _ends_s(snapshot: RunSnapshot, event: Event) -> float | None:
+    left_s = event.get("left_s")
+    return None if left_s is None else snapshot.now_s + left_s
 
 
 def _phase_ended(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -125,8 +134,7 @@ def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> di
 
 
 def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
-    left_s = event.get("left_s")
-    return {"done": event["done"], "total": event["total"], "ends_s": None if left_s is None else snapshot.now_s + left_s}
+    return {"done": event["done"], "total": event["total"], "ends_s": _ends_s(snapshot, event)}
 
 
 def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -168,6 +176,11 @@ def _plan_improved(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
     return {"best_s": event["total_s"], "plan": PlanInfo(event["total_s"], partitions, [])}
 
 
+def _comparing_plans(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
+    comparing = Comparing(event["doing"], event["name"], event["done"], event["total"])
+    return {"comparing": comparing, "ends_s": _ends_s(snapshot, event)}
+
+
 def _baseline_measured(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     others = [baseline for baseline in snapshot.baselines if baseline.name != event["name"]]
     return {"baselines": [*others, _baseline(event)]}
@@ -179,7 +192,9 @@ def _plan_decided(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str
 
 
 def _verified(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
-    return {"verify": VerifyInfo(event["measured_s"], None, event["max_rel_error"], event["accuracy"], None)}
+    # Baselines that are timed already were timed on another occasion: within a run they come after this.
+    apart = any(baseline.measured_s is not None for baseline in snapshot.baselines)
+    return {"verify": VerifyInfo(event["measured_s"], None, event["max_rel_error"], event["accuracy"], None, apart=apart)}
 
 
 def _note(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
@@ -194,6 +209,7 @@ def _state_changed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[st
         "conflict": list(event.get("conflict", ())),
         "uncovered": list(event.get("uncovered", ())),
         "artifact": bool(event.get("artifact", False)),
+        "waits_for": event.get("waits_for", ""),
     }
     return changes if event["state"] == "running" else {**changes, **AT_REST}
 
@@ -208,6 +224,7 @@ _CHANGES: dict[str, Callable[[RunSnapshot, Event, Nodes], dict[str, Any]]] = {
     "PlanConsidered": _plan_considered,
     "SearchProgress": _search_progress,
     "PlanImproved": _plan_improved,
+    "ComparingPlans": _comparing_plans,
     "BaselineMeasured": _baseline_measured,
     "PlanDecided": _plan_decided,
     "Verified": _verified,
@@ -271,6 +288,10 @@ def _document_budget(budget: Mapping[str, Any] | None) -> BudgetInfo | None:
     return BudgetInfo(budget["limit_s"], budget["spent_s"], undecided)
 
 
+def _document_cancelled(cancelled: Mapping[str, Any] | None) -> CancelledInfo | None:
+    return None if cancelled is None else CancelledInfo(cancelled["phase"], list(cancelled["missing"]))
+
+
 _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
 
 
@@ -306,6 +327,8 @@ def _document_verify(verify: Mapping[str, Any] | None, known: VerifyInfo | None)
         reference=verify.get("reference"),
         errors=dict(verify.get("errors") or {}),
         interval_s=verify.get("interval_s"),
+        apart=verify.get("apart", False),
+        gap=verify.get("gap", ""),
     )
 
 

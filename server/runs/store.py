@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -18,13 +18,14 @@ from typing import Any
 import psutil
 
 from collage_core.base.home import home
+from collage_core.rules.baseline_names import is_alone
 
 from ..base.from_json import from_json
 from ..base.json_files import is_id, json_data, read_json, write_json
 from ..base.run_files import record_file
 from ..http.errors import Problem, not_found, refused
 from ..messages.live import ApiError, RunState
-from ..messages.runs import PlanInfo, RunSnapshot, RunSummary
+from ..messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, RunSummary
 from .journal import Reader
 from .marks import marks_of
 from .state import ACTIVE, AT_REST, apply
@@ -76,6 +77,12 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
     write_json(folder / SUMMARY, json_data(asdict(summary(snapshot))))
 
 
+def disown(folder: Path) -> None:
+    """Let the run in `folder` be one without a server, as far as its files say; on a disk that is full, removing a file is what works."""
+    with suppress(OSError):
+        (folder / OWNER).unlink(missing_ok=True)
+
+
 def load(run: str) -> RunSnapshot:
     """Read the snapshot of `run`, brought up to date from its journal; a run whose server is gone has failed.
 
@@ -100,7 +107,8 @@ def final_snapshot(run: str) -> RunSnapshot | None:
     known = _after_journal(_read(run), folder)  # read again: its owner may have written the end before it ended itself
     if known.state in ACTIVE:
         known = replace(known, **AT_REST, state=_state_without_server(known, folder), seq=known.seq + LOST_EVENTS, error=STOPPED)
-        save(folder, known)
+        with suppress(OSError):  # of a disk that is full
+            save(folder, known)
     return known
 
 
@@ -134,6 +142,11 @@ def with_marks(folder: Path, known: RunSummary) -> RunSummary:
     return replace(known, name=marks.name or "", note=marks.note or "", is_starred=bool(marks.is_starred))
 
 
+def discard(folder: Path) -> None:
+    """Remove the folder of a run that could not be begun."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def delete(run: str) -> None:
     """Remove the folder of `run`."""
     shutil.rmtree(run_folder(run))
@@ -147,7 +160,7 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         model=snapshot.model,
         model_name=snapshot.model_name,
         targets=snapshot.targets,
-        constraints=len(snapshot.constraints),
+        constraints=len(snapshot.groups or snapshot.constraints),
         created=snapshot.created,
         base=snapshot.base,
         machine=snapshot.machine,
@@ -160,7 +173,21 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         recorded=snapshot.recorded,
         remeasured=snapshot.remeasured,
         options=snapshot.options,
+        result=result_of(snapshot.plan.total_s, snapshot.verify.measured_s if snapshot.verify else None, snapshot.baselines)
+        if snapshot.plan
+        else None,
     )
+
+
+def result_of(total_s: float, measured_s: float | None, baselines: Sequence[Baseline]) -> PlanResult:
+    """Return what a plan brings: both totals as measured end to end where they are known, else both as sums of costs."""
+    single = [one for one in baselines if is_alone(one.name)]
+    measured = [(one.measured_s, one.name) for one in single if one.measured_s is not None]
+    if measured_s is not None and measured:
+        alone_s, alone = min(measured)
+        return PlanResult(measured_s, alone, alone_s, True)
+    best = min(((one.total_s, one.name) for one in single if one.total_s is not None), default=None)
+    return PlanResult(total_s, best[1] if best else None, best[0] if best else None, False)
 
 
 def _by_target(plan: PlanInfo | None) -> dict[str, float]:
@@ -176,7 +203,7 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
 
 def _read_summary(data: dict[str, Any]) -> RunSummary:
     """Read a summary from its JSON; made anew where the run was under way, or an earlier version wrote it."""
-    if data["state"] in ACTIVE or "options" not in data:
+    if data["state"] in ACTIVE or "result" not in data:
         return summary(final_snapshot(data["id"]) or _read(data["id"]))
     return from_json(RunSummary, data)
 

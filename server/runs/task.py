@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVarTuple
 
 from collage_core.base.isolation.errors import WorkerDied, WorkerError, WorkerFailed
+from collage_core.base.whole_file import FULL
 from collage_core.errors import CollageError, InfeasibleError
 
-from ..http.errors import api_error
+from ..http.errors import DISK_FULL, api_error
 from ..messages.live import ApiError, RunState
 from ..worker.engine import Outcome
 from .live_run import LiveRun
@@ -26,6 +28,7 @@ class RunTask:
         builds: It leaves an artifact.
         rest: The run's state when all went well.
         before: The state of a run that had a plan already, and has it still when this fails.
+        keeps_best: The function ends by itself, with the best plan so far, when the user wants that.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class RunTask:
         builds: bool = False,
         rest: RunState = "done",
         before: RunState | None = None,
+        keeps_best: bool = False,
     ):
         self.run = run
         self.function: Callable[..., Outcome] = function
@@ -45,6 +49,18 @@ class RunTask:
         self.builds = builds
         self.rest = rest
         self.before = before
+        self.keeps_best = keeps_best
+        self._had_artifact = run.snapshot.artifact
+
+    @property
+    def had_artifact(self) -> bool:
+        """Whether the run had an artifact before, and has it still when this fails."""
+        return self._had_artifact
+
+    @property
+    def words(self) -> str:
+        """What other runs wait for, while this goes on."""
+        return f"the {'run on' if self.before is None else 'export of'} {self.run.snapshot.model_name}"
 
 
 def failure(error: Exception, folder: Path) -> dict[str, Any]:
@@ -57,14 +73,28 @@ def failure(error: Exception, folder: Path) -> dict[str, Any]:
 def _error_of(error: Exception, log: Path) -> ApiError:
     if isinstance(error, CollageError):
         return api_error(error)
+    if _is_full(error):
+        return DISK_FULL
     if isinstance(error, WorkerFailed):
-        log.write_text(error.traceback)
+        _keep(log, error.traceback)
         return ApiError("internal", f"the run failed: {error}", f"this is a fault of ours; the traceback is in {log}")
     if isinstance(error, WorkerError):
-        log.write_text(error.output)
+        _keep(log, error.output)
         hint = "the system may have run out of memory" if _is_kill(error) else f"what it printed is in {log}"
         return ApiError("died", f"the run's process {error}", f"run it again: what was measured is known; {hint}")
     return ApiError("internal", f"the run failed: {type(error).__name__}: {error}", "the server's log has the details")
+
+
+def _keep(log: Path, text: str) -> None:
+    with suppress(OSError):  # the run has failed for another reason, which is the one to tell
+        log.write_text(text)
+
+
+def _is_full(error: Exception) -> bool:
+    """Return whether a disk was full, here or in the run's process, which sends words and no error number."""
+    if isinstance(error, OSError):
+        return error.errno in FULL
+    return isinstance(error, WorkerFailed) and error.kind == "OSError" and any(f"[Errno {number}]" in error.what for number in FULL)
 
 
 def _is_kill(error: WorkerError) -> bool:

@@ -9,6 +9,7 @@ from flask import Blueprint, Response
 
 from ..base.from_json import from_json
 from ..http.answers import answer, json_body
+from ..http.asker import asker_left
 from ..messages.installation import Description, DescriptionCheck, DescriptionList, DescriptionText
 from ..services import services
 from ..worker.toolchain_rows import check_description
@@ -46,4 +47,4 @@ def delete(name: str) -> Response:
 
 def _checked(text: str) -> DescriptionCheck:
     descriptions.check_size(text)
-    return from_json(DescriptionCheck, services().pool.call(check_description, text))
+    return from_json(DescriptionCheck, services().pool.call(check_description, text, should_stop=asker_left()))

@@ -54,11 +54,16 @@ class Engine(Protocol[R]):
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         """Raise CollageError where a run on `targets` cannot have this value of the option `name`."""
 
-    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> R:
+    def dry_run(self, model: Path, options: Json) -> Json:
+        """Return what ``collage partition --dry-run --json`` prints; `options` as for `partition`."""
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> R:
         """Run the whole pipeline; leave record, plan and artifact in `out`.
 
         Args:
             options: Fields of `collage_core.options.Options` as JSON has them.
+            should_stop: Asked often; once it is True, the run ends soon, with the best plan so far. Where there is none yet, it
+                raises Cancelled.
         """
 
     def search_again(self, record: R, terms: Terms, emit: Emit) -> R:
@@ -75,7 +80,10 @@ class Engine(Protocol[R]):
         """
 
     def build(self, record: R, model: Path, out: Path, emit: Emit) -> None:
-        """Build the plan of `record` into `out` and verify it; the record says afterwards how that went."""
+        """Build the plan of `record` into `out` and verify it; the record says afterwards how that went.
+
+        The plan is timed by itself (`VerifyInfo.apart`).
+        """
 
     def load_record(self, folder: Path) -> R:
         """Read the record that is in `folder`."""
@@ -93,13 +101,16 @@ class Engine(Protocol[R]):
         """Return the `NodeCandidates` of a node that the model has."""
 
     def candidate_table(self, record: R) -> Json:
-        """Return the ``candidates`` and ``rejections`` of `RunCandidates`."""
+        """Return the fields of `PackedCandidates`, but for the run."""
 
     def regrets(self, record: R, candidates: Sequence[str]) -> list[Json]:
         """Return the `CandidateRegret` of the usable ones among `candidates`."""
 
     def estimates(self, record: R) -> Json:
         """Return the `RunEstimates` without the run's id."""
+
+    def node_times(self, record: R) -> Json:
+        """Return the `RunNodeTimes` without the run's id."""
 
     def specs(self, record: R) -> list[Json]:
         """Return the `RunSpec` of every rule tree."""
@@ -129,11 +140,17 @@ class CollageEngine(Engine["RunRecord"]):
 
         Options(**options_from_json({"targets": targets, name: value}))
 
-    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> RunRecord:
+    def dry_run(self, model: Path, options: Json) -> Json:
+        from collage_core.options import Options
+        from collage_core.pipeline.dry_run import dry_run
+
+        return dry_run(model, Options(**options_from_json(options)))
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> RunRecord:
         from collage_core.options import Options
         from collage_core.pipeline.run import partition
 
-        return partition(model, Options(**options_from_json(options), out=out), emit)
+        return partition(model, Options(**options_from_json(options), out=out), emit, should_stop=should_stop)
 
     def search_again(self, record: RunRecord, terms: Terms, emit: Emit) -> RunRecord:
         from collage_core.what_if.search_again import search_again
@@ -153,7 +170,7 @@ class CollageEngine(Engine["RunRecord"]):
     def build(self, record: RunRecord, model: Path, out: Path, emit: Emit) -> None:
         from collage_core.pipeline.apply import apply
 
-        record.document["verify"] = apply(record.plan, model, out, emit)
+        record.document["verify"] = {**apply(record.plan, model, out, emit), "apart": True}
 
     def load_record(self, folder: Path) -> RunRecord:
         from collage_core.pipeline.record import RunRecord
@@ -193,6 +210,12 @@ class CollageEngine(Engine["RunRecord"]):
         from collage_core.what_if.estimates import estimates
 
         return estimates(record)
+
+    def node_times(self, record: RunRecord) -> Json:
+        alone_s: dict[str, list[float | None]] = {}
+        for (node, target), seconds in record.alone_s.items():
+            alone_s.setdefault(target, [None] * len(record.graph))[node] = seconds
+        return {"partitions": [one.to_json() for one in record.node_times], "alone_s": alone_s}
 
     def specs(self, record: RunRecord) -> list[Json]:
         from collage_core.pipeline.run_specs import run_specs

@@ -20,23 +20,24 @@ if TYPE_CHECKING:
     from collage_core.graph.dataflow_graph import DataflowGraph
 
 GRAPH = "graph.json.gz"
-GRAPH_FORM = 2
+GRAPH_FORM = 3
 """Of what is in `GRAPH`; it stands in what is kept of the model, and models that older versions opened have none."""
 GROUPS = "groups-1.json.gz"
 """Its number rises with what `collage_core.graph` finds."""
 
 
-def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], folder: str) -> dict[str, Any]:
+def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str], folder: str) -> dict[str, Any]:
     """Read the model at the path `source`, or the `sample`, and write its graph into `folder`.
 
     Raises:
-        CollageError: it cannot be read, is no model, or has an input whose shape is not known.
+        CollageError: it cannot be read, is no model, has an input whose shape is not known, or a shape or value does not fit.
     """
-    from collage_core.model.onnx_model import load_model
+    from collage_core.model.relax.load import load as load_any
     from collage_core.model.samples import registry as samples
 
     path = samples.resolve(sample) if sample else Path(source)
-    model = load_model(path, {key: tuple(shape) for key, shape in shapes.items()} or None, fold=True, name=sample or path.stem)
+    sizes = {key: tuple(shape) for key, shape in shapes.items()}
+    model = load_any(path, sizes, fold=True, name=sample or path.stem, values=values)
     graph = model.graph
     types = graph.types
     proto = _read(path)
@@ -75,14 +76,38 @@ def _write_graph(folder: Path, graph: Mapping[str, Any], proto: ModelProto | Non
 
     ops = {node["op"] for node in graph["graph"]["nodes"]}
     formal = formal_inputs(ops, opset_versions(proto) if proto else {})
+    graph = {**graph, "graph": _with_exact_integers(graph["graph"])}
     write_json(folder / GRAPH, {**graph, "formal": {op: asdict(inputs) for op, inputs in formal.items()}})
     return hashlib.sha256((folder / GRAPH).read_bytes()).hexdigest()[:32]
 
 
-def _read(path: Path) -> ModelProto:
-    """Read the model without its external data."""
+MOST_EXACT = 2**53 - 1
+"""The largest integer that a page holds exactly: its numbers are doubles."""
+
+
+def _with_exact_integers(graph: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the graph with integers that a page would round, in attributes and small constants, as text."""
+    nodes = [{**node, "attributes": _exact(node["attributes"])} for node in graph["nodes"]]
+    constants = {name: {**constant, "value": _exact(constant.get("value"))} for name, constant in graph["constants"].items()}
+    return {**graph, "nodes": nodes, "constants": constants}
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_exact(item) for item in value]
+    return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
+
+
+def _read(path: Path) -> ModelProto | None:
+    """Read the model without its external data; None of a Relax module, which has none, and whose operators are those of a new opset."""
     import onnx
 
+    from collage_core.base.model_file import is_relax_file
+
+    if is_relax_file(path):
+        return None
     return onnx.load(str(path), load_external_data=False)
 
 
@@ -103,10 +128,12 @@ def stamp(path: Path) -> dict[str, Any]:
     return {"path": str(path), "bytes": status.st_size, "changed_ns": status.st_mtime_ns}
 
 
-def _files(path: Path, proto: ModelProto) -> list[dict[str, Any]]:
+def _files(path: Path, proto: ModelProto | None) -> list[dict[str, Any]]:
     """Return the stamps of the model's file and of those of its external data."""
     from collage_core.model.external_data import is_external, tensors_of
 
+    if proto is None:
+        return [stamp(path)]
     tensors = filter(is_external, tensors_of(proto))
     locations = {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}
     return [stamp(path), *(stamp(path.parent / location) for location in sorted(locations))]

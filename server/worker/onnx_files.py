@@ -1,6 +1,6 @@
 """Makes ONNX files for a viewer: the user's own, the partitioned one, and a partition's. Called in a worker process only.
 
-Paths and fixed shapes enter; `Shown`s leave: bytes that are sent to the page, bounded, with the number of tensors that came
+Paths enter; `Shown`s leave: bytes that are sent to the page, bounded, with the number of tensors that came
 without their values. Whatever the model's file does to the process, the server goes on.
 """
 
@@ -15,8 +15,6 @@ from collage_core.errors import CollageError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-Shapes = Mapping[str, Sequence[int]]
 
 MOST_BYTES = 128 << 20
 """Most bytes of weights that a viewer gets: more only fill its memory, and no shape or name is in them."""
@@ -35,35 +33,42 @@ class Shown:
     left_out: int
 
 
-def original(path: str) -> Shown:
-    """Return the file as it was opened.
+def original(path: str, shapes: Mapping[str, Sequence[int]], values: Mapping[str, str]) -> Shown:
+    """Return the file as it was opened; of a Relax module, what it is in ONNX with these shapes and values of inputs.
 
     Raises:
         CollageError: it is too large to be read at once.
     """
     import onnx
 
+    from collage_core.base.model_file import is_relax_file
+    from collage_core.graph.index_set import IndexSet
+    from collage_core.model.relax.relax_model import load_relax
+
+    if is_relax_file(path):
+        model = load_relax(path, shapes, fold=False, values=values)
+        return _shown(onnx.ModelProto.FromString(model.cut(IndexSet(range(len(model.graph)))).onnx))
     return _shown(onnx.load(path, load_external_data=False))
 
 
-def partitioned(path: str, shapes: Shapes, plan: str) -> Shown:
+def partitioned(path: str, plan: str) -> Shown:
     """Return the model as the plan in the file `plan` cuts it, with the plan in its metadata.
 
     Raises:
         CollageError: the model or the plan cannot be read, or the plan is for another model.
     """
-    from collage_core.model.onnx_model import load_model
+    from collage_core.pipeline.discover import load_as_planned
     from collage_core.rewrite.export.annotated import annotated
     from collage_core.rewrite.plan import read_plan
 
     known = read_plan(Path(plan))
-    model = load_model(Path(path), dict(shapes) or None, known.options.get("fold", True))
+    model = load_as_planned(known, path)
     if model.hash != known.model.hash:
         raise CollageError("the run's plan is for another model than the one that is open", "open the run's own model", "other_model")
     return _shown(annotated(model, known))
 
 
-def partition(path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
+def partition(path: str, plan: str, chosen: str) -> Shown:
     """Return the partition `chosen` of the plan, cut out as it is handed to its toolchain.
 
     Raises:
@@ -72,14 +77,14 @@ def partition(path: str, shapes: Shapes, plan: str, chosen: str) -> Shown:
     from onnx import ModelProto
 
     from collage_core.graph.index_set import IndexSet
-    from collage_core.model.onnx_model import load_model
+    from collage_core.pipeline.discover import load_as_planned
     from collage_core.rewrite.plan import read_plan
 
     known = read_plan(Path(plan))
     wanted = next((one for one in known.partitions if one.id == chosen), None)
     if wanted is None:
         raise CollageError(f"the plan has no partition {chosen[:40]!r}", "GET /api/v1/runs/<id>/plan lists them", "unknown_partition")
-    model = load_model(Path(path), dict(shapes) or None, known.options.get("fold", True))
+    model = load_as_planned(known, path)
     return _shown(ModelProto.FromString(model.cut(IndexSet(wanted.nodes)).onnx))
 
 

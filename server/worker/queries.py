@@ -41,6 +41,15 @@ def option_problems(engine: Engine[R], targets: Sequence[str], given: Json) -> l
     return [problem for name, value in given.items() for problem in _problems(engine, targets, name, value)]
 
 
+def dry_run(engine: Engine[R], model: str, options: Json) -> Json:
+    """Return the fields of a `DryRun`, and more.
+
+    Raises:
+        CollageError: the options are not right, or a target is not usable.
+    """
+    return json_data(engine.dry_run(Path(model), options))
+
+
 def _problems(engine: Engine[R], targets: Sequence[str], name: str, value: Any) -> Iterator[dict[str, str]]:
     parts = [(target, {target: one}) for target, one in value.items()] if isinstance(value, Mapping) else [("", value)]
     for target, part in parts:
@@ -68,13 +77,18 @@ def regrets(engine: Engine[R], folder: str, candidates: Sequence[str]) -> list[J
     return json_data(engine.regrets(load_record(engine, Path(folder)), candidates))
 
 
+def node_times(engine: Engine[R], folder: str) -> Json:
+    """Return the fields of `RunNodeTimes`, without the run's id."""
+    return json_data(engine.node_times(load_record(engine, Path(folder))))
+
+
 def specs(engine: Engine[R], folder: str) -> list[Json]:
     """Return the fields of a `RunSpec` for each rule tree of the run."""
     return json_data(engine.specs(load_record(engine, Path(folder))))
 
 
 def write_candidates(engine: Engine[R], folder: str, run: str) -> str:
-    """Write `RunCandidates` of the run into a file, unless it is there; returns its path."""
+    """Write `PackedCandidates` of the run into a file, unless it is there; returns its path."""
     return _kept(Path(folder) / CANDIDATES, lambda: {"run": run, **engine.candidate_table(load_record(engine, Path(folder)))})
 
 

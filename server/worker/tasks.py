@@ -17,12 +17,13 @@ from ..base.run_files import ARTIFACT
 from .engine import Engine, Json, Outcome, R
 from .event_reporter import EventReporter
 from .records import keep_record, load_record
+from .stop_request import StopRequest
 
 
 def partition(engine: Engine[R], model: str, options: Json, folder: str) -> Outcome:
-    """Run the whole pipeline, with an artifact."""
+    """Run the whole pipeline, with an artifact. Ends with the best plan so far once the server asks for that (`StopRequest`)."""
     with EventReporter() as emit:
-        record = engine.partition(Path(model), options, Path(folder) / ARTIFACT, emit)
+        record = engine.partition(Path(model), options, Path(folder) / ARTIFACT, emit, StopRequest(Path(folder)))
     return keep_record(engine, record, Path(folder))
 
 

@@ -80,6 +80,21 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
 
 
+PLAN_VIEWS = ("Partitions", "Totals", "Compare", "Charts")
+
+
+def show_tab(page: Page, name: str) -> None:
+    """Show a tab of the drawer or of the panel: a view of the plan under the tab "Plan", Netron by the model's menu."""
+    if name == "Netron":
+        page.locator(".top .model").click()
+        page.get_by_role("button", name="Show in Netron").click()
+        return
+    plan = page.get_by_role("tab", name="Plan", exact=True)
+    if name in PLAN_VIEWS and plan.get_attribute("aria-selected") != "true":
+        plan.click()
+    page.get_by_role("tab", name=name).click()
+
+
 @dataclass
 class Watched:
     """A page, with everything that it must not do."""

@@ -51,7 +51,7 @@ def test_filters_say_how_many_are_left(costs: Watched) -> None:
     expect(table(costs).locator("tbody tr[data-row]").first.locator("td").last).not_to_be_empty()
     choose(costs, validity="in the plan")
     expect(status).to_have_text("1 of 386")
-    choose(costs, validity="valid", target="tvm", regret="up to 10 % of the total")
+    choose(costs, validity="valid", target="tvm", regret="up to 10 % of the predicted total")
     few = status.inner_text()
     costs.page.get_by_role("textbox", name="Operator").fill("nothing like it")
     expect(costs.page.get_by_text("No candidate passes the filter.")).to_be_visible()
@@ -127,8 +127,10 @@ def test_thousands_of_rows_scroll_to_their_end(explorer: Explorer, open_page: Op
 def many(route: Route) -> None:
     """The answer with as many rows as a large model has."""
     body: dict[str, Any] = route.fetch().json()
-    rows = body["candidates"]
-    body["candidates"] = [{**rows[at % len(rows)], "id": f"{at}"} for at in range(MANY)]
+    columns, count = body["columns"], len(body["columns"]["id"])
+    values = {name: column for name, column in columns.items() if len(column) == count}
+    columns |= {name: [column[at % count] for at in range(MANY)] for name, column in values.items()}
+    columns["id"] = [f"{at}" for at in range(MANY)]
     route.fulfill(body=json.dumps(body), content_type="application/json")
 
 
@@ -149,7 +151,7 @@ def test_regrets_of_a_large_model_are_asked_for_the_rows_in_view(explorer: Explo
 
 def without_regrets(route: Route) -> None:
     body: dict[str, Any] = route.fetch().json()
-    body["candidates"] = [{**row, "regret_s": None, "in_no_plan": False} for row in body["candidates"]]
+    body["columns"] |= {"regret_s": [None] * len(body["columns"]["id"]), "in_no_plan": []}
     route.fulfill(body=json.dumps(body), content_type="application/json")
 
 

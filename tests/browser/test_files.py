@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from playwright.sync_api import expect
+
+from tests.helpers.models import rated_model, write
 
 from .conftest import OpenPage
 from .explorer import Explorer, Watched
@@ -60,13 +63,68 @@ def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) 
 
 def test_an_open_dimension_is_asked_for(start: Watched, tmp_path: Path) -> None:
     choose(start, write_model(tmp_path, width="width"))
-    expect(start.page.get_by_role("alert")).to_contain_text("width")
-    field = start.page.get_by_label("Shapes of the inputs")
-    field.fill("x=1,many")
-    expect(start.page.get_by_role("button", name="Open with these shapes")).to_be_disabled()
-    field.fill("x=1,64")
+    form = start.page.get_by_role("form", name="Shape of x")
+    expect(start.page.get_by_role("alert")).to_have_count(0)
+    field = form.get_by_label("dimension 1 (width)")
+    field.fill("many")
+    expect(form).to_contain_text("many is no whole number")
+    expect(form.get_by_role("button", name="Open with this shape")).to_be_disabled()
+    field.fill("64")
     field.press("Enter")
     expect(start.node("dense")).to_be_visible()
+
+
+def test_what_was_opened_before_comes_first_and_is_opened_with_other_shapes_or_deleted(start: Watched, tmp_path: Path) -> None:
+    page = start.page
+    choose(start, write_model(tmp_path, width="width"))
+    page.get_by_role("textbox", name="dimension 1 (width)").fill("64")
+    page.get_by_role("button", name="Open with this shape").click()
+    start.idle()
+    page.get_by_role("button", name="Collage").click()
+    start.idle()
+    cards = page.locator(".own-card", has_text="x=1,64").filter(has_text="no plan yet")
+    count = cards.count()
+    assert page.get_by_role("heading", level=2).all_inner_texts()[:2] == ["Opened before", "Samples"]
+    expect(cards.first).to_contain_text(re.compile("2 nodes · .*20"))
+    cards.first.get_by_role("button", name="Other shapes").click()
+    shapes = page.get_by_role("form", name="Shapes of the inputs of tiny")
+    width = shapes.get_by_label("dimension 1")
+    expect(width).to_have_value("64")
+    width.fill("0")
+    expect(shapes).to_contain_text("a size is at least 1")
+    width.fill("64")
+    width.press("Enter")
+    expect(start.node("dense")).to_be_visible()
+    page.get_by_role("button", name="Collage").click()
+    start.idle()
+    cards.first.get_by_role("button", name="Delete tiny").click()
+    cards.first.get_by_role("button", name="Delete it").click()
+    start.idle()
+    expect(cards).to_have_count(count - 1)
+
+
+def test_a_sample_shows_what_its_best_plan_brings(start: Watched) -> None:
+    card = start.page.get_by_role("button", name="CRNN")
+    expect(card.locator(".card-result")).to_have_text(re.compile(r"^[\d.]+ → [\d.]+ ms [\d.]+×$"))
+
+
+def test_the_value_of_a_small_input_is_fixed_folded_and_freed(start: Watched, tmp_path: Path) -> None:
+    page = start.page
+    choose(start, [write(tmp_path, rated_model(), "rated.onnx")])
+    for shown, typed, node in (("x=1,4", "16000", "Relu pick"), ("x=1,4 · sr = 16000", "", "If pick")):
+        page.get_by_role("button", name="Collage").click()
+        start.idle()
+        card = page.locator(".own-card", has=page.get_by_text(shown, exact=True))
+        card.get_by_role("button", name="Other shapes").click()
+        field = card.get_by_label("value of sr")
+        field.fill(typed)
+        field.press("Enter")
+        start.idle()
+        expect(page.get_by_role("button", name=node)).to_be_visible()
+    page.get_by_role("button", name="Collage").click()
+    start.idle()
+    texts = page.locator(".own-card", has_text="rated").all_inner_texts()
+    assert sorted(text.split(" · ")[0].split()[-2:] for text in texts) == [["1", "node"], ["2", "nodes"]]
 
 
 def test_what_is_no_model_is_refused_with_a_hint(start: Watched, tmp_path: Path) -> None:
@@ -77,3 +135,19 @@ def test_what_is_no_model_is_refused_with_a_hint(start: Watched, tmp_path: Path)
     expect(alert.locator(".hint")).not_to_be_empty()
     alert.get_by_role("button", name="Dismiss").click()
     expect(alert).to_have_count(0)
+
+
+def test_names_that_turn_the_direction_of_reading_are_shown_escaped(start: Watched, tmp_path: Path) -> None:
+    """What stands for the node in the page's own data keeps the name as the model has it."""
+    turned = "safe\u202egnp"
+    path = write_model(tmp_path)[0]
+    model = onnx.load(path)
+    model.graph.node[1].name = turned
+    onnx.save(model, path)
+    choose(start, [path])
+    start.node(turned).focus()
+    start.press("Enter")
+    expect(start.page.get_by_role("heading", name=r"safe\u202egnp")).to_be_visible()
+    expect(start.page.locator(".stage").get_by_role("button", name=re.compile(r"safe\\u202egnp"))).to_be_visible()
+    shown = start.page.evaluate('() => document.body.innerText + document.body.innerHTML.replaceAll(/data-name="[^"]*"/g, \'\')')
+    assert "\u202e" not in shown

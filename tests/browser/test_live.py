@@ -23,7 +23,7 @@ from tests.helpers.live import Live, serve, until
 from tests.helpers.paths import ROOT
 
 from .conftest import OpenPage
-from .explorer import Watched
+from .explorer import Watched, show_tab
 from .test_access import AXE, faults
 from .test_files import write_model
 
@@ -72,7 +72,7 @@ def phases(page: Page) -> Locator:
 
 
 def row(page: Page) -> list[str]:
-    """The counts of the one target: found, distinct, built, measured, failed, from cache, spared, rejected."""
+    """The counts of the one target: found, distinct, built, measured, failed, from cache, skipped, rejected."""
     return page.get_by_role("table", name="Counts").locator("tbody td").all_inner_texts()
 
 
@@ -95,21 +95,23 @@ def test_a_run_as_it_happens(live: Live, model: str, run: str, open_page: OpenPa
     expect(page.get_by_text("estimated bound")).to_be_visible()
 
     go(run, "go1")
-    expect(now).to_contain_text(re.compile(r"1 of 4 known.* · about 6 min \d\d s of measuring left · a trial takes 1.9 s with stages"))
+    expect(now).to_contain_text(
+        re.compile(r"1 of 4 known.* · up to about 6 min \d\d s of measuring left · a trial takes 1.9 s with stages")
+    )
     expect(page.locator(".best")).to_contain_text(re.compile(r"0.90 ms\s*estimated bound\s*0.60 ms"))
     page.reload()
     late = open_page(page.url)
     for one in (watched, late):
         one.idle()
-        expect(one.page.locator(".doing")).to_contain_text(re.compile("1 of 4 known.* · about 6 min"))
+        expect(one.page.locator(".doing")).to_contain_text(re.compile("1 of 4 known.* · up to about 6 min"))
         assert row(one.page) == ["9", "7", "1", "1", "0", "0", "0", "2"]
         assert "stages in the plan that is considered" in aria_texts(one)[0]
         assert "stages is being built and timed" in aria_texts(one)[2]
-        expect(one.page.locator("svg.convergence")).to_have_attribute("aria-label", re.compile(r"Best total 0.90 ms"))
+        expect(one.page.locator("svg.convergence")).to_have_attribute("aria-label", re.compile(r"Best total, predicted 0.90 ms"))
 
     go(run, "go2")
     for one in (watched, late):
-        expect(one.page.locator(".doing")).to_contain_text("Searching: 1,200 states taken, 2 of 6 nodes covered by the newest")
+        expect(one.page.locator(".doing")).to_contain_text("Searching: 1,200 states expanded, 2 of 6 nodes covered by the newest")
         one.idle()
         assert row(one.page) == ["9", "7", "1", "1", "1", "0", "5", "2"]
         expect(phases(one.page)).to_contain_text(re.compile(r"costs\s+done\s*3.5 s"))
@@ -151,6 +153,66 @@ def test_cancelling_keeps_what_was_measured(live: Live, model: str, run: str, op
     expect(watched.page.get_by_text("Cancelled. 1 measured cost is kept: the next run goes on from there.")).to_be_visible()
     expect(watched.page.get_by_role("button", name="Run again")).to_be_visible()
     expect(phases(watched.page)).to_contain_text(re.compile(r"costs\s+was stopped"))
+
+
+def test_cancelling_keeps_the_best_plan_and_one_click_goes_on(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.start(model, "stoppable", accuracy=0.5)["id"]
+    watched = open_page(f"{live.address}?model={model}&run={run}")
+    page = watched.page
+    expect(page.locator(".readout")).to_contain_text("best predicted 10.0 ms")
+    page.get_by_role("button", name="Cancel").click()
+    said = page.get_by_role("status").filter(has_text="Cancelled while fusing adjacent partitions")
+    for _ in range(2):  # after a reload it is the same
+        expect(said).to_contain_text("The best plan so far is kept. Missing:")
+        expect(said).to_contain_text("3 of 9 candidates have no known cost")
+        expect(page.locator(".readout")).to_contain_text("10.0 ms")
+        show_tab(page, "Partitions")
+        expect(page.get_by_role("row", name=re.compile("Conv . Relu.* 10.0 ms"))).to_be_visible()
+        page.reload()
+        watched.idle()
+    with page.expect_request(lambda one: one.method == "POST" and one.url.endswith("/runs")) as asked:
+        said.get_by_role("button", name="Go on").click()
+    sent = asked.value.post_data_json
+    assert (sent["model"], sent["targets"], sent["accuracy"]) == (model, ["stoppable"], 0.5)
+    page.wait_for_url(lambda url: "run=" in url and run not in url)
+    page.get_by_role("button", name="Cancel").click()
+
+
+def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live, model: str, open_page: OpenPage) -> None:
+    kept = live.ended(live.start(model, "fast", base=live.ended(live.start(model, "fast")["id"])["id"])["id"])["id"]
+    ahead = live.start(model, "wait")["id"]
+    until(lambda: live.get(f"runs/{ahead}")["state"] == "running")
+    watched = open_page(f"{live.address}?model={model}&run={kept}")
+    page = watched.page
+    page.get_by_role("button", name="Export").click()
+    expect(page.get_by_role("button", name="Export: waiting for the run on mini_mnist…")).to_be_visible()
+    page.get_by_role("button", name="Stop the export").click()
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_enabled()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert live.get(f"runs/{kept}")["state"] == "done"
+    live.post(f"runs/{ahead}/cancel")
+
+
+def test_a_gap_between_predicted_and_measured_is_a_warning_and_is_measured_again(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.ended(live.start(model, "gap")["id"])["id"]
+    page = open_page(f"{live.address}?model={model}&run={run}").page
+    readout = page.locator(".readout")
+    expect(readout.locator(".warn")).to_have_text("⚠ verified, but measured 30.0 ms, predicted 10.0 ms")
+    page.get_by_role("button", name="Measure again").click()
+    expect(readout).to_contain_text("✓ verified")
+    expect(page.get_by_role("button", name="Measure again")).to_have_count(0)
+    page.get_by_role("tab", name="Totals").click()
+    expect(page.get_by_text(re.compile("measured by itself, apart from the other plans: 8.00 ms"))).to_be_visible()
+
+
+def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, open_page: OpenPage) -> None:
+    page = open_page(f"{live.address}?model={model}").page
+    page.get_by_role("button", name=re.compile("^about 22 s$")).click()
+    said = page.get_by_role("dialog", name="What a run takes")
+    expect(said).to_contain_text(re.compile("About 57 builds, 228 at most; measuring takes about 22 s, 40 s at most; the budget ends it"))
+    with page.expect_request(lambda one: one.url.endswith("/dry-run")) as asked:
+        said.get_by_role("textbox", name="time budget of the next run in seconds").fill("12")
+    assert asked.value.post_data_json["budget_s"] == 12
 
 
 def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str, open_page: OpenPage) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, show_tab
 
 VERSION = "9.3.3"
 
@@ -55,7 +55,7 @@ EXPECTED = {
 
 def inside(watched: Watched) -> FrameLocator:
     """Netron's own document, with a model in it."""
-    watched.page.get_by_role("tab", name="Netron").click()
+    show_tab(watched.page, "Netron")
     watched.idle()
     return watched.page.frame_locator("iframe.netron")
 

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tests.helpers.live import serve
 
 from .conftest import OpenPage
+from .explorer import show_tab
 
 PREFIX = "/tools/collage"
 
@@ -47,15 +48,16 @@ def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[s
     app.extensions["collage"].close()
 
 
+@pytest.mark.long
 def test_everything_works_under_a_prefix(mounted: tuple[str, Mounted], open_page: OpenPage) -> None:
     address, front = mounted
     watched = open_page(f"{address}?sample=mini_mnist")
     expect(watched.node("relu1")).to_be_visible()
-    watched.page.get_by_role("tab", name="Netron").click()
+    show_tab(watched.page, "Netron")
     expect(watched.page.frame_locator("iframe.netron").locator('[id="node-name-relu1"]')).to_be_visible()
-    watched.page.get_by_role("tab", name="Charts").click()
+    show_tab(watched.page, "Charts")
     expect(watched.page.locator(".chart .main-svg").first).to_be_visible()
-    watched.page.get_by_role("tab", name="Toolchains & rules").click()
+    watched.page.get_by_role("tab", name="Toolchains").click()
     expect(watched.page.get_by_role("tree", name="Rule tree of onnxruntime")).to_be_visible()
     watched.page.get_by_role("radio", name="Describe one").click()
     watched.page.get_by_role("button", name="Try", exact=True).click()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched, running
+from .explorer import Explorer, Watched, running, show_tab
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def show_runs(watched: Watched) -> None:
 def listed(own: Explorer, open_page: OpenPage) -> Watched:
     """The list with the recorded run and one that searched again, which is shown."""
     watched = open_page(f"{own.address}?sample=squeezenet")
-    watched.page.get_by_role("tab", name="Partitions").click()
+    show_tab(watched.page, "Partitions")
     watched.page.locator(".partitions button.row").first.click()
     watched.press("v", "k")
     expect(watched.page.get_by_role("tab", name="Pins 1")).to_be_visible()

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 from tests.helpers.dot_reader import read_dot
 
 from .conftest import OpenPage
-from .explorer import Explorer, Watched
+from .explorer import Explorer, Watched, show_tab
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<b>"&\\N{x}=1\u200b\x07'
@@ -41,7 +41,7 @@ def test_the_whole_graph_as_svg_with_the_overlay_that_is_on(opened: Watched) -> 
     name, by_target = saved(opened.page, "SVG")
     assert name == "squeezenet-target.svg"
     assert texts(by_target).count("Conv") == 26
-    assert any(text.startswith("squeezenet · total") for text in texts(by_target))
+    assert any(text.startswith("squeezenet · predicted") for text in texts(by_target))
     opened.press("h")
     name, by_cost = saved(opened.page, "SVG")
     assert name == "squeezenet-cost.svg"
@@ -86,13 +86,13 @@ def test_names_that_would_break_a_file_do_not(explorer: Explorer, open_page: Ope
     ("tab", "file", "column"),
     [
         ("Partitions", "squeezenet-partitions.csv", "cost_s"),
-        ("Totals", "squeezenet-totals.csv", "sum_of_costs_s"),
-        ("Runs", "runs.csv", "total_s"),
+        ("Totals", "squeezenet-totals.csv", "predicted_s"),
+        ("Runs", "runs.csv", "predicted_s"),
         ("Compare", "squeezenet-compared.csv", "plan_s"),
     ],
 )
 def test_a_table_as_csv(opened: Watched, tab: str, file: str, column: str) -> None:
-    opened.page.get_by_role("tab", name=tab).click()
+    show_tab(opened.page, tab)
     opened.idle()
     with opened.page.expect_download() as download:
         opened.page.get_by_role("button", name="Save as CSV").click()

@@ -26,7 +26,7 @@ def tab(explorer: Explorer, open_page: OpenPage) -> Watched:
 
 
 def show(watched: Watched) -> None:
-    watched.page.get_by_role("tab", name="Toolchains & rules").click()
+    watched.page.get_by_role("tab", name="Toolchains").click()
     watched.idle()
 
 
@@ -148,6 +148,7 @@ def test_the_tree_is_walked_and_folded_by_keys(tab: Watched) -> None:
     expect(items.filter(has_text="segments").get_by_role("button")).to_be_focused()
 
 
+@pytest.mark.long
 def test_options_are_checked_beside_their_fields_and_used_by_the_run(explorer: Explorer, open_page: OpenPage) -> None:
     watched = open_page(f"{explorer.address}?sample=mini_mnist")
     show(watched)

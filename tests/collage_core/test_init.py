@@ -1,4 +1,4 @@
-"""What importing the package does to the process."""
+"""What importing the package does to the process: no toolchain's telemetry runs in it, or in those that it starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from collage_core.model.samples.registry import SAMPLES
+from collage_core.toolchains.registry import get
+from tests.helpers.command import environment
+from tests.helpers.paths import ROOT
 
 SESSION = """
 import sys
@@ -23,3 +28,72 @@ def test_onnx_runtime_keeps_nothing_about_the_users_models(tmp_path: Path) -> No
     model = SAMPLES["mini_mnist"].build().SerializeToString()
     subprocess.run([sys.executable, "-c", SESSION], input=model, env=environment, check=True, timeout=120)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+SHIM = ROOT / "tests" / "helpers" / "network_log.cpp"
+RUN = """
+import brief_runs
+from collage_core.cli.main import main
+brief_runs.shorten(brief_runs.set_existing)
+main(sys.argv[1:])
+"""
+BUILDS = """
+from collage_core.base.isolation.worker import Worker
+import worker_functions
+for target in sys.argv[2:]:
+    with Worker() as worker:
+        worker.call(worker_functions.build_and_load, target, sys.argv[1], timeout_s=60)
+"""
+ASKS = """
+from collage_core.base.isolation.worker import Worker
+import worker_functions
+with Worker() as worker:
+    print(worker.call(worker_functions.ask_outside, timeout_s=60))
+"""
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that writes down every look-up and connection of a process that it is preloaded into, and refuses it."""
+    built = tmp_path_factory.mktemp("shim") / "network_log.so"
+    subprocess.run(["c++", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", built, SHIM, "-ldl"], check=True, timeout=120)
+    return built
+
+
+def watched(shim: Path, folder: Path, code: str, *arguments: str | Path) -> tuple[str, list[str], list[str]]:
+    """Run Python code in a process: its output, the programs that started in and below it, and what they asked the network for."""
+    (folder / "user").mkdir()
+    log = folder / "network.log"
+    own = {"HOME": str(folder / "user"), "LD_PRELOAD": str(shim), "COLLAGE_NETWORK_LOG": str(log)}
+    given = {name: value for name, value in environment(folder / "home", **own).items() if name not in ("ORT_DISABLE_TELEMETRY", "CI")}
+    command = [sys.executable, "-c", f"import sys{code}", *map(str, arguments)]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = log.read_text().splitlines()
+    return done.stdout, [line for line in lines if line.startswith("started ")], [line for line in lines if not line.startswith("started ")]
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "after"),
+    [
+        pytest.param(BUILDS, (), (), id="a worker for each toolchain"),
+        pytest.param(RUN, ("partition",), ("--threads", "1", "--targets"), id="a run", marks=pytest.mark.long),
+    ],
+)
+def test_no_process_of_ours_looks_a_name_up_or_connects_outside(
+    shim: Path, chain: Path, tmp_path: Path, code: str, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """Nor does one leave a file in the user's home: a client's number or a database of events."""
+    targets = [name for name in ("onnxruntime", "openvino", "ncnn") if get(name).availability().usable]
+    named = targets if code is BUILDS else [",".join(targets)]
+    _, started, asked = watched(shim, tmp_path, code, *before, chain, *after, *named)
+    assert len([line for line in started if "python" in line]) > len(targets), "the workers are watched, too"
+    assert asked == []
+    assert [path for path in (tmp_path / "user").rglob("*") if path.is_file()] == []
+
+
+def test_a_worker_that_asks_outside_is_seen(shim: Path, tmp_path: Path) -> None:
+    said, started, asked = watched(shim, tmp_path, ASKS)
+    assert said == "['gaierror', 'ENETUNREACH', 'ENETUNREACH']\n"
+    assert len(started) > 1
+    assert asked == ["look-up collage.invalid 0", "connection 192.0.2.1 80", "datagram 2001:db8::1 53"]

@@ -29,6 +29,20 @@ def model_of(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
+RATED = """g (float[1,4] x, int64 sr) => (float[1,4] y) {
+    [is_fast] fast = Equal(sr, k16)
+    [pick] y = If(fast) <
+        then_branch = t () => (float[1,4] a) { [relu] a = Relu(x) },
+        else_branch = e () => (float[1,4] b) { [neg] n = Neg(x) [abs] m = Abs(n) [exp] k = Exp(m) [tanh] b = Tanh(k) }
+    >
+}"""
+
+
+def rated_model() -> ModelProto:
+    """Return a model whose input ``sr`` picks a branch: one node where it is 16000, else four."""
+    return model_of(RATED, {"k16": np.array(16000)})
+
+
 def write(folder: Path, model: ModelProto, name: str = "model.onnx") -> Path:
     """Write `model` into `folder`, and return the path."""
     path = folder / name

@@ -76,7 +76,7 @@ class RatedCosts:
         open_ = [candidate for candidate in wanted if len(self._values[candidate.target, candidate.computation]) < MOST_REPETITIONS]
         return [(candidate, self._noisy(candidate)) for candidate in open_]
 
-    def search(self, costed: list[CostedCandidate], emit: Emit) -> Planned:
+    def search(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
         """As `measure.Search`."""
         problem = SearchProblem(len(self.graph), flow_tensors(self.graph), search_candidates(costed), {}, (), tuple(self._rates))
         result = solve(problem)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from collage_server.worker.candidate_table import packed
 from collage_server.worker.engine import Engine, Json, Outcome
 
 from collage_core.errors import AccuracyError, CollageError, InfeasibleError
@@ -60,10 +61,11 @@ PARTITION = {
 
 @dataclass(frozen=True)
 class Run:
-    """The arguments of a behaviour: the options of a run, and the folder of its files."""
+    """The arguments of a behaviour: the options of a run, the folder of its files, and whether it is to end with its best plan."""
 
     options: Json
     out: Path
+    should_stop: Callable[[], bool]
 
     @property
     def target(self) -> str:
@@ -90,8 +92,16 @@ class FakeEngine(Engine[FakeRecord]):
     def check_option(self, targets: Sequence[str], name: str, value: Any) -> None:
         return None
 
-    def partition(self, model: Path, options: Json, out: Path, emit: Emit) -> FakeRecord:
-        run = Run(options, out)
+    def dry_run(self, model: Path, options: Json) -> Json:
+        if options["targets"][0] == "hang":
+            time.sleep(600)
+        if options["targets"][0] == "mistake":
+            raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
+        builds, seconds = {"builds_expected": 57, "builds_at_most": 228}, {"seconds_expected": 21.5, "seconds_at_most": 40.0}
+        return {**builds, **seconds, "budget_s": options.get("budget_s", 40.0), "busy": "", "basis": "fast: 0.4 s a trial", "more": 1}
+
+    def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> FakeRecord:
+        run = Run(options, out, should_stop)
         emit(PhaseStarted("load"))
         emit(Note(f"{model.name} {sorted(options['shapes'])} {options.get('accuracy')} {options.get('time_limit_s')}"))
         emit(PhaseEnded("load", 0.1))
@@ -130,7 +140,7 @@ class FakeEngine(Engine[FakeRecord]):
         (out / "model.so").write_bytes(b"built of " + model.name.encode())
         emit(Verified(0.008, 1e-6, 1e-3))
         verify = {"measured_s": 0.008, "additive_error_s": 0.001, "max_rel_error": 1e-6, "reference": "fake", "accuracy": 1e-3}
-        record.document["verify"] = verify
+        record.document["verify"] = {**verify, "apart": True}
 
     def load_record(self, folder: Path) -> FakeRecord:
         with gzip.open(folder / "run.json.gz", "rt") as file:
@@ -163,13 +173,18 @@ class FakeEngine(Engine[FakeRecord]):
         return {"node": node, "candidates": [{**row, **found}], "rejections": []}
 
     def candidate_table(self, record: FakeRecord) -> Json:
-        return {"candidates": [], "rejections": []}
+        return {**packed([]), "rejections": []}
 
     def regrets(self, record: FakeRecord, candidates: Sequence[str]) -> list[Json]:
         return [{"id": name, "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False} for name in candidates if name == "c0"]
 
     def estimates(self, record: FakeRecord) -> Json:
         return {"machine": "the fake machine", "reason": "none", "seconds": {}}
+
+    def node_times(self, record: FakeRecord) -> Json:
+        groups = [{"nodes": [0, 1], "share": 1.0, "seconds": 0.01, "kernel": "FusedConv"}]
+        times = {"partition": "c0", "source": "profiler", "groups": groups, "rest_share": 0.0, "profiled_s": 0.012, "reason": ""}
+        return {"partitions": [times], "alone_s": {"fast": [0.008, None]}}
 
     def specs(self, record: FakeRecord) -> list[Json]:
         return []
@@ -245,6 +260,40 @@ def _undecided(run: Run, emit: Emit) -> FakeRecord:
     record.document["budget"] = {"limit_s": 20.0, "spent_s": 20.4, "undecided": [PARTITION["id"]], "rivals": [rival]}
     _write(run.out, record)
     return record
+
+
+def _gap(run: Run, emit: Emit) -> FakeRecord:
+    """A run whose plan takes thrice the time that was predicted."""
+    record = _fast(run, emit)
+    record.document["verify"] |= {"measured_s": 0.03, "gap": "measured whole, the plan takes 30 ms; 10 ms were predicted"}
+    _write(run.out, record)
+    return record
+
+
+def _stoppable(run: Run, emit: Emit) -> FakeRecord:
+    """A run that merges for ever once it has a plan, and keeps that when its user stops it."""
+    emit(PhaseStarted("merge"))
+    emit(PlanImproved(0.01, ((run.target, (0, 1)),), 0))
+    while not run.should_stop():
+        time.sleep(0.01)
+    record = _record(run)
+    record.document["verify"] = {
+        "measured_s": None,
+        "max_rel_error": None,
+        "accuracy": 1e-3,
+        "reason": "not built, since the run was cancelled",
+    }
+    missing = ["3 of 9 candidates have no known cost", "the plan was not built, and not compared with the reference"]
+    record.document["cancelled"] = {"phase": "merge", "missing": missing}
+    _write(run.out, record)
+    (run.out / "model.so").unlink()
+    return record
+
+
+def _deaf(run: Run, emit: Emit) -> FakeRecord:
+    emit(PlanImproved(0.01, ((run.target, (0, 1)),), 0))
+    time.sleep(600)
+    raise AssertionError
 
 
 def _wait(run: Run, emit: Emit) -> FakeRecord:
@@ -344,6 +393,9 @@ def _flood(run: Run, emit: Emit) -> FakeRecord:
 BEHAVIOURS: dict[str, Callable[[Run, Emit], FakeRecord]] = {
     "fast": _fast,
     "undecided": _undecided,
+    "gap": _gap,
+    "stoppable": _stoppable,
+    "deaf": _deaf,
     "wait": _wait,
     "stages": _stages,
     "hang": _hang,

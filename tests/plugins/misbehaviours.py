@@ -73,7 +73,7 @@ REASONS = {
     "raises_much": ("build", r"^RuntimeError: .*at node 7, at node 7, .*…$"),
     "raises_mutely": ("build", r"^Mute: its text cannot be had: RuntimeError$"),
     "refuses_relu": ("import", r"^no converter for Relu$"),
-    "refuses_much": ("build", r"^out of +registers$"),
+    "refuses_much": ("build", r"^out of (\\x07| +)registers$"),
     "refuses_without_stage": ("build", r"^HalfMade$"),
     "interrupts": ("build", r"^KeyboardInterrupt$"),
     "gives_up_for_all": ("build", r"^it cancelled what nobody had stopped$"),

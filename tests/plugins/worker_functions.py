@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -39,6 +41,33 @@ def pid() -> int:
 
 def echo(value: object) -> object:
     return value
+
+
+def build_and_load(target: str, path: str) -> None:
+    """Have a toolchain build and load the whole of a model."""
+    from collage_core.graph.index_set import IndexSet
+    from collage_core.model.onnx_model import load_model
+    from collage_core.toolchains.registry import get
+
+    model, toolchain = load_model(path), get(target)
+    whole = model.cut(IndexSet(range(len(model.graph))))
+    toolchain.load(toolchain.build(whole, 1), whole.inputs, whole.outputs, 1)
+
+
+def ask_outside() -> list[str]:
+    """Look a name up, connect and send a datagram; returns how each was refused."""
+    refused = []
+    try:
+        socket.getaddrinfo("collage.invalid", 80)
+    except OSError as error:
+        refused.append(type(error).__name__)
+    with socket.socket() as stream, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as datagrams:
+        for ask in (lambda: stream.connect(("192.0.2.1", 80)), lambda: datagrams.sendto(b"", ("2001:db8::1", 53))):
+            try:
+                ask()
+            except OSError as error:
+                refused.append(errno.errorcode[error.errno or 0])
+    return refused
 
 
 def environment(name: str) -> str | None:

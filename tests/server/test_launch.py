@@ -8,7 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -16,9 +17,10 @@ import pytest
 import requests
 from collage_server import launch
 from collage_server.launch import address_of, listen
+from flask import Flask
 
 from collage_core.errors import CollageError
-from tests.helpers.live import until
+from tests.helpers.live import DEADLINE_S, serve, until
 
 SERVE = "from collage_server.launch import serve; serve(port=None, model='mini_mnist', open_browser=False)"
 
@@ -100,3 +102,54 @@ def test_serve_until_it_is_ended(home: Path, number: signal.Signals) -> None:
     output, errors = process.communicate(timeout=30)
     assert (output, errors, process.returncode) == ("", "", 0)
     until(lambda: not [child for child in family if child.is_running()], "the end of its processes")
+
+
+@pytest.fixture
+def port(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server on which waiting is soon over, and which has room for two."""
+    monkeypatch.setattr(launch, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(launch._QuietHandler, "timeout", 0.2)
+    with contextmanager(serve)(app) as live:
+        yield int(live.address.rstrip("/").rpartition(":")[2])
+
+
+def until_closed(connection: socket.socket) -> bytes:
+    """All that comes until the other side ends the connection."""
+    connection.settimeout(DEADLINE_S)
+    got = b""
+    with suppress(ConnectionResetError):
+        while part := connection.recv(4096):
+            got += part
+    return got
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\nX-Ha",
+        b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    ],
+)
+def test_half_requests_and_idle_connections_end(port: int, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(sent)
+        answer = until_closed(connection)
+    assert b" 500 " not in answer
+
+
+def test_there_is_room_for_so_many_connections(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch._QuietHandler, "timeout", DEADLINE_S)
+    with socket.create_connection(("127.0.0.1", port)) as one, socket.create_connection(("127.0.0.1", port)) as two:
+        with socket.create_connection(("127.0.0.1", port)) as three:
+            assert until_closed(three) == b""
+        one.close()
+        two.sendall(b"GET /api/v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert two.recv(12) == b"HTTP/1.1 200"
+
+    def is_answered() -> bool:
+        with suppress(requests.ConnectionError):  # as long as the server has not seen the ends of both connections
+            return requests.get(f"http://127.0.0.1:{port}/api/v1/models", timeout=DEADLINE_S).ok
+        return False
+
+    until(is_answered, "room again")

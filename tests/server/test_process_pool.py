@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from collage_server import process_pool
+from collage_server.http.errors import Problem
 from collage_server.process_pool import ProcessPool
 from collage_server.worker import queries
 from fake_engine import FakeEngine
@@ -122,4 +123,57 @@ def test_closing_stops_what_runs_and_starts_nothing_more() -> None:
     thread.join()
     assert len(raised) == 1
     with pytest.raises(Cancelled):
+        pool.call(pid_of)
+
+
+def wait_for(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.01)
+
+
+def test_only_so_many_calls_are_answered_at_once_and_the_others_wait(
+    pool: ProcessPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_pool, "CALLS_AT_ONCE", 2)
+    monkeypatch.setattr(process_pool, "CALLS_WAITING", 3)
+    go = tmp_path / "go"
+    threads = [threading.Thread(target=pool.call, args=(wait_for, str(go))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    until(lambda: pool._waiting_calls == 3, "three that wait")
+    assert len(pool._all) <= 2
+    with pytest.raises(Problem, match="3 questions wait already") as caught:
+        pool.call(pid_of)
+    assert caught.value.status == 503
+    go.touch()
+    for thread in threads:
+        thread.join()
+    assert pool.call(pid_of)
+
+
+def test_a_call_that_nobody_waits_for_ends(pool: ProcessPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both while it is answered, and while it waits."""
+    monkeypatch.setattr(process_pool, "CALLS_AT_ONCE", 1)
+    left, raised = [threading.Event(), threading.Event()], []
+
+    def call(index: int) -> None:
+        try:
+            pool.call(sleep_for_ever, should_stop=left[index].is_set)
+        except Cancelled:
+            raised.append(index)
+
+    threads = [threading.Thread(target=call, args=(index,)) for index in range(2)]
+    for index, thread in enumerate(threads):
+        thread.start()
+        until(lambda: pool._calls == 1 and pool._waiting_calls == index, "its turn")  # noqa: B023
+    for index in (1, 0):
+        left[index].set()
+        threads[index].join()
+    assert raised == [1, 0]
+
+
+def test_a_call_that_waits_too_long_is_refused(pool: ProcessPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_pool, "CALLS_AT_ONCE", 0)
+    monkeypatch.setattr(process_pool, "CALL_TIMEOUT_S", 0.1)
+    with pytest.raises(Problem, match=r"other questions have taken the whole 0.1 s"):
         pool.call(pid_of)

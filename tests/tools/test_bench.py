@@ -75,6 +75,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> bench.Figures:
     return bench.measured(SMALL, tmp_path_factory.mktemp("bench"))
 
 
+@pytest.mark.long
 def test_a_small_case_is_measured_whole(figures: bench.Figures) -> None:
     assert figures["status"] == ""
     assert figures["nodes"] == sum(figures["placed"].values()) == bench_models.LAYER_NODES
@@ -93,6 +94,7 @@ def test_a_small_case_is_measured_whole(figures: bench.Figures) -> None:
     assert list(bench.faults({"small": figures})) == []
 
 
+@pytest.mark.long
 def test_the_tables_show_what_was_measured(figures: bench.Figures, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bench.TABLES, "original", (SMALL,))
     monkeypatch.setitem(bench.ORIGINAL_S, SMALL.label, 1e9)

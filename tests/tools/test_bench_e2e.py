@@ -26,6 +26,8 @@ CONVOLUTIONAL = Case("resnet50", "resnet50", is_convolutional=True)
 def document() -> dict[str, Any]:
     """A document of `collage partition`, with what the tables show and some more."""
     return {
+        "model": {"nodes": 60},
+        "budget": {"first_plan_s": 4.2},
         "phases": {"load_s": 1.0},
         "targets": [
             {"name": "ncnn", "candidates": 1000, "unique": 50, "measured": 10},
@@ -65,6 +67,7 @@ def test_a_row_shows_what_was_measured() -> None:
         "alone / mix": "1.27 [1.27–1.27]",
         "mix of": "3: ncnn + onnxruntime",
         "candidates": "1,500 / 70 / 15",
+        "first plan s": "4.2",
         "took s": "95",
     }
 
@@ -117,8 +120,26 @@ def test_the_mean_is_judged_over_all_nine_and_only_then() -> None:
 def test_additive_errors_are_judged_in_each_group_and_ratios_on_one_thread_alone() -> None:
     results = [(Job(case, 2), result(mix_s=0.030 * (1 + off))) for case, off in ((NETWORK, 0.02), (OTHER, -0.04), (CONVOLUTIONAL, 0.2))]
     found = judged(*results)
-    assert [(goal.value, goal.is_reached) for goal in found.values()] == [(pytest.approx(0.04), True), (pytest.approx(0.2), False)]
-    assert "additive error, worst: 20.0%, wanted at most 15.0%" in str(list(found.values())[1])
+    errors = [goal for goal in found.values() if "additive" in goal.name]
+    assert [(goal.value, goal.is_reached) for goal in errors] == [(pytest.approx(0.04), True), (pytest.approx(0.2), False)]
+    assert "additive error, worst: 20.0%, wanted at most 15.0%" in str(errors[1])
+
+
+def test_the_time_to_an_answer_is_judged() -> None:
+    slow = result(seconds=151.0)
+    late, large = ({**slow.facts, "first_plan_s": seconds, "nodes": nodes} for seconds, nodes in ((10.1, 60), (40.0, 500)))
+    found = judged(
+        (Job(NETWORK, 1), slow), (Job(OTHER, 1), result(seconds=44.0)), (Job(CONVOLUTIONAL, 1), result(seconds=40.0, facts=large))
+    )
+    times = {name.partition("seconds ")[2]: (goal.value, goal.is_reached) for name, goal in found.items() if "seconds" in name}
+    assert times == {"of a run, worst": (151.0, False), "until the first plan, worst of 2": (4.2, True)}
+    name = "float32 accuracy, one thread, seconds of a run, median of the suite"
+    for seconds, is_reached in ((45.1, False), (44.9, True)):
+        suite_results = [(Job(case, 1), result(seconds=seconds)) for case in (*NETWORKS, *OTHERS)]
+        assert judged(*suite_results)[name].is_reached == is_reached
+        assert name not in judged(*suite_results[1:])
+    failed = judged((Job(NETWORK, 1), result(facts=late)))
+    assert not failed["float32 accuracy, one thread, seconds until the first plan, worst of 1"].is_reached
 
 
 def test_with_less_precision_more_is_wanted_and_a_toolchain_that_errs_too_much_does_not_count() -> None:
@@ -145,7 +166,7 @@ def test_the_status_is_that_of_the_goals(capsys: pytest.CaptureFixture[str], tmp
     job = Job(OTHER, 1)
     assert bench_e2e.judge({job.key: (job, result())}, MACHINE, file) == 0
     out = capsys.readouterr().out
-    assert out.count("PASS") == 3
+    assert out.count("PASS") == 5
     assert "FAIL" not in out
     written = file.read_text()
     assert written.startswith(MACHINE)

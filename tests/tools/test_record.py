@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from record import options_of
+import re
+from datetime import date
+from unittest.mock import Mock
+
+import pytest
+from record import check_same, options_of, profile
 from suite import NETWORKS, OTHERS, TOOLCHAINS
 
+from collage_core.errors import CollageError
+from collage_core.pipeline.record import read_record
+from collage_core.rules.baseline_names import is_alone
 from tests.helpers.paths import RECORDED
 
 
@@ -14,6 +22,30 @@ def test_a_network_is_recorded_at_the_accuracy_that_it_needs_and_measured_as_a_u
     assert {(options.targets, options.measure_all, options.threads) for options in made.values()} == {(TOOLCHAINS, False, 1)}
 
 
-def test_every_candidate_of_the_other_samples_is_recorded() -> None:
-    assert all(options_of(case).measure_all for case in OTHERS)
-    assert all((RECORDED / f"{case.name}.json.gz").exists() for case in OTHERS)
+def test_the_other_samples_are_recorded_on_tvm_too_and_no_plan_is_slower_than_a_toolchain_beside_it() -> None:
+    assert {options_of(case).targets for case in OTHERS} == {(*TOOLCHAINS, "tvm")}
+    for case in (*NETWORKS, *OTHERS):
+        document = read_record(RECORDED / f"{case.name}.json.gz").document
+        alone = [row["measured_s"] for row in document["baselines"] if row["measured_s"] is not None and is_alone(row["name"])]
+        assert document["verify"]["measured_s"] <= 1.01 * min(alone), case.name
+
+
+def test_only_the_machine_and_versions_that_measured_a_run_profile_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = read_record(RECORDED / "mini_mnist.json.gz")
+    monkeypatch.setattr("record.machine_id", lambda: run.machine)
+    versions = {target.name: target.version for target in run.plan.targets}
+    monkeypatch.setattr("record.get", lambda name: Mock(availability=lambda: Mock(version=versions[name])))
+    check_same(run)
+    versions["tvm"] = "0.28"
+    with pytest.raises(CollageError, match=r"the run was measured with .*, tvm 0\.27\.0\.post1\+collage\.\d+, which this machine has not"):
+        check_same(run)
+    monkeypatch.setattr("record.machine_id", lambda: "another")
+    with pytest.raises(CollageError, match="the run was measured with "):
+        profile(run, "mini_mnist", date(2026, 1, 1))
+
+
+def test_the_recorded_mixes_have_the_times_of_their_nodes_and_say_when_they_were_profiled() -> None:
+    for case in NETWORKS:
+        times = read_record(RECORDED / f"{case.name}.json.gz").node_times
+        assert {one.source for one in times} <= {"profiler", "cost"}, case.name
+        assert all(re.fullmatch(r"profiled on \d{4}-\d\d-\d\d, after the run", one.reason) for one in times if one.source == "profiler")

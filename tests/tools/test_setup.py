@@ -197,6 +197,14 @@ def test_without_postgresql_or_the_right_to_install_it_that_is_said_and_the_test
     assert "will be SKIPPED; to run them: sudo apt-get install postgresql" in ran.stderr
 
 
+def test_without_pytorch_that_is_said_and_the_tests_go_on():
+    code = "import pytorch; pytorch.util.find_spec = lambda name: None; pytorch.PINNED = 'torch==0.0.0'; pytorch.WHERE = (); pytorch.main()"
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "tools"), "PIP_NO_INDEX": "1"}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0
+    assert "the tests of programs of torch.export will be SKIPPED" in ran.stderr
+
+
 @pytest.mark.parametrize("versions", [["9", "15", "17"], ["15", "9", "17"]])
 def test_newest_of_debians_postgresql_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, versions: list[str]):
     monkeypatch.setenv("PATH", "")
@@ -259,11 +267,14 @@ def test_the_wheel_takes_no_name_but_its_own(wheel: Path):
     assert {name for name in top if not name.endswith(".dist-info")} == {"collage_core", "collage_server"}
 
 
+EXTRAS = {"graphviz", "ncnn", "onednn", "openvino", "plotly", "postgres", "tensorrt-rtx", "tvm"}
+
+
 def test_the_wheel_names_its_extras(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = archive.read(name).decode()
-    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == {"ncnn", "openvino", "postgres", "tensorrt-rtx", "tvm"}
+    assert set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M)) == EXTRAS
     assert "License-Expression: Apache-2.0" in metadata
 
 
@@ -278,6 +289,7 @@ app.extensions["collage"].close()
 """
 
 
+@pytest.mark.long
 def test_the_installed_wheel_has_the_command_and_serves_the_page(wheel: Path, tmp_path: Path):
     """Installed beside the libraries of this environment; the checkout itself is out of sight (no ``.pth`` is read)."""
     target = tmp_path / "site"

@@ -25,6 +25,7 @@ from typing import IO
 import psutil
 
 from .channel import Channel
+from .environment import worker_environment
 from .errors import WorkerDied
 from .scratch import scratch_folder
 
@@ -128,7 +129,7 @@ def _start(descriptor: int, output: int, environment: dict[str, str]) -> subproc
         stderr=output,
         pass_fds=(descriptor,),
         start_new_session=True,
-        env={**os.environ, "PYTHONPATH": path, **environment},
+        env={**worker_environment(os.environ), "PYTHONPATH": path, **environment},
     )
 
 

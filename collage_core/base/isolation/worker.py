@@ -27,11 +27,19 @@ class Worker:
     Args:
         memory_bytes: Bound on the child's own memory, over which it is killed (`WorkerDied`); None for no bound.
         environment: Environment variables of the child besides those of the parent.
+        should_stop: That of every call that brings none.
     """
 
-    def __init__(self, *, memory_bytes: int | None = None, environment: Mapping[str, str] | None = None):
+    def __init__(
+        self,
+        *,
+        memory_bytes: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ):
         self._memory_bytes = memory_bytes
         self._environment = dict(environment or {})
+        self._should_stop = should_stop
         self._child: ChildProcess | None = None
         self._lock = threading.Lock()
         self.calls = 0
@@ -67,6 +75,7 @@ class Worker:
             Cancelled: `should_stop` returned true; the child was killed.
         """
         request = (*_dotted_name(function), pickle.dumps(args, protocol=5))
+        should_stop = should_stop or self._should_stop
         with self._lock:
             try:
                 child = self._running(should_stop)
@@ -118,16 +127,21 @@ class Worker:
 
 
 class Pool:
-    """A warm worker for each name, so that toolchains whose thread pools would conflict do not share a process."""
+    """A warm worker for each name, so that toolchains whose thread pools would conflict do not share a process.
 
-    def __init__(self, *, memory_bytes: int | None = None):
+    Args:
+        memory_bytes, should_stop: As for each `Worker`.
+    """
+
+    def __init__(self, *, memory_bytes: int | None = None, should_stop: Callable[[], bool] | None = None):
         self._memory_bytes = memory_bytes
+        self._should_stop = should_stop
         self._workers: dict[str, Worker] = {}
 
     def worker(self, name: str) -> Worker:
         """Return the worker called `name`, which is created at the first call."""
         if name not in self._workers:
-            self._workers[name] = Worker(memory_bytes=self._memory_bytes)
+            self._workers[name] = Worker(memory_bytes=self._memory_bytes, should_stop=self._should_stop)
         return self._workers[name]
 
     def close(self) -> None:

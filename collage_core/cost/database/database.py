@@ -172,6 +172,8 @@ class CostDatabase:
                 yield connection
         except DBAPIError as error:
             raise self._location.trouble("written" if writes else "read", error) from error
+        except UnicodeDecodeError as error:
+            raise DatabaseTrouble(self.name, "read", "it is damaged", "name another file with COLLAGE_COSTS", "database") from error
 
     def close(self) -> None:
         """Try once more to save what could not be saved, leave the rest as a file, and close the database."""

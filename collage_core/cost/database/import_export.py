@@ -13,7 +13,9 @@ import sys
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from ...base.user_file import open_file
 from ...errors import CollageError
 from .database import CostDatabase
 from .json_lines import Costs, read_lines, write_lines
@@ -56,12 +58,12 @@ def read_file(file: str) -> Costs:
         CollageError: it cannot be read, or a field is invalid; the message names the line and the field.
     """
     if file == STREAM:
-        return _read_stream(io.BufferedReader(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
+        return _read_stream(io.BufferedReader(sys.stdin.buffer), "standard input")
     path = Path(file)
     try:
         if _first_bytes(path) == _SQLITE_MAGIC:
             return _read_database(path)
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             return _read_stream(stream, repr(file))
     except OSError as error:
         raise CollageError(
@@ -70,7 +72,7 @@ def read_file(file: str) -> Costs:
 
 
 def _first_bytes(path: Path) -> bytes:
-    with path.open("rb") as stream:
+    with open_file(path) as stream:
         return stream.read(len(_SQLITE_MAGIC))
 
 
@@ -82,7 +84,7 @@ def _read_database(path: Path) -> Costs:
     return costs
 
 
-def _read_stream(stream: io.BufferedReader, title: str) -> Costs:
+def _read_stream(stream: io.BufferedReader[Any], title: str) -> Costs:
     if not stream.peek(2).startswith(_GZIP_MAGIC):
         return read_lines(stream, title)
     try:

@@ -27,6 +27,8 @@ _KINDS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]] 
 }
 """Kind of a line → the function that makes a row of it, and the fields of the line."""
 _LONGEST_LINE = 8 << 20
+_MOST_BYTES = 1 << 30
+"""Of one file, unpacked: what gzip packs into a megabyte can be a gigabyte."""
 _CLOCKS_DIFFER = timedelta(days=1)
 
 
@@ -93,6 +95,7 @@ class _Reader:
         self._stream = stream
         self._title = title
         self._number = 0
+        self._bytes = 0
         self._version: Any = VERSION
         self._latest = (datetime.now(UTC) + _CLOCKS_DIFFER).isoformat(timespec="seconds")
 
@@ -119,6 +122,9 @@ class _Reader:
             self._fail("the file is cut off: its last line must be the end")
         if len(line) > _LONGEST_LINE:
             self._fail(f"it is longer than {_LONGEST_LINE >> 20} MiB")
+        self._bytes += len(line)
+        if self._bytes > _MOST_BYTES:
+            self._fail(f"the file holds more than {_MOST_BYTES >> 20} MiB, unpacked")
         try:
             data = json.loads(line, parse_int=_parse_int)
         except (ValueError, RecursionError):

@@ -67,7 +67,8 @@ def not_ours(name: str) -> CollageError:
 def _schema_in_meta(connection: Connection) -> str | None:
     if {item["name"] for item in inspect(connection).get_columns(meta.name)} != {"key", "value"}:
         return None
-    return connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+    found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+    return None if found is None else str(found)
 
 
 def _are_empty(connection: Connection, names: set[str]) -> bool:

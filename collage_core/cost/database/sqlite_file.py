@@ -6,6 +6,7 @@ schema that is only read is migrated in memory.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +20,8 @@ from sqlalchemy.exc import DBAPIError
 from ...errors import CollageError
 from .location import DatabaseTrouble
 from .migrations import found_schema, migrate, not_ours
-from .schema import SCHEMA
+from .salvage import salvage
+from .schema import SCHEMA, measurements, put_rows, transitions
 
 _WORDS = {
     sqlite3.SQLITE_BUSY: "it is locked by another program",
@@ -31,6 +33,7 @@ _WORDS = {
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_NOTADB: "it is no SQLite file, or damaged",
 }
+_WAY_OUT = "name another file; the next run that measures sets this one aside, and keeps what can be read of it"
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -48,7 +51,7 @@ class SqliteFile:
         return SqliteFile(self._path, self._busy_s, read_only=True)
 
     def open(self) -> Engine:
-        if self._read_only and not self._path.is_file():
+        if self._read_only and not os.path.isfile(self._path):
             raise CollageError(
                 f"there is no cost database {self.name!r}", "check the path; the first run that measures makes one", "no_database"
             )
@@ -60,7 +63,7 @@ class SqliteFile:
 
     def trouble(self, what: str, error: DBAPIError) -> DatabaseTrouble:
         number = _code(error)
-        hint = "name another file" if number in _DAMAGED else "end the program that holds it, or name another with COLLAGE_COSTS"
+        hint = _WAY_OUT if number in _DAMAGED else "end the program that holds it, or name another with COLLAGE_COSTS"
         code = "unwritable" if number == sqlite3.SQLITE_READONLY else "database"
         return DatabaseTrouble(self.name, what, _WORDS.get(number, str(error.orig)), hint, code)
 
@@ -74,15 +77,18 @@ class SqliteFile:
             engine.dispose()
             raise
         aside = _set_aside(self._path)
-        self.notes.append(f"the cost database was damaged; it was set aside as {aside!r} and a new one was begun")
-        return self._checked(self._engine())
+        fresh = self._checked(self._engine())
+        kept = _take_over(fresh, Path(aside))
+        what = f", with the {kept} costs that could be read" if kept else ""
+        self.notes.append(f"the cost database was damaged; it was set aside as {aside!r} and a new one was begun{what}")
+        return fresh
 
     def _engine(self) -> Engine:
         uri = self._path.absolute().as_uri() + (_read_only_options(self._path) if self._read_only else "")
         engine = create_engine(
             "sqlite://",
             poolclass=QueuePool,
-            creator=lambda: sqlite3.connect(uri, uri=True, timeout=self._busy_s, check_same_thread=False, isolation_level=None),
+            creator=lambda: _connected(uri, self._busy_s),
         )
         if not self._read_only:
             event.listen(engine, "connect", _set_up_connection)
@@ -102,10 +108,10 @@ class SqliteFile:
             if _code(error) in _DAMAGED and not self._read_only:
                 raise _Damaged from error
             raise
-        except _Damaged as damage:
+        except (_Damaged, UnicodeDecodeError) as damage:
             if self._read_only:
-                raise DatabaseTrouble(self.name, "opened", _WORDS[sqlite3.SQLITE_CORRUPT], "name another file") from damage
-            raise
+                raise DatabaseTrouble(self.name, "opened", _WORDS[sqlite3.SQLITE_CORRUPT], _WAY_OUT) from damage
+            raise _Damaged from damage
         if found is None and self._read_only:
             raise not_ours(self.name)
         return engine if found == SCHEMA or not self._read_only else _migrated_in_memory(engine, found)
@@ -130,6 +136,22 @@ class SqliteFile:
 
 class _Damaged(Exception):
     """Raised where the file is damaged, or no SQLite file."""
+
+
+def _connected(uri: str, busy_s: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_s, check_same_thread=False, isolation_level=None)
+    # A text that is none is a row that is not valid, and no reason to read none of the others.
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
+    return connection
+
+
+def _take_over(engine: Engine, damaged: Path) -> int:
+    """Copy what can be read of the file `damaged` into the new database of `engine`; return the number of its costs."""
+    costs, pairs = salvage(damaged)
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        put_rows(connection, measurements, costs)
+        put_rows(connection, transitions, pairs)
+    return len(costs)
 
 
 def _set_up_connection(connection: sqlite3.Connection, _record: object) -> None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..measuring.trial_backend import TrialBackend
 
 
+SCHEME = "http://"
+"""Beginning of ``--costs`` where a server gives the costs."""
+
+
 @dataclass(frozen=True)
 class Measuring:
     """How and where is measured.
@@ -53,7 +57,7 @@ def make_estimator(
     function: CostFunction | None = None,
     measuring: Measuring = Measuring(),
 ) -> CostEstimator:
-    """The estimator that `costs` names: ``measure``, ``roofline``, ``mock:FILE`` or ``replay:DB``.
+    """The estimator that `costs` names: ``measure``, ``roofline``, ``mock:FILE``, ``replay:DB`` or the address of a cost server.
 
     Args:
         toolchains: The targets; each must be known to a mock file. With ``measure``, the described ones are estimated.
@@ -74,6 +78,10 @@ def make_estimator(
             "call collage_core.partition(…, costs=the_function), or choose measure, roofline, mock:FILE or replay:DB",
             "bad_option",
         )
+    if costs.startswith(SCHEME):
+        from .served import ServedCosts
+
+        return FunctionEstimator(ServedCosts(costs, model, threads, accuracy), emit, should_stop)
     kind, _, name = costs.partition(":")
     if kind in ("mock", "replay") and not name:
         raise CollageError(f"--costs {costs!r} names no file", f"write {kind}:FILE", "bad_option")
@@ -96,7 +104,7 @@ def make_estimator(
 
         estimated = RooflineEstimator(described, threads, emit)
         return MixedEstimator(_measure(model, inputs, threads, accuracy, emit, should_stop, measuring), estimated, described)
-    raise CollageError(f"unknown costs {costs!r}", "choose measure, roofline, mock:FILE or replay:DB", "bad_option")
+    raise CollageError(f"unknown costs {costs!r}", "choose measure, roofline, mock:FILE, replay:DB or http://HOST:PORT", "bad_option")
 
 
 def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:

@@ -31,6 +31,10 @@ KIND = "function:"
 """The prefix of ``--costs`` where a function gives the costs."""
 
 
+class NoCostsError(CollageError):
+    """Raised by a function where no cost can be had at all; it ends the run."""
+
+
 def function_name(function: CostFunction) -> str:
     """Return the name of a function for messages and for the plan."""
     return str(getattr(function, "__name__", None) or type(function).__name__)
@@ -87,6 +91,8 @@ class FunctionEstimator:
     def _asked(self, candidate: CandidatePartition) -> Cost:
         try:
             answer = self._function(candidate)
+        except NoCostsError:
+            raise
         except Exception as error:  # noqa: BLE001 - the user's function may raise anything; its words are kept and shown
             reason = f"{self._words} raised {type(error).__name__}: {one_line(error)}"
             self._tell("raised", f"{reason}, asked for {_described(candidate)}: what it raises for is left out")

@@ -14,6 +14,7 @@ from operator import mul
 from pathlib import Path
 from typing import Any
 
+from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.computation import values_at
 from ...graph.dataflow_graph import DataflowGraph
@@ -173,7 +174,7 @@ def _read(path: Path, where: str) -> Any:
         return made
 
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
+        return json.loads(read_text(path), object_pairs_hook=unique)
     except OSError as error:
         raise CollageError(f"{where} cannot be read: {error.strerror}", "check the path", "bad_costs") from error
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,6 @@ toolchain measured for certain weights are left out, since they tell nothing abo
 
 from __future__ import annotations
 
-import gzip
 import json
 import reprlib
 import zlib
@@ -17,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...base.user_file import open_file, read_file, unpack
 from ...errors import CollageError
 from ...events import Emit, Note, ignore
 from ...graph.computation import Computations
@@ -195,15 +195,14 @@ def _open(where: str | Path, percentile: float, emit: Emit) -> _Source:
         return _DatabaseSource(where, percentile, emit)
     path = Path(where)
     try:
-        with path.open("rb") as file:
-            head = file.read(len(_SQLITE_MAGIC))
-            if head == _SQLITE_MAGIC:
+        with open_file(path) as file:
+            if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
                 return _DatabaseSource(path, percentile, emit)
-            data = head + file.read()
+        data = read_file(path)
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     try:
-        text = gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data
+        text = unpack(data, path) if data.startswith(_GZIP_MAGIC) else data
         return _RunSource(path, json.loads(text))
     except (ValueError, EOFError, zlib.error, OSError, RecursionError) as error:
         raise _unreadable(path, "it is neither a cost database nor the record of a run") from error

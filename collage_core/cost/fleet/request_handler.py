@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...base.cores import usable_cores
 from ...base.isolation.errors import WorkerError, by_name
 from ...base.isolation.worker import Worker
 from ...errors import Cancelled, CollageError
@@ -158,8 +159,7 @@ class RequestHandler:
 def describe(name: str) -> dict[str, Any]:
     """Describe this worker; runs in a child, and loads no toolchain's library."""
     toolchains = {toolchain.name: toolchain.availability() for toolchain in registry.all_toolchains()}
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return asdict(Description(name, __version__, machine_id(), _host(), cores, toolchains))
+    return asdict(Description(name, __version__, machine_id(), _host(), usable_cores(), toolchains))
 
 
 def _host() -> str:

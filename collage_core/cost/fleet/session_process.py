@@ -12,6 +12,7 @@ import sys
 from contextlib import suppress
 
 from ...base.home import home
+from ...base.isolation.environment import worker_environment
 from ...base.isolation.process import ending
 from ...errors import CollageError
 from .session import READY
@@ -42,7 +43,7 @@ class SessionProcess:
                 stdout=sys.stderr.fileno(),
                 pass_fds=(descriptor,),
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**worker_environment(os.environ), "PYTHONPATH": path},
             )
         self._control = ours
         try:

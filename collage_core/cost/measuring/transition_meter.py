@@ -1,12 +1,12 @@
 """`TransitionMeter`: measures what a transition costs, the passing of a tensor from one toolchain to another on this machine.
 
-On one CPU nothing is copied: both work on the same buffer. A transition costs time because the reader meets caches and thread
-pools as the maker left them. So both toolchains are loaded in one process, each with a tiny kernel (a Relu) of two sizes, and the
-reader's time right after the maker is compared with its time right after itself, in rounds that take turns; disturbed rounds are
-left out (`noise_filter`). The time of a call is no part of it: every measured kernel includes it already, or it is measured apart
-(`call_meter`). The difference counts only where the 95 % interval of its median over the rounds is above zero; two sizes give a
-fixed part and a part per byte. Between targets of different layouts the reader's time includes the reorder that the assembled module
-does there. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
+On one CPU nothing is copied: both work on the same buffer. A transition costs time because the reader meets caches and thread pools as
+the maker left them. So both toolchains are loaded in one process, each with a tiny kernel of two sizes (a Relu; a matrix product on a
+library of calls), and the reader's time right after the maker is compared with its time right after itself, in rounds that take turns;
+disturbed rounds are left out (`noise_filter`). The time of a call is no part of it: every measured kernel includes it already, or it is
+measured apart (`call_meter`). The difference counts only where the 95 % interval of its median over the rounds is above zero; two sizes
+give a fixed part and a part per byte. Between targets of different layouts the reader's time includes the reorder that the assembled
+module does there. The dtype makes no difference (docs/measuring.md). The host only passes pointers, and costs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from ...base.isolation.errors import WorkerError
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor, TensorType
-from ...model.probe import relu_model
+from ...model.probe import product_model, relu_model
 from ...toolchains.base import Kernel
 from ...toolchains.buffers import aligned_empty
 from ...toolchains.nchwc_models import REORDER_TARGET, reorder_model
@@ -118,7 +118,7 @@ class TransitionMeter(Meter):
 
 @dataclass(frozen=True)
 class _Relus:
-    """A target's Relu of one size twice: one that writes the tensor that is passed, one that reads it."""
+    """A target's Relu, or product, of one size twice: one that writes the tensor that is passed, one that reads it."""
 
     maker: Kernel
     reader: Kernel
@@ -186,7 +186,8 @@ def _round(maker: Kernel, reader: Kernel, runs: int, between: Kernel | None = No
 def _loaded(get_toolchain: GetToolchain, target: str, size: int, threads: int) -> _Relus:
     if (target, size) not in _relus:
         toolchain = get_toolchain(target)
-        model = relu_model(size // 4, shape=_image(size) if toolchain.layout else ())
+        is_library = toolchain.style == "library"
+        model = product_model(size // 4) if is_library else relu_model(size // 4, shape=_image(size) if toolchain.layout else ())
         package = toolchain.build(model, threads)
         maker, reader = (toolchain.load(package, model.inputs, model.outputs, threads) for _ in range(2))
         shape = model.inputs[0].type.shape

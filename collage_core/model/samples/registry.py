@@ -124,10 +124,10 @@ def resolve(source: str) -> Path:
     """
     path = Path(source)
     sample = find_sample(source)
-    if sample is not None and not path.is_file():
+    if sample is not None and not os.path.isfile(path):
         return _built(sample)
     # For anything that looks like a path the loader raises a better error.
-    if not path.exists() and path.suffix == "" and path.name == source:
+    if not os.path.exists(path) and path.suffix == "" and path.name == source:
         names = ", ".join(SAMPLES)
         raise CollageError(f"{source!r} is neither a file nor a sample model", f"the samples are {names}", "no_file")
     return path

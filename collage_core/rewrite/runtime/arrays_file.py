@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
+import tokenize
 import zlib
 from pathlib import Path
 from zipfile import BadZipFile
@@ -9,7 +12,31 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
+from ...base.user_file import open_file
 from ...errors import CollageError
+
+MOST_BYTES = 4 << 30
+"""Most bytes of all arrays of a file, unpacked."""
+
+_LONGEST_REASON = 300
+_MISTAKES = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    BadZipFile,
+    zlib.error,
+    struct.error,
+    lzma.LZMAError,
+    tokenize.TokenError,
+)
+"""What numpy and `zipfile` raise at files that lie about themselves."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -19,11 +46,26 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         CollageError: it cannot be read, or is no ``.npz``.
     """
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, NpzFile):
-            with found:
-                return dict(found)
+        with open_file(path) as file:
+            found = np.load(file, allow_pickle=False)
+            if isinstance(found, NpzFile):
+                return _unpacked(found)
         why = "it holds a single array"
-    except (OSError, ValueError, EOFError, RuntimeError, BadZipFile, zlib.error) as error:
-        why = str(error)
+    except OSError as error:
+        why = error.strerror or str(error)
+    except _MISTAKES as error:
+        why = str(error) or type(error).__name__
+    why = " ".join(why.split())[:_LONGEST_REASON]
     raise CollageError(f"cannot read the inputs {str(path)!r}: {why}", "give an .npz with one array for each input", "bad_inputs")
+
+
+def _unpacked(found: NpzFile) -> dict[str, np.ndarray]:
+    """Return the arrays of `found`, unless they say that they are too large; no more is unpacked than they say."""
+    said = sum(entry.file_size for entry in found.zip.infolist()) if found.zip else 0
+    if said > MOST_BYTES:
+        raise ValueError(f"it unpacks to {said / 2**30:.1f} GiB, at most {MOST_BYTES / 2**30:.1f} are read")
+    with found:
+        arrays = dict(found)
+    if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise ValueError("it holds something else than arrays")
+    return arrays

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,26 @@ WARM_UP = 3
 
 LONGEST_TIMING_S = 1.0
 """Seconds after which `Artifact.time` ends, once it has its least number of samples."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Where the time of an inference goes.
+
+    Attributes:
+        whole_s: Seconds of one inference.
+        partitions: Seconds of each partition in it, by its id; those that are functions of the module itself are in the rest.
+        rest_s: What is left: calls, functions of the module, copies that it makes.
+    """
+
+    whole_s: float
+    partitions: Mapping[str, float]
+    rest_s: float
+
+    def of(self, whole_s: float) -> Profile:
+        """Return the same shares of an inference of `whole_s` seconds: a profile is of few inferences, at another moment."""
+        share = whole_s / self.whole_s if self.whole_s > 0 else 1.0
+        return Profile(whole_s, {id: seconds * share for id, seconds in self.partitions.items()}, self.rest_s * share)
 
 
 class Artifact:
@@ -88,6 +110,20 @@ class Artifact:
             if repeat is None and len(samples) >= 5 and sum(samples) > LONGEST_TIMING_S:
                 break
         return samples
+
+    def profile(self, arrays: Mapping[str, np.ndarray]) -> Profile:
+        """Return how long each partition takes inside the whole: medians over as many inferences as fit into `LONGEST_TIMING_S`."""
+        call = self.bind(arrays)
+        call()
+        begin = time.perf_counter()
+        call()
+        one_s = max(time.perf_counter() - begin, 1e-9)
+        found = self._calls.profile(max(5, min(100, round(LONGEST_TIMING_S / one_s))))
+        ids = [entry.id for entry in self.manifest.partitions if entry.symbol]
+        partitions = {id: median(parts[id] for _, parts in found) for id in ids}
+        return Profile(
+            median(whole_s for whole_s, _ in found), partitions, median(whole_s - sum(parts.values()) for whole_s, parts in found)
+        )
 
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""

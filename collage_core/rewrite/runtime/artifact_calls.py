@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from ...toolchains.buffers import buffer_dtype
-from .artifact import Artifact
+from .arrays_file import read_arrays
+from .artifact import Artifact, Profile
 from .manifest import NAME, SAMPLE, damaged, read_manifest
 
 _open: tuple[Any, Artifact] | None = None
@@ -29,6 +30,11 @@ def run_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, np
 def time_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> list[float]:
     """Return the seconds of some inferences (`Artifact.time`)."""
     return _opened(Path(folder)).time(arrays)
+
+
+def profile_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Profile:
+    """Return where the time of an inference goes (`Artifact.profile`)."""
+    return _opened(Path(folder)).profile(arrays)
 
 
 def bind_artifact(folder: Path, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
@@ -58,11 +64,12 @@ def _sample(folder: Path, inputs: tuple[Tensor, ...]) -> dict[str, np.ndarray]:
     if not path.is_file():
         return {tensor.name: _drawn(tensor, seed) for seed, tensor in enumerate(inputs)}
     try:
-        with np.load(path, allow_pickle=False) as data:
-            kept = [data[f"arr_{index}"] for index in range(len(inputs))]
-        return {tensor.name: _typed(array, tensor) for tensor, array in zip(inputs, kept, strict=True)}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise damaged(folder, f"{SAMPLE!r} cannot be read ({error})") from error
+        kept = read_arrays(path)
+        return {tensor.name: _typed(kept[f"arr_{index}"], tensor) for index, tensor in enumerate(inputs)}
+    except CollageError as error:
+        raise damaged(folder, f"{SAMPLE!r} cannot be read ({error.message})") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(folder, f"{SAMPLE!r} holds other arrays ({error})") from error
 
 
 def _typed(array: np.ndarray, tensor: Tensor) -> np.ndarray:

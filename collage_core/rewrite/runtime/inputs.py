@@ -17,10 +17,12 @@ class InputBuffers:
     Args:
         inputs: Those of the model, in order.
         memory: An array over the memory that the module reads, for each of them.
+        fixed: Inputs of the model's file that the module does not take → their values.
     """
 
-    def __init__(self, inputs: Sequence[Tensor], memory: Sequence[np.ndarray]):
+    def __init__(self, inputs: Sequence[Tensor], memory: Sequence[np.ndarray], fixed: Mapping[str, object] | None = None):
         self._inputs = tuple(inputs)
+        self._fixed = fixed or {}
         self._memory = [(tensor.name, array, array.shape, array.dtype) for tensor, array in zip(inputs, memory, strict=True)]
 
     def fill(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -30,7 +32,7 @@ class InputBuffers:
             CollageError: the inputs do not fit; then nothing was copied.
         """
         if not self._fits(arrays):
-            check_inputs(self._inputs, arrays)
+            check_inputs(self._inputs, arrays, self._fixed)
         for name, memory, _, _ in self._memory:
             memory[...] = arrays[name]
 
@@ -43,8 +45,8 @@ class InputBuffers:
         return len(arrays) == len(self._memory)
 
 
-def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, np.ndarray]) -> None:
-    """Check that `arrays` holds exactly the model's inputs, each of its shape and dtype.
+def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, np.ndarray], fixed: Mapping[str, object]) -> None:
+    """Check that `arrays` holds exactly the model's inputs, each of its shape and dtype, and none that is `fixed`.
 
     Raises:
         CollageError: it does not.
@@ -52,6 +54,9 @@ def check_inputs(inputs: Sequence[Tensor], arrays: Mapping[str, np.ndarray]) -> 
     wanted = {tensor.name: tensor.type for tensor in inputs}
     hint = "the model's inputs are " + ", ".join(f"{name}: {kind.dtype}{list(kind.shape)}" for name, kind in wanted.items())
     for name in arrays:
+        if name in fixed:
+            hint = "leave it out, or build the artifact again without fixing it"
+            raise CollageError(f"the input {name!r} was fixed to {fixed[name]} when the artifact was built", hint, "bad_inputs")
         if name not in wanted:
             raise CollageError(f"the model has no input {name!r}", hint, "bad_inputs")
     for name, kind in wanted.items():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...base.user_file import read_text
 from ...errors import CollageError
 from ...graph.dataflow_graph import Tensor
 from .machine import Machine
@@ -83,6 +85,13 @@ class Manifest:
     partitions: tuple[PartitionEntry, ...]
     files: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Inputs of the model's file that are constants in the artifact → their values."""
+        model = self.about.get("model")
+        fixed = model.get("fixed") if isinstance(model, dict) else None
+        return fixed if isinstance(fixed, dict) else {}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": KIND,
@@ -111,19 +120,34 @@ class Manifest:
         )
 
     def check_files(self, folder: Path) -> None:
-        """Check that every file in the manifest exists and is unchanged; loading a truncated shared library would end the process.
+        """Check that everything that is loaded is in the manifest, and that every file in it exists and is unchanged.
+
+        Loading a truncated shared library would end the process, and one that is not listed could be anybody's.
 
         Raises:
-            CollageError: a file is missing or changed.
+            CollageError: a file is missing, changed, outside of the folder, or loaded without being listed.
         """
-        for name, (size, digest) in self.files.items():
+        loaded = {LIBRARY, *(entry.package for entry in self.partitions if entry.symbol)}
+        if os.path.lexists(folder / SAMPLE):
+            loaded.add(SAMPLE)
+        for name in sorted({*loaded, *self.files}):
             path = folder / name
-            if not path.resolve().is_relative_to(folder.resolve()):
+            if not _is_inside(folder, path):
                 raise damaged(folder, f"it lists a file outside itself, {name!r}")
-            if not path.is_file():
+            if name not in self.files:
+                raise damaged(folder, f"{name!r} is loaded, and {NAME!r} does not list it")
+            if not os.path.isfile(path):
                 raise damaged(folder, f"{name!r} is missing")
-            if path.stat().st_size != size or fingerprint(path)[1] != digest:
+            if (path.stat().st_size, fingerprint(path)[1]) != self.files[name]:
                 raise damaged(folder, f"{name!r} is not the file that was written")
+
+
+def _is_inside(folder: Path, path: Path) -> bool:
+    """Return whether `path`, with its links followed, lies in `folder`."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -133,13 +157,14 @@ def read_manifest(folder: Path) -> Manifest:
         CollageError: there is no manifest, or it is damaged or of another schema.
     """
     path = folder / NAME
-    if not path.is_file():
-        what = "is no artifact: it holds no" if folder.is_dir() else "does not exist, so there is no"
+    if not os.path.lexists(path):
+        what = "is no artifact: it holds no" if os.path.isdir(folder) else "does not exist, so there is no"
         raise CollageError(f"{str(folder)!r} {what} {NAME!r}", "give the folder that `collage partition --out` wrote", "no_artifact")
     try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise damaged(folder, f"{NAME!r} cannot be read ({error})") from error
+        data = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise damaged(folder, f"{NAME!r} cannot be read ({why})") from error
     if not isinstance(data, dict) or data.get("kind") != KIND:
         raise CollageError(f"{str(path)!r} does not describe an artifact of this project", "give another folder", "no_artifact")
     if data.get("schema") != SCHEMA:
@@ -148,7 +173,7 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         return Manifest.from_json(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise damaged(folder, f"{NAME!r} lacks or garbles {error}") from error
 
 

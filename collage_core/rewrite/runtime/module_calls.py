@@ -7,7 +7,9 @@ partition. A module with functions of TVM, open shapes or outputs that are copie
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ class ModuleCalls:
         self._partitions = tuple(partitions)
         given = [_empty(tensor) for tensor in manifest.inputs]
         made = [None if tensor.type.open_axes else _empty(tensor) for tensor in manifest.outputs]
-        self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)])
+        self.inputs = InputBuffers(manifest.inputs, [_values(*pair) for pair in zip(manifest.inputs, given, strict=True)], manifest.fixed)
         arrays = [None if value is None else _values(tensor, value) for tensor, value in zip(manifest.outputs, made, strict=True)]
         self._made = [(tensor.name, tensor, array) for tensor, array in zip(manifest.outputs, arrays, strict=True)]
         self._arguments = (*given, *(value for value in made if value is not None), *scratch)
@@ -64,6 +66,20 @@ class ModuleCalls:
             if partition is not None:
                 partition.failure = error
             raise self._explained(error) from error
+
+    def profile(self, times: int) -> list[tuple[float, dict[str, float]]]:
+        """Run some inferences; return the seconds of each, and in it those of each partition that is a kernel, by its id."""
+        made = []
+        for _ in range(times):
+            seconds: dict[str, list[float]] = {partition.entry.id: [] for partition in self._partitions}
+            with ExitStack() as stack:
+                for partition in self._partitions:
+                    stack.enter_context(partition.timed(seconds[partition.entry.id]))
+                begin = time.perf_counter()
+                self.call()
+                whole_s = time.perf_counter() - begin
+            made.append((whole_s, {id: sum(runs) for id, runs in seconds.items()}))
+        return made
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Return copies of the outputs of the last call, by name."""

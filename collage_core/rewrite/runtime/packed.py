@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, cast
 
@@ -48,6 +51,21 @@ class PackedPartition:
     def written(self) -> list[int]:
         """Addresses of the outputs in the last call."""
         return self._addresses[self._arity :]
+
+    @contextmanager
+    def timed(self, seconds: list[float]) -> Iterator[None]:
+        """Add the seconds of each run of the kernel to `seconds` meanwhile."""
+
+        def run() -> None:
+            begin = time.perf_counter()
+            self._kernel.run()
+            seconds.append(time.perf_counter() - begin)
+
+        self.run = run
+        try:
+            yield
+        finally:
+            self.run = self._kernel.run
 
     def __call__(self, *tensors: Any) -> Any:
         addresses = [tensor.data_ptr() for tensor in tensors]

@@ -6,7 +6,7 @@ each separator and from each separator to the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from ..decomposition.separators import find_separators
@@ -14,7 +14,7 @@ from ..decomposition.subproblem import Makers, TooManyLeavings
 from ..decomposition.subproblem_search import Step, SubproblemSearch
 from ..plan_properties import cycle, plan_total
 from ..problem import SearchProblem
-from ..searcher import SearchResult, SearchRun, never
+from ..searcher import QUIET, SearchResult, SearchRun
 from ..searchers.best_first import BestFirstSearch, search_whole
 from ..searchers.cover import Cover
 
@@ -22,7 +22,10 @@ from ..searchers.cover import Cover
 class _Method(Protocol):
     """A way to find the best plan with a candidate."""
 
-    def chosen_with(self, index: int) -> tuple[int, ...] | None:
+    states: int
+    """States of the last search; those that were known already count again."""
+
+    def chosen_with(self, index: int, run: SearchRun) -> tuple[int, ...] | None:
         """Return the best plan that holds candidate `index`; it may have a cycle. None when there is none.
 
         Raises:
@@ -45,35 +48,36 @@ class ForcedCandidateSearch:
     def __init__(self, problem: SearchProblem, usable: Sequence[int]):
         self.problem = problem
         self.usable = usable
-        self._should_stop: Callable[[], bool] = never
-        self._run = SearchRun(should_stop=lambda: self._should_stop())
         self._method = self._choose_method()
 
-    def plan_with(self, index: int, should_stop: Callable[[], bool] = never) -> SearchResult:
-        """Return the best plan that holds candidate `index`; ``chosen`` is empty when there is none, or when it was stopped."""
-        self._should_stop = should_stop
+    def plan_with(self, index: int, run: SearchRun = QUIET) -> SearchResult:
+        """Return the best plan that holds candidate `index`; ``chosen`` is empty when there is none, or when it was stopped.
+
+        With a limit of states in `run` and no other, the answer does not depend on what was asked before.
+        """
+        run = SearchRun(should_stop=run.should_stop, most_states=run.most_states)
         try:
-            chosen = self._method.chosen_with(index)
+            chosen = self._method.chosen_with(index, run)
         except _Stopped:
-            return SearchResult("astar", (), 0, False, 0, 0, 0, 0.0, True)
+            return SearchResult("astar", (), 0, False, 0, self._method.states, 0, 0.0, True)
         if chosen is None:
-            return SearchResult("astar", (), 0, False, 0, 0, 0, 0.0)
+            return SearchResult("astar", (), 0, False, 0, self._method.states, 0, 0.0)
         if cycle(self.problem, chosen) is not None:
-            return search_whole("astar", self.problem, self._fitting(index), self._run, is_guided=True)
+            return search_whole("astar", self.problem, self._fitting(index), run, is_guided=True)
         total = plan_total(self.problem, chosen)
-        return SearchResult("astar", chosen, total, True, total, 0, 0, 0.0)
+        return SearchResult("astar", chosen, total, True, total, self._method.states, 0, 0.0)
 
     def _choose_method(self) -> _Method:
         used = {self.problem.candidates[index].target for index in self.usable}
         if not any(set(pair) <= used for pair in self.problem.exclusive):
             separators = find_separators(self.problem, self.usable)
-            search = SubproblemSearch(self.problem, self.usable, separators, self._run)
+            search = SubproblemSearch(self.problem, self.usable, separators, QUIET)
             try:
                 if len(separators.positions) > 2 and search.solve() is not None:
                     return _BySubproblem(search)
             except TooManyLeavings:
                 pass  # The whole is searched, as in `exact`.
-        return _Whole(self.problem, self.usable, self._run)
+        return _Whole(self.problem, self.usable)
 
     def _fitting(self, index: int) -> list[int]:
         """Return candidate `index` and those that do not overlap it."""
@@ -84,17 +88,20 @@ class ForcedCandidateSearch:
 class _Whole:
     """Searches the whole problem, with dual prices that are computed once."""
 
-    def __init__(self, problem: SearchProblem, usable: Sequence[int], run: SearchRun):
-        self._run = run
+    def __init__(self, problem: SearchProblem, usable: Sequence[int]):
+        self.states = 0
         self._cover = Cover(problem, usable)
         self._numbers = self._cover.move_numbers() if self._cover.bound is not None else {}
 
-    def chosen_with(self, index: int) -> tuple[int, ...] | None:
+    def chosen_with(self, index: int, run: SearchRun) -> tuple[int, ...] | None:
+        self.states = 0
         if index not in self._numbers:
             return None
         cover = self._cover.forcing(self._numbers[index])
-        search = BestFirstSearch(cover, self._run)
-        if search.to_end():
+        search = BestFirstSearch(cover, run)
+        is_found = search.to_end()
+        self.states = len(search.settled)
+        if is_found:
             return tuple(move.index for move in search.path(cover.end))
         if search.stopped:
             raise _Stopped
@@ -112,6 +119,7 @@ class _BySubproblem:
     """Searches only the subproblem that holds the candidate, and joins it with the known plans before and behind it."""
 
     def __init__(self, search: SubproblemSearch):
+        self.states = 0
         self._search = search
         last = len(search.separators.positions) - 1
         self._rest: dict[tuple[int, Makers], _Rest | None] = {(last, ()): _Rest(0, None)}
@@ -119,12 +127,22 @@ class _BySubproblem:
             for makers in search.reached[separator]:
                 self._rest_from(separator, makers)
 
-    def chosen_with(self, index: int) -> tuple[int, ...] | None:
+    def chosen_with(self, index: int, run: SearchRun) -> tuple[int, ...] | None:
+        search = self._search
+        search.run, before = run, search.tally.asked
+        try:
+            return self._best_with(index)
+        finally:
+            self.states = search.tally.asked - before
+
+    def _best_with(self, index: int) -> tuple[int, ...] | None:
         search = self._search
         subproblem = search.subproblem_of(search.problem.candidates[index].inside.base)
         best: tuple[int, tuple[int, ...]] | None = None
         for makers, reached in search.reached[subproblem].items():
-            for step in search.steps_with(subproblem, makers, index):
+            steps = list(search.steps_with(subproblem, makers, index))
+            self._check_stopped()
+            for step in steps:
                 rest = self._rest_from(step.separator, step.makers)
                 if rest is None:
                     continue
@@ -132,17 +150,25 @@ class _BySubproblem:
                 if best is None or weight < best[0]:
                     before, behind = search.chosen_to(subproblem, makers), self._chosen_from(step.separator, step.makers)
                     best = weight, (*before, *step.chosen, *behind)
-        if search.tally.stopped:
-            search.tally.stopped = False
-            raise _Stopped
+        self._check_stopped()
         return None if best is None else best[1]
+
+    def _check_stopped(self) -> None:
+        """Raise `_Stopped` where a search was stopped since the last call."""
+        if self._search.tally.stopped:
+            self._search.tally.stopped = False
+            raise _Stopped
 
     def _rest_from(self, separator: int, makers: Makers) -> _Rest | None:
         """Return the best plan to the end; the rest after each separator that was reached is known, so one step is usually enough."""
         key = (separator, makers)
         if key not in self._rest:
             best: _Rest | None = None
-            for step in self._search.steps(separator, makers):
+            asked = self._search.tally.asked
+            steps = list(self._search.steps(separator, makers))
+            self._search.tally.asked = asked  # known once and for all candidates, it counts for none
+            self._check_stopped()
+            for step in steps:
                 rest = self._rest_from(step.separator, step.makers)
                 if rest is not None and (best is None or step.weight + rest.weight < best.weight):
                     best = _Rest(step.weight + rest.weight, step)

@@ -24,6 +24,12 @@ Edge = tuple[State, Move, int, State]
 MOST_EDGES = 2_000_000
 """Edges past which a sweep would not fit in memory, so that each candidate gets a search of its own."""
 
+MOST_STATES_ALONE = 2048
+"""Longest search for the regret of one candidate, where the answer must not depend on the machine."""
+
+STATES_OF_A_SEARCH = 16
+"""States that take about as long as it takes to begin a search."""
+
 
 @dataclass(frozen=True, slots=True)
 class Regret:
@@ -80,7 +86,7 @@ def regrets_within(
             continue
         plan = sweep.plan(index) if suspects else []
         if not suspects.isdisjoint(plan) and cycle(problem, plan) is not None:
-            forced = ForcedCandidateSearch(problem, usable).plan_with(index, run.should_stop)
+            forced = ForcedCandidateSearch(problem, usable).plan_with(index, run)
             regrets[index] = forced.total - best.total if forced.is_feasible else None
         else:
             regrets[index] = cover.weights.total((cover.bound or 0) + weight) - best.total
@@ -106,6 +112,8 @@ class Regrets:
         for index, weight in cover.least_weights():
             self._known[index] = Regret(max(0, cover.weights.total((cover.bound or 0) + weight) - total), None)
         self._learn(chosen, total - least)
+        self._first = dict(self._known)
+        self._alone: dict[int, tuple[Regret | None, int]] = {}
 
     def of(self, indices: Sequence[int], run: SearchRun = QUIET) -> list[Regret | None]:
         """Return the regrets of the candidates `indices`: intervals for those that are not known exactly when `run` is stopped.
@@ -120,12 +128,36 @@ class Regrets:
                 self._search(index, run)
         return [self._known.get(index) for index in indices]
 
+    def within_states(self, indices: Sequence[int], most_states: int) -> list[Regret | None]:
+        """Return what searches of at most about `most_states` states tell of the regrets of the candidates `indices`.
+
+        The answer depends on nothing else: not on the machine, nor on what was asked before. Candidates that the dual prices put
+        nearest to the best plan are searched first.
+        """
+        found = {index: self._first.get(index) for index in indices}
+        left = most_states
+        for _, index in sorted((known.low, index) for index, known in found.items() if known is not None and not known.is_exact):
+            if left <= 0:
+                break
+            if index not in self._alone:
+                self._alone[index] = self._searched_alone(index)
+            found[index], states = self._alone[index]
+            left -= states + STATES_OF_A_SEARCH
+        return [found[index] for index in indices]
+
+    def _searched_alone(self, index: int) -> tuple[Regret | None, int]:
+        """Return the regret of a candidate by a search of limited length, or the interval that is known without, and the states."""
+        forced = self._forced_search.plan_with(index, SearchRun(most_states=MOST_STATES_ALONE))
+        if forced.optimal:
+            return Regret(max(0, forced.total - self._total), forced.total - self._least), forced.states
+        return (self._first[index] if forced.stopped else None), forced.states
+
     def _is_open(self, index: int) -> bool:
         known = self._known.get(index)
         return known is not None and not known.is_exact and index not in self._searched
 
     def _search(self, index: int, run: SearchRun) -> None:
-        forced = self._forced_search.plan_with(index, run.should_stop)
+        forced = self._forced_search.plan_with(index, run)
         if forced.is_feasible:
             self._learn(forced.chosen, forced.total - self._least)
         if forced.optimal:

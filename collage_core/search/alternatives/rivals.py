@@ -43,7 +43,7 @@ def rivals(
         if any(index in plan for plan in found):
             continue
         forced = forced or ForcedCandidateSearch(problem, usable)
-        plan = forced.plan_with(index, run.should_stop)
+        plan = forced.plan_with(index, run)
         if plan.is_feasible and plan.total <= most:
             found.setdefault(frozenset(plan.chosen), plan)
     accepted: list[SearchResult] = []

@@ -133,6 +133,6 @@ def _path_back(layers: Sequence[Layer]) -> list[int]:
 
 
 def _without_costs(problem: SearchProblem) -> SearchProblem:
-    """Return the same problem without costs and transitions."""
+    """Return the same problem without costs, transitions and exclusions: those who ask choose targets that do not exclude each other."""
     free = tuple(replace(candidate, cost=0) for candidate in problem.candidates)
-    return replace(problem, candidates=free, transitions={})
+    return replace(problem, candidates=free, transitions={}, exclusive=())

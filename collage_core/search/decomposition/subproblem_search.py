@@ -24,9 +24,14 @@ from .subproblem import SINK, Makers, Parent, SubproblemPlan, SubproblemSolver, 
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over the searches of all subproblems."""
+    """Sums over the searches of all subproblems.
+
+    Attributes:
+        asked: States of the searches that were asked for; those of one that was known already count again.
+    """
 
     states: int = 0
+    asked: int = 0
     moves: int = 0
     subproblems: int = 0
     stopped: bool = False
@@ -86,7 +91,7 @@ class SubproblemSearch:
         self._parent = Parent(problem, self.targets, self.weights, self.transitions)
         self._tensors = TensorsBySubproblem(problem, separators.positions)
         self._separator_at = {position: number for number, position in enumerate(separators.positions)}
-        self._plans: dict[tuple[int, Makers, int | None], list[SubproblemPlan]] = {}
+        self._plans: dict[tuple[int, Makers, int | None], tuple[list[SubproblemPlan], int]] = {}
         self._solvers: dict[int, SubproblemSolver] = {}
 
     def solve(self) -> tuple[int, ...] | None:
@@ -217,11 +222,18 @@ class SubproblemSearch:
             if number not in self._solvers:
                 self._solvers[number] = SubproblemSolver(self._tensors.distinct[number], self._parent)
                 self.tally.subproblems += 1
-            self._plans[key] = self._solvers[number].plans(entering, self._search_to_end, forced)
-        return self._plans[key]
+            before = self.tally.states
+            plans = self._solvers[number].plans(entering, self._search_to_end, forced)
+            if self.tally.stopped:  # some may be missing: who asks again must not take them for all
+                self.tally.asked += self.tally.states - before
+                return plans
+            self._plans[key] = plans, self.tally.states - before
+        plans, states = self._plans[key]
+        self.tally.asked += states
+        return plans
 
     def _search_to_end(self, cover: Cover) -> BestFirstSearch | None:
-        search = BestFirstSearch(cover, SearchRun(should_stop=self.run.should_stop))
+        search = BestFirstSearch(cover, SearchRun(should_stop=self.run.should_stop, most_states=self.run.most_states))
         found = search.to_end()
         self.tally.states += len(search.settled)
         self.tally.moves += search.moves

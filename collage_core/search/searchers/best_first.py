@@ -163,7 +163,8 @@ class BestFirstSearch:
         """Look at the clock and report progress, once every `REPORT_EVERY` states."""
         if len(self.settled) % REPORT_EVERY:
             return False
-        self.stopped = self.run.should_stop()
+        is_over = self.run.most_states is not None and len(self.settled) >= self.run.most_states
+        self.stopped = is_over or self.run.should_stop()
         if len(self.settled) % (REPORT_EVERY * DIVE_EVERY) == 0:
             self.dive(state)
         bound = self.cover.weights.total((self.cover.bound or 0) + self.popped_weight)

@@ -6,7 +6,8 @@ export function mix(over: string, under: string, share: number): string {
   return `rgb(${a.map((value, i) => Math.round(value * share + (b[i] ?? 0) * (1 - share))).join(",")})`;
 }
 
-function channels(colour: string): number[] {
+/** Red, green and blue, 0 to 255, of a colour as `#rgb`, `#rrggbb` or `rgb(r,g,b)`. */
+export function channels(colour: string): number[] {
   if (/^#[\da-f]{3}$/i.test(colour)) return [1, 2, 3].map((at) => 17 * parseInt(colour.charAt(at), 16));
   if (colour.startsWith("#")) return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
   return (colour.match(/\d+/g) ?? ["0", "0", "0"]).slice(0, 3).map(Number);

@@ -58,11 +58,15 @@ export function percent(share: number): string {
   return `${significant(100 * share)} %`;
 }
 
+/** Made once each: `toLocaleString` makes one at every call, which takes longer than all else that a row of a table needs. */
+const WHOLE = new Intl.NumberFormat("en");
+const FORMATS = [0, 1, 2].map((digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+
 /** Three significant digits, two decimals at most, thousands separated. */
 function significant(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2;
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (FORMATS[digits] ?? WHOLE).format(value);
 }
 
 /** The uncertainty of a cost as a share of it: "±2 %"; empty where it is not known. */
@@ -73,14 +77,14 @@ export function plusMinus(seconds: number | null, offS: number | null): string {
   return percent < 0.5 ? "±<1 %" : `±${Math.round(percent)} %`;
 }
 
-/** "1×64×56×56", "?×3" where the first dimension is open; a tensor of no dimensions is "scalar". */
+/** "1×64×56×56", "?×3" where the first dimension is dynamic; a tensor of no dimensions is "scalar". */
 export function shape(dimensions: readonly number[], openAxes: readonly number[] = []): string {
   return dimensions.length === 0 ? "scalar" : dimensions.map((size, axis) => (openAxes.includes(axis) ? "?" : size)).join("×");
 }
 
 /** "1,204". */
 export function count(value: number): string {
-  return value.toLocaleString("en");
+  return WHOLE.format(value);
 }
 
 /** "1 node", "3 nodes". */

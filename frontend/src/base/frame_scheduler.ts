@@ -5,6 +5,9 @@ import { begin } from "./idle";
 /** Draws or moves something. Returning true requests another frame, for an animation. */
 export type FrameJob = (nowMs: number) => boolean;
 
+/** Jobs that would begin later in a frame than this wait for the next one: two that take long are not done in the same frame. */
+const LATEST_MS = 16;
+
 const jobs = new Set<FrameJob>();
 let end: (() => void) | undefined;
 
@@ -23,8 +26,15 @@ export function cancelFrame(job: FrameJob): void {
 
 function frame(nowMs: number): void {
   const due = [...jobs];
-  jobs.clear();
-  for (const job of due) if (job(nowMs)) jobs.add(job);
+  const again: FrameJob[] = [];
+  const began = performance.now();
+  for (const job of due) {
+    if (!jobs.has(job)) continue; // another job has cancelled it
+    if (performance.now() - began > LATEST_MS) break;
+    jobs.delete(job);
+    if (job(nowMs)) again.push(job);
+  }
+  for (const job of again) jobs.add(job);
   if (jobs.size > 0) {
     requestAnimationFrame(frame);
     return;

@@ -48,7 +48,7 @@ export async function overFrames<T>(work: LongWork<T>, pause: () => Promise<void
   }
 }
 
-const RUN = 64;
+const RUN = 16;
 
 /** Call `each` with every thing and its index, and yield after every few of them. */
 export function* eachOf<T>(things: Iterable<T>, each: (thing: T, index: number) => void): LongWork<void> {

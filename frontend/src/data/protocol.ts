@@ -16,7 +16,7 @@ export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | 
  *     source: `measured`, `recorded` (replayed from a named measurement), `mock`, `estimate`, `host` (nothing to
  *         run), `invalid` or `unknown`.
  *     stage: Stage at which an invalid one failed: import, build, run, numerics, device or predicate.
- *     reason: Why it is invalid or unknown, in the toolchain's own words.
+ *     reason: Why it is invalid or unknown, in the toolchain's own words; of a known one, where it was measured if not alone.
  *     stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
  *     error: Largest relative error against the reference while it was measured, if it was compared.
  *     interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
@@ -220,12 +220,19 @@ export interface DescriptionCheck {
   has_cost: boolean;
 }
 
-/** A bundled model. `recorded` is the id of the recorded run that comes with it, if any. */
+/**
+ * A bundled model.
+ *
+ * Attributes:
+ *     recorded: Id of the recorded run that comes with it, if any.
+ *     result: Of that run.
+ */
 export interface SampleInfo {
   name: string;
   title: string;
   description: string;
   recorded: string | null;
+  result: PlanResult | null;
 }
 
 /** `GET /api/v1/samples`. */
@@ -247,11 +254,15 @@ export interface TensorJson {
   open_axes?: number[];
 }
 
-/** A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation. */
+/**
+ * A weight or other constant, as `Constant.to_json` gives it; `value` only where it is small and shapes the computation.
+ *
+ * Here and in attributes an integer that a double would round is its text.
+ */
 export interface ConstantJson {
   shape: number[];
   dtype: string;
-  value: (number | boolean)[] | null;
+  value: (number | boolean | string)[] | null;
 }
 
 /**
@@ -307,18 +318,22 @@ export interface FormalInputsJson {
  * JSON body of `POST /api/v1/models`: exactly one of `sample`, `path` and `again`; answered with a `ModelInfo`.
  *
  * An upload is multipart instead: a part `file` for the model and one for each file of its external data, and
- * `shapes` as JSON text.
+ * `shapes` and `values` as JSON text.
  *
  * Attributes:
  *     path: A file on the server's machine; only where `PageConfig.local_paths` says so.
- *     again: Id of a model whose file has changed: what lies there now is opened, with the same shapes.
+ *     again: Id of a model that was opened before: what lies there now is opened, with the same shapes and values unless others are
+ *         given.
  *     shapes: Input name to shape, such as `{"x": [1, 3, 224, 224]}`.
+ *     values: Input name to the value that it always has, such as `{"sr": "16000"}`: it becomes a constant. Elements of a vector
+ *         have commas between.
  */
 export interface OpenModel {
   sample?: string | null;
   path?: string | null;
   again?: string | null;
   shapes?: Record<string, number[]>;
+  values?: Record<string, string> | null;
 }
 
 /**
@@ -330,6 +345,8 @@ export interface OpenModel {
  *     size_bytes: The file with its external data.
  *     sample: Name of the bundled model that it is, if it is one.
  *     stale: The file was changed or removed since; open it again.
+ *     opened: When it was opened last, as ISO 8601.
+ *     values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
  */
 export interface ModelInfo {
   id: string;
@@ -342,11 +359,19 @@ export interface ModelInfo {
   quantised: boolean;
   sample: string | null;
   stale: boolean;
+  opened: string;
+  values: Record<string, string>;
 }
 
-/** `GET /api/v1/models`, newest first. */
+/**
+ * `GET /api/v1/models`, newest first.
+ *
+ * Attributes:
+ *     results: Id of a model → the fastest result of its runs, where there is one.
+ */
 export interface ModelList {
   models: ModelInfo[];
+  results: Record<string, PlanResult>;
 }
 
 /**
@@ -502,6 +527,7 @@ export interface OptionProblems {
  *     model: The model's id.
  *     targets: Names of toolchains, in order of priority.
  *     constraints: As in a constraints file (docs/files.md, "Constraints").
+ *     groups: Indices in `constraints` of those that were decided together, one list a decision; empty where that is not known.
  *     base: Id of a run whose costs are used as they are: only the search runs, under the options of the base.
  *     measure: With `base`, id of a candidate of it that is measured afresh first; targets and constraints are those of the base.
  *     toolchain: With `base`, text of a described toolchain that is tried beside its costs; it need not be saved, nor be among `targets`.
@@ -522,9 +548,36 @@ export interface RunRequest {
   model: string;
   targets: string[];
   constraints?: Record<string, unknown>[];
+  groups?: number[][];
   base?: string | null;
   measure?: string | null;
   toolchain?: string | null;
+}
+
+/**
+ * What a run would do before it has a plan.
+ *
+ * Attributes:
+ *     builds_expected, builds_at_most: Candidates that are built and measured.
+ *     seconds_expected, seconds_at_most: How long that takes.
+ *     budget_s: The end of measuring, whatever is left; None for none.
+ *     basis: What the seconds rest on, and what comes on top.
+ *     busy: That other processes take the cores now; empty where they do not.
+ */
+export interface DryRun {
+  builds_expected: number;
+  builds_at_most: number;
+  seconds_expected: number;
+  seconds_at_most: number;
+  budget_s: number | null;
+  basis: string;
+  busy: string;
+}
+
+/** `POST /api/v1/dry-run`, with a `RunRequest`: the dry run of that run; where there is none, the reason. */
+export interface DryRunAnswer {
+  dry_run: DryRun | null;
+  reason: string;
 }
 
 /**
@@ -658,7 +711,7 @@ export interface PlanInfo {
   total_interval_s: number | null;
 }
 
-/** A single target alone, or greedy; `total_s` is None where it cannot run the model, with the reason. */
+/** A single target alone, `<target>+host`, or greedy; `total_s` is None where it cannot run the model, with the reason. */
 export interface Baseline {
   name: string;
   total_s: number | null;
@@ -673,6 +726,8 @@ export interface Baseline {
  *     max_rel_error: The largest of all outputs; None where it is infinite, or where `measured_s` is None and nothing was compared.
  *     errors: Largest relative error of each output; None where it is infinite.
  *     interval_s: Half of the 95 % interval of `measured_s`; None where too few rounds, or none beside other plans, measured it.
+ *     apart: It was measured by itself, later than the baselines and perhaps on another machine: no ratio may hold both.
+ *     gap: That `measured_s` is off the predicted total beyond both intervals, and the likely reason; empty where it is not.
  */
 export interface VerifyInfo {
   measured_s: number | null;
@@ -682,6 +737,8 @@ export interface VerifyInfo {
   reference: string | null;
   errors: Record<string, number | null>;
   interval_s: number | null;
+  apart: boolean;
+  gap: string;
 }
 
 /** A partition that could take the place of others. */
@@ -711,6 +768,20 @@ export interface BudgetInfo {
   undecided: Undecided[];
 }
 
+/** What `ComparingPlans` said last. */
+export interface Comparing {
+  doing: "build" | "time";
+  name: string;
+  done: number;
+  total: number;
+}
+
+/** The phase in which a run was stopped that kept its best plan, and what is missing, one sentence each. */
+export interface CancelledInfo {
+  phase: string;
+  missing: string[];
+}
+
 /**
  * `GET /api/v1/runs/<id>`: everything the page needs to draw the run as of event `seq`.
  *
@@ -722,13 +793,17 @@ export interface BudgetInfo {
  *     phases: Those that have begun, in their order.
  *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
  *     doing: While costs are measured, the present trial.
- *     ends_s: The time on the run's clock at which costing will be over, about; None while it cannot be estimated.
+ *     ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
+ *         cannot be estimated.
+ *     comparing: While whole plans are built and timed, how far that is.
+ *     waits_for: While it is queued, what it waits for, in words.
  *     search: While a search goes on, its progress.
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
  *     decided_by: What decided that it is the plan, as in `PlanDecided`; None where nothing was measured whole.
  *     alternatives: Baselines and other plans that were measured whole, as in `PlanDecided`.
+ *     groups: As in `RunRequest`.
  *     conflict: Indices in `constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified: the export holds it.
@@ -739,6 +814,7 @@ export interface BudgetInfo {
  *     described: The targets that are only described: their costs are estimates.
  *     has_own_costs: It knows costs that its base does not, since a described toolchain was tried beside it.
  *     budget: Of a run that measured, once it is over.
+ *     cancelled: Of a run that was stopped and kept its best plan; None for others, and where nothing is missing.
  */
 export interface RunSnapshot {
   id: string;
@@ -783,6 +859,10 @@ export interface RunSnapshot {
   described: string[];
   has_own_costs: boolean;
   budget: BudgetInfo | null;
+  cancelled: CancelledInfo | null;
+  comparing: Comparing | null;
+  waits_for: string;
+  groups: number[][];
 }
 
 /**
@@ -798,13 +878,30 @@ export interface RunMarks {
 }
 
 /**
+ * What a plan brings, against the fastest target that runs the whole model alone.
+ *
+ * Attributes:
+ *     total_s: Of the plan.
+ *     alone: Name of that target, if there is one.
+ *     alone_s: Its total.
+ *     is_measured: Both were measured end to end; else both are sums of costs.
+ */
+export interface PlanResult {
+  total_s: number;
+  alone: string | null;
+  alone_s: number | null;
+  is_measured: boolean;
+}
+
+/**
  * One row of `GET /api/v1/runs`.
  *
  * Attributes:
  *     total_s: Total of the best plan, if there is one.
+ *     result: Of a run that has ended with a plan.
  *     by_target: Target → what its partitions take together, in seconds.
  *     moves_s: The part of the total that transitions take.
- *     constraints: How many there are.
+ *     constraints: How many decisions they are; their number where the decisions are not known.
  *     artifact, recorded, remeasured, options: As in `RunSnapshot`.
  *     name, note, is_starred: As in `RunMarks`.
  */
@@ -830,6 +927,7 @@ export interface RunSummary {
   name: string;
   note: string;
   is_starred: boolean;
+  result: PlanResult | null;
 }
 
 /** `GET /api/v1/runs`: recorded runs too; newest first. */
@@ -986,11 +1084,96 @@ export interface RunEstimates {
   seconds: Record<string, number>;
 }
 
-/** `GET /api/v1/runs/<id>/candidates`: every candidate that was costed, and what the rules rejected. */
+/**
+ * The columns of `PackedCandidates`: fields as in `CostedRow`, one value a row.
+ *
+ * Attributes:
+ *     target, label, rule, cost: Indices in the lists of `PackedCandidates`.
+ *     chosen, in_no_plan: The rows of which that is true.
+ */
+export interface CandidateColumns {
+  id: string[];
+  target: number[];
+  label: number[];
+  rule: number[];
+  spans: number[][];
+  times: number[];
+  cost: number[];
+  chosen: number[];
+  regret_s: (number | null)[];
+  in_no_plan: number[];
+}
+
+/**
+ * `GET /api/v1/runs/<id>/candidates`: every candidate that was costed, and what the rules rejected.
+ *
+ * Rows as columns: there may be tens of thousands, which share few costs, labels and rules.
+ *
+ * Attributes:
+ *     targets, labels, rules, costs: Each that occurs, once; `columns` has indices in them.
+ */
+export interface PackedCandidates {
+  run: string;
+  targets: string[];
+  labels: string[];
+  rules: string[];
+  costs: Cost[];
+  columns: CandidateColumns;
+  rejections: RejectedRow[];
+}
+
+/** `PackedCandidates` unpacked, as the page keeps it. */
 export interface RunCandidates {
   run: string;
   candidates: CostedRow[];
   rejections: RejectedRow[];
+}
+
+/**
+ * Nodes that one kernel computes together, or a single node; fields as in `collage_core.pipeline.node_times.NodeGroup`.
+ *
+ * Attributes:
+ *     share: Of the time of the partition, from 0 to 1.
+ *     seconds: That share of the partition's cost; None where the cost is not known.
+ *     kernel: The toolchain's word for what it runs; empty where nobody told.
+ */
+export interface NodeGroupTime {
+  nodes: number[];
+  share: number;
+  seconds: number | null;
+  kernel: string;
+}
+
+/**
+ * Where the time of one partition goes.
+ *
+ * Attributes:
+ *     partition: Its id.
+ *     source: The toolchain's own profiler; the costs of its nodes, each alone on the same target; the cost of a partition of one node.
+ *     groups: Every node is in one of them; none where the source is `none`.
+ *     rest_share: The share that belongs to no node.
+ *     profiled_s: Seconds of all kernels while they were profiled, or of all nodes alone; None without any.
+ *     reason: Why no profiler gave the times; where one did, when it was, if that was not in the run.
+ */
+export interface PartitionNodeTimes {
+  partition: string;
+  source: "profiler" | "candidates" | "cost" | "none";
+  groups: NodeGroupTime[];
+  rest_share: number;
+  profiled_s: number | null;
+  reason: string;
+}
+
+/**
+ * `GET /api/v1/runs/<id>/node-times`: where the time goes inside the partitions of the run's plan.
+ *
+ * Attributes:
+ *     alone_s: Target → for each node the cost of the candidate that holds it alone; None where that is not known.
+ */
+export interface RunNodeTimes {
+  run: string;
+  partitions: PartitionNodeTimes[];
+  alone_s: Record<string, (number | null)[]>;
 }
 
 /**
@@ -1015,7 +1198,7 @@ export interface RunRules {
   specs: RunSpec[];
 }
 
-/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a single target alone, or greedy, cuts the model, on the run's costs. */
+/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a target alone, `<target>+host`, or greedy cuts the model. */
 export interface BaselinePlan {
   run: string;
   name: string;
@@ -1202,10 +1385,16 @@ export interface PhaseEnded {
   seconds: number;
 }
 
-/** The measuring loop enters one of the `STEPS`, which it may have been in before. */
+/**
+ * The measuring loop enters one of the `STEPS`, which it may have been in before.
+ *
+ * Attributes:
+ *     left_s: Longest that measuring takes still, as the budget has it; None while nobody can tell.
+ */
 export interface StepStarted {
   type: "StepStarted";
   step: string;
+  left_s: number | null;
 }
 
 /** The candidates of one target are found (phase 2): how many there are, how many distinct computations, and how many rejections. */
@@ -1218,11 +1407,11 @@ export interface CandidatesFound {
 }
 
 /**
- * A worker starts a trial; `done` of `total` distinct computations are known. May be thinned.
+ * A worker starts a trial; `done` of about `total` distinct computations are known, a share that never falls. May be thinned.
  *
  * Attributes:
  *     spans: Nodes of the candidate: first and last index of each run without gaps, one after another.
- *     left_s: Estimated time until all costs are known; None while there is no estimate.
+ *     left_s: About how long measuring takes still, and no longer than the budget has it; None while nobody can tell.
  *     repetition: Number of the repetition, from 1; candidates of the best plans are timed more than once.
  */
 export interface CandidateBuilding {
@@ -1301,7 +1490,25 @@ export interface PlanImproved {
   round: number;
 }
 
-/** A baseline (a target alone, or greedy) was built by the same code as the plan, and timed. */
+/**
+ * Whole plans are built, and then timed in turns: the plan, its rivals and the baselines. May be thinned.
+ *
+ * Attributes:
+ *     doing: `build` or `time`.
+ *     name: Of the first plan that is being built; of those that are timed where they are two at most, else empty.
+ *     done: How many plans are built, or rounds over, of about `total`.
+ *     left_s: About how long building and timing take still.
+ */
+export interface ComparingPlans {
+  type: "ComparingPlans";
+  doing: "build" | "time";
+  name: string;
+  done: number;
+  total: number;
+  left_s: number;
+}
+
+/** A baseline (a target alone, `<target>+host`, or greedy) was built by the same code as the plan, and timed. */
 export interface BaselineMeasured {
   type: "BaselineMeasured";
   name: string;
@@ -1352,6 +1559,7 @@ export interface Note {
  *     conflict: Indices in `RunSnapshot.constraints` of a minimal set that cannot hold together.
  *     uncovered: Nodes that no usable candidate holds.
  *     artifact: The runnable artifact is built and verified.
+ *     waits_for: Of one that is queued: what it waits for, in words; empty where it need not wait.
  */
 export interface RunStateChanged {
   type: "RunStateChanged";
@@ -1360,6 +1568,7 @@ export interface RunStateChanged {
   conflict: number[];
   uncovered: number[];
   artifact: boolean;
+  waits_for: string;
 }
 
 /** Every event of a run, as `Numbered.event` carries it. */
@@ -1373,6 +1582,7 @@ export type RunEvent =
   | PlanConsidered
   | SearchProgress
   | PlanImproved
+  | ComparingPlans
   | BaselineMeasured
   | PlanDecided
   | Verified

@@ -7,7 +7,7 @@ import { api, asApiError } from "../data/api";
 import { config } from "../data/config";
 import { formatNodes, parseNodes } from "../data/spans";
 import { foldOf, GROUPINGS, openingGrouping, type Grouping, type WantedFold } from "../graph/boxes/groups";
-import { coverageTarget, overlay, type Overlay, OVERLAYS } from "./display";
+import { coverageTarget, isDrawerOpen, overlay, type Overlay, OVERLAYS, showDrawer } from "./display";
 import { openView } from "./graph/view";
 import { loadModels, loadToolchains } from "./model/catalogue";
 import { fold, groupBy } from "./model/folding";
@@ -117,6 +117,7 @@ async function applyAddress(address: Address, isFirst = false): Promise<void> {
     compare(address.plan, address.against);
     showStep(address.step);
     if (address.selection.kind !== "none" || !isFirst) select(address.selection);
+    if (isFirst && address.overlay === "search" && isDrawerOpen.peek()) showDrawer("search");
     if (isFirst && address.selection.kind === "box") openView();
   } finally {
     isApplying = false;
@@ -199,7 +200,7 @@ function write(): void {
 function folded(): Pick<Address, "group" | "open"> {
   const [opened, now] = [model.value, fold.value];
   if (!opened || !now) return { group: null, open: [] };
-  const isUsual = now.by === openingGrouping(opened.graph.nodes.length, opened.groups);
+  const isUsual = now.by === openingGrouping(opened.graph.nodes.length, opened.groups, partitions.value);
   return { group: isUsual ? null : now.by, open: [...now.open].sort() };
 }
 

@@ -5,7 +5,10 @@ import type { RuleTree } from "../data/protocol";
 
 export type Overlay = "target" | "cost" | "certainty" | "coverage" | "difference" | "search";
 export type PanelTab = "why" | "node" | "pins";
-export type DrawerTab = "search" | "partitions" | "costs" | "rules" | "totals" | "runs" | "charts" | "compare" | "netron" | "log";
+/** The tabs of the plan: views of one thing, which share a tab of the drawer. */
+export const PLAN_TABS = ["partitions", "time", "totals", "compare", "charts"] as const;
+export type PlanTab = (typeof PLAN_TABS)[number];
+export type DrawerTab = PlanTab | "costs" | "search" | "rules" | "runs" | "log" | "netron";
 
 export const OVERLAYS: readonly Overlay[] = ["target", "cost", "certainty", "coverage", "difference", "search"];
 
@@ -13,7 +16,9 @@ export const overlay = signal<Overlay>("target");
 /** The chosen target of the overlay Coverage; null for the first target of the run. */
 export const coverageTarget = signal<string | null>(null);
 export const panelTab = signal<PanelTab>("why");
-export const drawerTab = signal<DrawerTab>("search");
+export const drawerTab = signal<DrawerTab>("partitions");
+/** The view of the plan that was shown last. */
+export const planTab = signal<PlanTab>("partitions");
 export const isDrawerOpen = signal(true);
 /** The rule whose rejections are listed; null for none. */
 export const listedRule = signal<{ target: string; rule: RuleTree } | null>(null);
@@ -21,19 +26,22 @@ export const listedRule = signal<{ target: string; rule: RuleTree } | null>(null
 export const isAllCompared = signal(false);
 export const isHelpOpen = signal(false);
 
+/** The view of the plan that a tab is; undefined for another tab. */
+export function asPlanTab(tab: DrawerTab): PlanTab | undefined {
+  return PLAN_TABS.find((one) => one === tab);
+}
+
 /** Open a tab of the drawer and leave it open. */
 export function showDrawer(tab: DrawerTab): void {
   batch(() => {
     drawerTab.value = tab;
+    planTab.value = asPlanTab(tab) ?? planTab.value;
     isDrawerOpen.value = true;
   });
 }
 
 /** Open a tab of the drawer; close the drawer where that tab is open already. */
 export function openDrawer(tab: DrawerTab): void {
-  const isSame = drawerTab.value === tab && isDrawerOpen.value;
-  batch(() => {
-    drawerTab.value = tab;
-    isDrawerOpen.value = !isSame;
-  });
+  if (drawerTab.value === tab && isDrawerOpen.value) isDrawerOpen.value = false;
+  else showDrawer(tab);
 }

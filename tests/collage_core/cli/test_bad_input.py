@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from collage_core.rules.data import rule_from_json
 from collage_core.toolchains.described import read_description
 from tests.helpers.command import in_this_process
 from tests.helpers.graphs import MINI_MNIST
+from tests.helpers.models import model_of, write
 
 HOOK = """\
 name = "hook"
@@ -322,3 +324,83 @@ def test_a_time_is_in_seconds_unless_it_says_so(text: str, wanted_s: float) -> N
 def test_what_is_no_time_is_a_mistake(text: str) -> None:
     with pytest.raises(CollageError, match=r"--budget is .*, it must be a time"):
         seconds(text, "--budget")
+
+
+BORDERS = [
+    ("candidates", "FILE", "--targets", "hook"),
+    ("candidates", "mini_mnist", "--targets", "onnxruntime", "--constraints", "FILE"),
+    ("candidates", "mini_mnist", "--targets", "hook", "--toolchain", "FILE"),
+    ("partition", "mini_mnist", "--targets", "onnxruntime", "--costs", "mock:FILE"),
+    ("partition", "mini_mnist", "--targets", "onnxruntime", "--costs", "replay:FILE"),
+    ("partition", "mini_mnist", "--targets", "onnxruntime", "--inputs", "FILE", "--costs", "roofline"),
+    ("search", "FILE"),
+    ("explain", "FILE"),
+    ("apply", "FILE", "mini_mnist", "--out", "OUT"),
+    ("run", "FILE", "--inputs", "FILE"),
+    ("costs", "import", "FILE"),
+]
+
+
+@pytest.mark.parametrize("arguments", BORDERS, ids=lambda arguments: " ".join(arguments[:1] + arguments[-2:]))
+def test_a_pipe_or_a_name_without_end_is_a_clear_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """A pipe without a writer would be waited for without end."""
+    os.mkfifo(tmp_path / "pipe")
+    for name in (str(tmp_path / "pipe"), "x" * 5000, f"~nobody-here/{'y' * 5000}"):
+        given = [argument.replace("FILE", name).replace("OUT", str(tmp_path / "out")) for argument in arguments]
+        status, out, err = in_this_process(capsys, *given)
+        assert (status, out) == (2, ""), err
+        assert re.fullmatch(r"(onnxruntime: [^\n]+\n)?error: [^\n]{1,700}\n(hint: [^\n]+\n)?", err)
+
+
+def test_a_user_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = in_this_process(capsys, "costs", "show", "--db", "~nobody-here/costs.sqlite3")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: '~nobody-here/costs.sqlite3' begins with '~nobody-here', and no user of that name has a folder\n")
+
+
+@pytest.mark.parametrize("command", [("candidates",), ("partition", "--dry-run"), ("partition", "--costs", "roofline")])
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        ({"kind": "pin", "nodes": ["none"], "target": "onnxruntime"}, "constraints[0].nodes"),
+        ({"kind": "veto", "target": "nothing"}, "constraints[0].target is 'nothing'"),
+        ("veto", "constraints[0] is 'veto', it must be an object"),
+    ],
+)
+def test_every_command_checks_constraints(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...], constraint: Any, words: str
+) -> None:
+    path = tmp_path / "constraints.json"
+    path.write_text(json.dumps({"constraints": [constraint]}))
+    first, *more = command
+    status, out, err = in_this_process(capsys, first, "mini_mnist", "--targets", "onnxruntime", "--constraints", path, *more)
+    assert (status, out) == (2, "")
+    assert f"{path}, line 1: {words}" in err.splitlines()[-2]
+
+
+def test_names_of_a_model_move_no_cursor(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    odd = "evil\x1b]0;owned\x07\u202egnp"
+    model = model_of("g (float[1,4] x) => (float[1,4] y) { [one] a = Relu(x) [two] y = Sin(a) }")
+    model.graph.node[0].name, model.graph.node[1].op_type = odd, "Sin"
+    path = write(tmp_path, model)
+    constraints = tmp_path / "constraints.json"
+    constraints.write_text(json.dumps({"constraints": [{"kind": "pin", "nodes": [odd], "target": "none"}]}))
+    out = tmp_path / "out"
+    for arguments in (
+        ("candidates", path, "--targets", "onnxruntime"),
+        ("candidates", path, "--targets", "onnxruntime", "--constraints", constraints),
+        ("partition", path, "--targets", "onnxruntime", "--costs", f"mock:{_mock(tmp_path)}", "--out", out),
+        ("explain", out, "--node", odd),
+    ):
+        status, *texts = in_this_process(capsys, *arguments)
+        assert not set("".join(texts)) & set("\x1b\x07\u202e"), arguments
+    assert "evil\\x1b]0;owned\\x07\\u202egnp" in texts[0]
+    assert status == 0
+
+
+def _mock(folder: Path) -> Path:
+    path = folder / "mock.json"
+    path.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 1}}}))
+    return path

@@ -95,6 +95,7 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     assert target["measured"] <= known.imported(said, shown, tmp_path) <= 10, "what was known may have sat again"
 
 
+@pytest.mark.long
 def test_locked_database_is_passed_over_and_nothing_is_lost(
     known: Known, shown: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,11 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collage_core.cli.costs import _show_groups
 from collage_core.cli.main import main
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.json_lines import read_lines, write_lines
-from collage_core.cost.database.maintenance import Merged, Selection, merge, records, selected_transitions
+from collage_core.cost.database.maintenance import Group, Merged, Selection, merge, records, selected_transitions
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.errors import CollageError
 from tests.helpers.cost_records import FAILED, KEY, PAIR, RECORD, SCHEMA_1
@@ -392,3 +393,10 @@ def test_whatever_follows_the_header_is_a_mistake(rest: bytes) -> None:
 def test_times_are_told_in_one_zone() -> None:
     text = "\n".join([HEADER, line_of(created="2026-01-01T02:00:00.5+02:00"), END])
     assert read_lines(io.BytesIO(text.encode()), "it").records[0][1].created == RECORD.created
+
+
+def test_names_from_a_database_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    _show_groups([Group("far\x1b[2J", "tvm\u202e[bold]", "1\x07", 1, "", 2, {"build\x1b[1m": 1}, "2026-01-01")])
+    said, _ = capsys.readouterr()
+    assert all(word in said for word in ("far\\x1b[2J", "tvm\\u202e[bold]", "1\\x07", "1 build\\x1b[1m"))
+    assert all(line.isprintable() for line in said.splitlines())

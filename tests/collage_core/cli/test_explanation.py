@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collage_core.cli.explanation import show_explanation
 from collage_core.options import Options
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
@@ -66,3 +67,33 @@ def test_people_read_the_regret_the_cost_to_enter_and_why_others_cannot(
     assert lines[1].startswith(" * onnxruntime ")
     assert any("  regret " in line and ", enters below " in line for line in lines)
     assert any(line.startswith("   tvm ") and "MaxPool" in line for line in lines), "TVM cannot take it, and the reason stands there"
+
+
+def test_names_of_models_and_kernels_of_toolchains_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = [
+        {"nodes": [0], "share": 0.75, "seconds": 3e-3, "kernel": "conv\x1b[2J\u202e"},
+        {"nodes": [1], "share": 0.25, "seconds": 1e-3, "kernel": ""},
+    ]
+    time = {**groups[0], "source": "profiler", "alone_s": {}}
+    rejection = {"target": "tvm", "stage": "build", "reason": "no \x1b]0;title\x07", "nodes": [0]}
+    node = {"name": "a\x1b[1m", "op": "Conv", "node": 0, "candidates": [], "rejections": [rejection], "time": time}
+    show_explanation({"decision": "", "nodes": [node], "node_times": [{"source": "profiler", "groups": groups, "reason": "later"}]})
+    said, _ = capsys.readouterr()
+    assert "conv\\x1b[2J\\u202e (0)" in said
+    assert "scaled to the partition's cost (later):" in said
+    assert all(line.isprintable() for line in said.splitlines())
+
+
+def test_the_time_of_a_node_inside_its_partition_is_told(saved: tuple[RunRecord, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    record, folder = saved
+    times = next(one for one in record.node_times if len(one.groups) > 1)
+    assert times.source == "candidates", "costs from a file are not profiled"
+    group = times.groups[0]
+    told = document_of(capsys, "explain", folder, "--node", group.nodes[0])
+    assert told["nodes"][0]["time"]["share"] == group.share
+    alone_s = {target: cost for (node, target), cost in record.alone_s.items() if node == group.nodes[0]}
+    assert told["nodes"][0]["time"]["alone_s"] == alone_s
+    assert [one["partition"] for one in told["node_times"]] == [times.partition]
+    _, out, _ = in_this_process(capsys, "explain", folder, "--node", group.nodes[0])
+    assert f"   takes {group.share:.1%} of its partition: " in out
+    assert "   the partition's time, shares by the costs of its nodes, each alone on the same target: nothing is fused in them:" in out

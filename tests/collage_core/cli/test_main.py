@@ -91,7 +91,7 @@ def test_pins_and_vetoes_hold_and_collide(capsys: pytest.CaptureFixture[str], mo
     )
     status, out, err = in_this_process(capsys, *arguments, "--json")
     assert (status, out) == (3, "")
-    assert err.splitlines()[-2] == "error: the constraints 0 cannot hold together"
+    assert err.splitlines()[-2] == "error: the constraint 0 (veto of onnxruntime for the whole model) cannot hold"
 
 
 def test_run_and_plan_are_saved_and_explained(capsys: pytest.CaptureFixture[str], mock: str, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_an_open_dimension_of_a_real_model_is_named():
     path, _, _ = REAL["recognition"]
     with pytest.raises(CollageError) as caught:
         load_model(path)
-    assert caught.value.message == "input 'x' [p2o.DynamicDimension.0, 3, ?, p2o.DynamicDimension.1] is open in dimension 2"
+    assert caught.value.message == "input 'x' [p2o.DynamicDimension.0, 3, ?, p2o.DynamicDimension.1] has the dynamic dimension 2"
     assert caught.value.hint == "say its shape, such as --shape x=1,3,224,224"
 
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import ModelProto, TensorProto
 
 from collage_core.errors import CollageError
-from collage_core.model import onnx_model
+from collage_core.model import loading, local_functions, onnx_model, ort_session
 from collage_core.model.onnx_model import load_model
 from collage_core.model.ort_session import error_text
 from tests.helpers.models import model_of, weights, write
@@ -53,11 +53,11 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 
 def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
-    def fail(self: Path) -> bytes:
+    def fail(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, model_of(RELU))
-    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(loading, "open_file", fail)
     assert refusal(path).message == f"cannot read '{path}': Permission denied"
 
 
@@ -262,3 +262,45 @@ def test_external_data_of_packed_types_has_its_own_length(tmp_path, kind, size):
     assert len(load_model(write(tmp_path, proto)).graph) == 1
     (tmp_path / "w.data").write_bytes(bytes(size - 1))
     assert f"is said to end at byte {size} of" in refusal(tmp_path / "model.onnx").message
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_a_device_is_no_model(tmp_path, make):
+    make(tmp_path / "model.onnx")
+    assert refusal(tmp_path / "model.onnx").message.endswith(", not a regular file")
+
+
+def test_a_path_that_is_too_long():
+    assert refusal(Path("x" * 5000)).message.endswith(": File name too long")
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    error = refusal(write(tmp_path, model_of(RELU.replace("relu", "r" * 5000))))
+    assert "holds a name of 5000 characters, 'rrrr" in error.message
+    assert len(error.message) < 200 + len(str(tmp_path))
+
+
+def test_too_many_nodes(tmp_path, monkeypatch):
+    """Those of inner graphs count as well."""
+    text = "g (float[4] x) => (float[4] y) { a = Relu(x) b = Sin(a) y = Relu(b) }"
+    monkeypatch.setattr(local_functions, "MOST_NODES", 2)
+    assert refusal(write(tmp_path, model_of(text))).message == "the model has 3 nodes, more than 2"
+    inner = (
+        "g (bool c, float[4] x) => (float[4] y) { y = If (c) <then_branch = t () => (float[4] u) { u = Relu(x) }, "
+        "else_branch = e () => (float[4] v) { v = Sin(x) }> }"
+    )
+    assert refusal(write(tmp_path, model_of(inner))).message == "the model has 3 nodes, more than 2"
+
+
+ENDLESS = """g (float[4] x) => (float[n] y) {
+  z = Loop (turns, go, x) <body = b (int64 i, bool c, v) => (bool d, w) { d = Identity(c) w = Sin(v) }>
+  y = Add(x, z)
+}"""
+
+
+def test_a_loop_of_very_many_turns_is_ended(tmp_path, monkeypatch):
+    """Folding does not run it; the shape of its result is only known when it runs."""
+    monkeypatch.setattr(ort_session, "RUN_LIMIT_S", 0.2)
+    path = write(tmp_path, model_of(ENDLESS, {"turns": np.array(2**62), "go": np.array(True)}))
+    error = refusal(path)
+    assert "is only known when it runs, and the model was still running after 0.2 s" in error.message

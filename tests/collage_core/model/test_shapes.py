@@ -43,15 +43,15 @@ def test_shapes(tmp_path, inputs, given, shapes):
         (
             "float[N,3,h,w] x",
             None,
-            "input 'x' [N, 3, h, w] is open in dimension 2 ('h')",
+            "input 'x' [N, 3, h, w] has the dynamic dimension 2 ('h')",
             "say its shape, such as --shape x=1,3,224,224",
         ),
-        ("float[N,?] x", None, "input 'x' [N, ?] is open in dimension 1", "say its shape, such as --shape x=1,128"),
-        ("float[seq,4] x", None, "input 'x' [seq, 4] is open in dimension 0 ('seq')", "say its shape, such as --shape x=128,4"),
+        ("float[N,?] x", None, "input 'x' [N, ?] has the dynamic dimension 1", "say its shape, such as --shape x=1,128"),
+        ("float[seq,4] x", None, "input 'x' [seq, 4] has the dynamic dimension 0 ('seq')", "say its shape, such as --shape x=128,4"),
         (
             "float[N,4] x; float[N,t] m",
             {"x": (5, 4)},
-            "input 'm' [N, t] is open in dimension 1 ('t')",
+            "input 'm' [N, t] has the dynamic dimension 1 ('t')",
             "say its shape, such as --shape m=5,128",
         ),
         ("float[N,4] x", {"z": (1, 4)}, "the model has no input 'z'", "its inputs are x [N, 4]"),
@@ -70,6 +70,13 @@ def test_shapes_that_do_not_fit(tmp_path, inputs, given, message, hint):
     with pytest.raises(CollageError) as caught:
         shapes_of(tmp_path, inputs, given)
     assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_a_detector_is_likely_to_take_larger_pictures(tmp_path):
+    text = "g (float[N,3,h,w] x, float[4] s) => (float[N,3,a,b] y) { y = Resize(x, , s) }"
+    with pytest.raises(CollageError) as caught:
+        load_model(write(tmp_path, model_of(text)))
+    assert caught.value.hint == "say its shape, such as --shape x=1,3,640,640"
 
 
 def test_an_input_of_unknown_rank(tmp_path):

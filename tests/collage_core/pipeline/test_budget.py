@@ -7,7 +7,7 @@ import math
 import pytest
 
 from collage_core.options import Options
-from collage_core.pipeline.budget import MOST_S, Budget, budget_s
+from collage_core.pipeline.budget import MOST_FOR_INFERENCES_S, MOST_S, Budget, budget_s
 
 
 class Clock:
@@ -40,6 +40,27 @@ def test_it_ends_nothing_before_there_is_a_plan() -> None:
         assert budget.is_over()
 
 
+def test_the_user_ends_it_at_once_and_before_there_is_a_plan() -> None:
+    wishes = [False]
+    budget = Budget(10.0, Clock(), should_stop=lambda: wishes[0])
+    assert (budget.is_over(), budget.share_spent) == (False, 0.0)
+    wishes[0] = True
+    assert (budget.is_over(), budget.share_spent) == (True, math.inf)
+
+
+def test_what_is_left_is_no_more_than_the_limit_leaves() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 4.0
+        assert (budget.left_s(None), budget.left_s(2.0), budget.left_s(60.0)) == (6.0, 2.0, 6.0)
+        clock.now_s += 7.0
+        assert (budget.left_s(None), budget.left_s(5.0)) == (None, 5.0), "it ends nothing before there is a plan"
+        budget.has_plan = True
+        assert budget.left_s(5.0) == 0.0
+    assert (Budget().left_s(None), Budget().left_s(5.0)) == (None, 5.0)
+
+
 def test_without_a_limit_it_is_never_over() -> None:
     clock = Clock()
     budget = Budget(clock=clock)
@@ -47,6 +68,28 @@ def test_without_a_limit_it_is_never_over() -> None:
     with budget.counting():
         clock.now_s += 1e9
         assert (budget.is_over(), budget.share_spent, budget.limit_s) == (False, 0.0, math.inf)
+
+
+def test_shares_are_of_what_the_first_looks_left() -> None:
+    clock = Clock()
+    budget = Budget(10.0, clock)
+    with budget.counting():
+        clock.now_s += 6.0
+        budget.begin_shares()
+        assert budget.share_spent == 0.0
+        clock.now_s += 1.0
+        assert budget.share_spent == 0.25
+        clock.now_s += 9.0
+        budget.begin_shares()
+        assert budget.share_spent == 1.0, "nothing was left"
+
+
+@pytest.mark.parametrize(("whole_s", "more_s"), [(None, 0.0), (0.02, 1.5), (5.0, MOST_FOR_INFERENCES_S)])
+def test_a_slow_model_gets_more_unless_the_user_says_how_long_it_may_take(whole_s: float | None, more_s: float) -> None:
+    grown, fixed = Budget(10.0, grows=True), Budget(10.0)
+    for budget in (grown, fixed):
+        budget.add_inferences(whole_s)
+    assert (grown.limit_s, fixed.limit_s) == (10.0 + more_s, 10.0)
 
 
 @pytest.mark.parametrize(("nodes", "seconds"), [(0, 15.0), (100, 25.0), (10_000, MOST_S)])

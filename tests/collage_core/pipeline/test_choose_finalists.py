@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.choose_finalists import another_plan, finalists
+from collage_core.pipeline.baselines import baseline
+from collage_core.pipeline.choose_finalists import BEFORE, another_plan, carried_over, finalists
 from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.finalists import Finalist
 from collage_core.pipeline.record import CostedCandidate
-from collage_core.pipeline.search_and_merge import Planned, SearchSettings, alone, make_problem, search_first
+from collage_core.pipeline.search_and_merge import Planned, SearchSettings, make_problem, search_first
 from collage_core.rewrite.plan import Plan, PlannedModel
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.constraints.constraints import Constraint, parse_constraints
@@ -59,7 +61,7 @@ def made(
     settings = SearchSettings(objective=parse_objective(objective))
     baselines = {}
     for name in ("a", "b"):
-        result = alone(searched.problem, name, settings)
+        result = baseline(name, searched.problem, searched.costed, settings)
         assert result is not None
         baselines[name] = result.chosen
     return finalists(searched, now or searched, baselines, plan_of, constraints, settings, refused or {})
@@ -94,7 +96,7 @@ def test_what_does_not_hold_the_constraints_may_not_become_the_plan() -> None:
 
 def test_where_the_search_plan_is_out_a_baseline_is_the_first() -> None:
     searched = planned()
-    b = alone(searched.problem, "b", SearchSettings())
+    b = baseline("b", searched.problem, searched.costed, SearchSettings())
     assert b is not None
     now = another_plan(searched, b.chosen)
     assert (now.final.total, now.final.optimal, now.final.lower_bound) == (femtoseconds(1.3), False, searched.final.total)
@@ -106,3 +108,20 @@ def test_a_plan_that_was_cut_off_has_no_rivals() -> None:
     searched = planned()
     searched.final = replace(searched.final, stopped=True)
     assert [list(one.names) for one in made(searched)] == [["search"], ["a"], ["b"]]
+
+
+def test_over_corrected_costs_the_same_plans_are_finalists_and_the_newest_plan_too(tmp_path: Path) -> None:
+    before = planned()
+    listed = made(before)
+    listed[1].folder, listed[2].reason = tmp_path, "it crashed"
+    kept = carried_over(listed, before.problem, planned({**COSTS, ("b", (2,)): 0.41}), plan_of)
+    assert named(kept) == named(listed), "the same plan is the best one still"
+    assert [one.total_s for one in kept] == [pytest.approx(total) for total in (1.01, 1.1, 1.3, 1.03)]
+    assert (kept[1].folder, kept[2].reason) == (tmp_path, "it crashed")
+    rival = carried_over(listed, before.problem, planned({**COSTS, ("b", (2,)): 0.9}), plan_of)
+    assert named(rival) == [([BEFORE], True), (["a"], True), (["b"], True), (["search", "rival 1"], True)]
+    more = planned({("b", (1, 2)): 0.2, **COSTS})
+    changed = carried_over(listed, before.problem, more, plan_of)
+    assert named(changed) == [([BEFORE], True), (["a"], True), (["b"], True), (["rival 1"], True), (["search"], True)]
+    assert changed[-1].chosen == more.final.chosen
+    assert [one.total_s for one in changed] == [pytest.approx(total) for total in (1.0, 1.1, 1.3, 1.03, 0.5)]

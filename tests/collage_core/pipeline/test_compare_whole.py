@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 
 from collage_core.cost.measuring.core_latency import rounds_at_low_latency
-from collage_core.errors import CollageError
-from collage_core.events import Event
+from collage_core.errors import Cancelled, CollageError
+from collage_core.events import ComparingPlans, Event, Note
 from collage_core.pipeline import compare_whole as module
 from collage_core.pipeline.assemble_and_verify import Built
 from collage_core.pipeline.compare_whole import LONGEST_S, MOST_ROUNDS, ROUNDS, Turns, compare_whole
 from collage_core.pipeline.finalists import Finalist, whole_times, winner
+from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.test_finalists import finalist, three
 
 
@@ -44,10 +46,13 @@ class Timed:
 def test_those_far_behind_sit_out_and_the_leaders_go_on_until_they_are_apart() -> None:
     timed = Timed(search=10.0, a=9.0, b=20.0)
     assert winner(timed.rounds(three()), three()) == 1
+    assert timed.counts == {"search": 5, "a": 5, "b": 2}
+    timed = Timed(search=10.0, a=9.0, b=12.0)
+    timed.rounds(three())
     assert timed.counts == {"search": 5, "a": 5, "b": 3}
     timed = Timed(spread=0.03, search=10.0, a=10.0, b=20.0)
     timed.rounds(three())
-    assert timed.counts["b"] == 3
+    assert timed.counts["b"] == 2
     assert ROUNDS < timed.counts["a"] <= MOST_ROUNDS
 
 
@@ -60,6 +65,19 @@ def test_no_further_round_when_the_time_is_over() -> None:
     assert timed.counts["a"] == ROUNDS
 
 
+def test_the_time_left_goes_down_from_the_first_round_on() -> None:
+    timed = Timed(turn_s=1.0, search=10.0, a=10.0, b=20.0)
+    turns = Turns(three(), timed, lambda: timed.now_s)
+    left, counted = [turns.left_s(0.5)], []
+    for _ in range(ROUNDS):
+        counted.append(turns.one_round())
+        turns.is_enough(counted)
+        left.append(turns.left_s(0.5))
+    assert left[0] == 0.5 * 3 * ROUNDS, "a guess before anything was timed"
+    assert left[1:ROUNDS] == sorted(left[1:ROUNDS], reverse=True)
+    assert min(left) > 0
+
+
 def test_one_that_fails_in_its_turn_is_out_with_the_reason() -> None:
     listed = three()
     assert winner(Timed(search=-1.0, a=9.0, b=8.0).rounds(listed), listed) == 2
@@ -67,10 +85,10 @@ def test_one_that_fails_in_its_turn_is_out_with_the_reason() -> None:
 
 
 def test_rounds_at_high_latency_do_not_count_unless_somebody_would_be_left_out() -> None:
-    timed = Timed(search=10.0, a=9.0, b=20.0)
+    timed = Timed(search=10.0, a=9.0, b=12.0)
     assert len(timed.rounds(three(), 2.2, 2.2, *[1.0] * 20)) == ROUNDS
     assert timed.counts == {"search": 7, "a": 7, "b": 5}
-    turns = Turns(three(), Timed(search=10.0, a=9.0, b=20.0))
+    turns = Turns(three(), Timed(search=10.0, a=9.0, b=12.0))
     rounds = [turns.one_round() for _ in range(2)]
     assert turns.all_in([{0: 10.0, 1: 9.0}]) == rounds
 
@@ -93,12 +111,19 @@ class Workshop:
 
     def __init__(self, patch: pytest.MonkeyPatch, timed: Timed, errors: dict[str, float], broken: tuple[str, ...] = ()):
         self.built: list[str] = []
+        self.profiled: list[str] = []
         self._errors, self._broken = errors, broken
+        patch.setattr(module, "AT_ONCE", 1)
         patch.setattr(module, "assemble_plan", self._assemble)
         patch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": self._errors.get(self.built[-1], 0.0)})
         patch.setattr(module, "_time", lambda built, one: timed(one))
+        patch.setattr(module, "profile_plan", self._profile)
 
-    def _assemble(self, built: Built, plan: Any, folder: Path, timeout_s: float) -> None:
+    def _profile(self, pool: Any, name: str, folder: Path, inputs: Any) -> Profile:
+        self.profiled.append(name)
+        return Profile(9.0, {}, 9.0)
+
+    def _assemble(self, built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
         target = plan.partitions[0].target
         self.built.append(target)
         if target in self._broken:
@@ -107,7 +132,7 @@ class Workshop:
 
 def built_by(folder: Path, first: Finalist) -> Built:
     unused: Any = None
-    verify = {"max_rel_error": 0.0, "errors": {"out": 0.0}}
+    verify = {"max_rel_error": 0.0, "errors": {"out": 0.0}, "measured_s": 10.0}
     plan = first.plan.model_copy(update={"options": {"threads": 1}})
     return Built(unused, plan, {}, folder / "plan", folder, unused, verify)
 
@@ -120,13 +145,66 @@ def test_the_winner_takes_the_place_of_the_plan(tmp_path: Path, monkeypatch: pyt
     outcome = compare_whole(built, listed, events.append)
     assert outcome.winner == 1
     assert workshop.built == ["a", "b", "wrong", "broken"]
+    told = [event for event in events if isinstance(event, ComparingPlans)]
+    builds = [(event.name, event.done, event.total) for event in told if event.doing == "build"]
+    assert builds[0] == ("a", 0, 4)
+    assert set(builds) <= {(name, done, 4) for done, name in enumerate(workshop.built)}
+    assert [(event.done, event.total) for event in told if event.doing == "time"] == [(number, ROUNDS) for number in range(ROUNDS)]
+    assert all(event.left_s > 0 for event in told)
     assert (built.plan, built.folder) == (listed[1].plan, tmp_path / "finalist-0")
     assert (built.verify["measured_s"], built.verify["max_rel_error"], built.verify["rounds"]) == (9.0, 1e-5, 5)
     assert built.verify["additive_error_s"] == pytest.approx(9.0 - listed[1].plan.total_s)
+    assert workshop.profiled == ["finalist-0"], "the winner took nine times as long as its parts"
+    assert outcome.profile == Profile(9.0, {}, 9.0)
+    assert any(isinstance(event, Note) and "longer than its parts" in event.text for event in events)
     assert [one.reason for one in listed] == [
         "", "", "", "it errs by 0.5, 0.001 is allowed", "assembling the plan failed: broken", "it was refused",
     ]  # fmt: skip
     assert [time.measured_s is None for time in outcome.times] == [False, False, False, True, True, True]
+
+
+def test_those_that_were_built_before_are_not_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = three()
+    (tmp_path / "finalist-0").mkdir()
+    listed[1].folder, listed[1].verify = tmp_path / "finalist-0", {"errors": {"out": 0.0}}
+    workshop = Workshop(monkeypatch, Timed(search=10.0, a=10.0, b=1.0), {})
+    built = built_by(tmp_path, listed[0])
+    assert compare_whole(built, listed, lambda event: None).winner == 2
+    assert (workshop.built, built.folder) == (["b"], tmp_path / "finalist-1")
+
+
+def test_two_are_built_at_once_each_in_a_worker_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, workers = threading.Barrier(2, timeout=30), set[str]()
+
+    def assemble(built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
+        workers.add(worker)
+        both.wait()
+
+    listed = three()
+    Workshop(monkeypatch, Timed(search=10.0, a=9.0, b=12.0), {})
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    monkeypatch.setattr(module, "errors_of", lambda built, name, folder, timeout_s: {"out": 0.0})
+    assert compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None).winner == 1
+    assert workers == {"assemble", "assemble-1"}
+    assert {one.folder for one in listed[1:]} == {tmp_path / "finalist-0", tmp_path / "finalist-1"}
+
+
+def test_where_the_run_is_stopped_no_other_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    def assemble(built: Built, plan: Any, *arguments: Any) -> None:
+        begun.append(plan.partitions[0].target)
+        raise Cancelled
+
+    Workshop(monkeypatch, Timed(search=10.0), {})
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    listed = three()
+    with pytest.raises(Cancelled):
+        compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None)
+    assert begun[0] == "a"
+    assert all(one.folder is None for one in listed[1:])
 
 
 def test_what_would_be_built_too_late_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

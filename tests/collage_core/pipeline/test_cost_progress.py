@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +28,10 @@ from collage_core.events import (
 )
 from collage_core.graph.dataflow_graph import DataflowGraph
 from collage_core.options import Options
+from collage_core.pipeline.budget import Budget
+from collage_core.pipeline.cost_progress import CostProgress
 from collage_core.pipeline.run import Run, partition
-from collage_core.pipeline.time_remaining import NEWEST, TimeRemaining
+from collage_core.pipeline.time_remaining import NEWEST, SLOW_S, TimeRemaining
 from collage_core.rewrite.plan import PlacedPartition
 from collage_core.rules.candidate import CandidatePartition
 from tests.helpers.models import model_of, write
@@ -57,7 +61,40 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
 def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
     again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
     assert {event.repetition for event in again} >= {2}, "each part of a plan is looked at twice"
-    assert all(event.done == event.total for event in again)
+    assert all(event.left_s is not None for event in again), "the budget has an end"
+
+
+def test_the_share_that_is_known_never_falls(told: list[Event]) -> None:
+    shares = [event.done / event.total for event in told if isinstance(event, CandidateBuilding | CandidateCosted)]
+    assert shares == sorted(shares)
+    assert shares[-1] < 1.0, "more may come, as long as something is measured"
+
+
+def test_no_count_is_taken_back_whatever_is_asked_for() -> None:
+    """All that is recalled from the database is known at once; then there are many more, and at last fewer than was likely."""
+    events: list[Event] = []
+    likely = [0]
+    progress = CostProgress(["a"], ["a"], events.append, lambda: likely[0], Budget(60.0))
+    made: Any = [SimpleNamespace(target="a", computation=number, id=str(number), inside=number, sub_graph=LABELLED) for number in range(40)]
+
+    def known(first: int, last: int) -> list[Known]:
+        return [(candidate, Cost(1.0, "measured"), False) for candidate in made[first:last]]
+
+    list(progress.follow(known(0, 27), made, recalls=True))
+    likely[0] = 228
+    list(progress.follow(known(27, 30), made[27:30]))
+    progress.pass_on(CandidateBuilding("a", "0", "Relu", (0, 0), 0, 1, repetition=2))
+    likely[0] = 20
+    progress.pass_on(CandidateBuilding("a", "31", "Relu", (0, 0), 0, 9))
+    told = [event for event in events if isinstance(event, CandidateBuilding | CandidateCosted)]
+    shares = [event.done / event.total for event in told]
+    assert shares == sorted(shares)
+    totals = [event.total for event in told]
+    assert totals == sorted(totals)
+    assert (told[-1].done, told[-2].repetition) == (30, 2)  # type: ignore[union-attr]
+
+
+LABELLED = SimpleNamespace(label="Relu")
 
 
 FIRST = {("onnxruntime", 2): 1.0, ("openvino", 2): 1.15, ("tvm", 2): 1.5}
@@ -141,7 +178,9 @@ def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> N
     assert all(event.took_s is not None and event.took_s > 0 for event in costed if not event.from_cache)
     assert costed[-1].left_s is not None
     first = next(event for event in told if isinstance(event, CandidateBuilding))
-    assert first.left_s is None, "nothing is known before the first trial has ended"
+    assert first.left_s is not None, "the budget is known before any trial has ended"
+    steps = [event for event in told if isinstance(event, StepStarted) and event.step != "decide"]
+    assert all(event.left_s is not None for event in steps), "merging and repeating, too"
     assert len(first.spans) == 2, "the largest candidate of the target comes first: the whole model"
 
 
@@ -174,7 +213,7 @@ def test_a_quiet_run_still_says_what_the_user_should_know(capsys: pytest.Capture
 
 
 def test_the_plan_that_is_considered_becomes_one_that_is_measured(told: list[Event]) -> None:
-    index = told.index(StepStarted("search"))
+    index = next(index for index, event in enumerate(told) if isinstance(event, StepStarted) and event.step == "search")
     considered = [event for event in told[:index] if isinstance(event, PlanConsidered)]
     plan = next(event for event in told[index:] if isinstance(event, PlanImproved))
     assert any(isinstance(event, PlanImproved) for event in told[:index]), "the first plan is told as soon as it is known"
@@ -198,6 +237,9 @@ def test_the_time_left_follows_from_the_newest_trials() -> None:
     assert remaining.ended(["from the cache"]) is None
     assert trial(1.0) == 1.0
     assert remaining.left_s(2, 20) is None, "two trials tell little"
+    now[0] += SLOW_S
+    assert remaining.left_s(2, 20) == (10.0 + SLOW_S) / 2 * 18, "but something must be said where they are slow"
+    now[0] -= SLOW_S
     assert trial(2.0) == 2.0
     assert remaining.left_s(3, 20) == 68.0, "three took 12 s, 17 are left"
     for number in range(NEWEST):
@@ -208,9 +250,9 @@ def test_the_time_left_follows_from_the_newest_trials() -> None:
 
 def test_the_terminal_says_which_step_it_is() -> None:
     progress = Progress()
-    assert progress._line(PhaseStarted("merge")) == "trying neighbours as one …"
-    assert progress._line(StepStarted("repeat")) == "trying neighbours as one, repeat …"
-    assert progress._line(StepStarted("settle")) == "trying neighbours as one, settle …"
+    assert progress._line(PhaseStarted("merge")) == "fusing adjacent partitions …"
+    assert progress._line(StepStarted("repeat")) == "fusing adjacent partitions, re-timing …"
+    assert progress._line(StepStarted("settle")) == "fusing adjacent partitions, settle …"
     assert progress._line(PhaseStarted("rewrite")) == "assembling …"
 
 

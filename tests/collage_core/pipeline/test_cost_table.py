@@ -78,7 +78,7 @@ def test_the_best_whole_is_one_that_a_plan_may_hold(table: CostTable) -> None:
     assert table.best_s == 2e-3
     table.learn({WHOLE: Cost.invalid("numerics", "it errs")})
     assert table.best_s == 5e-3
-    table.exclude(other, Cost.invalid("numerics", "it errs"))
+    table.set_own(other, Cost.invalid("numerics", "it errs"))
     assert table.best_s is None
 
 
@@ -95,7 +95,7 @@ def test_a_trial_that_was_ended_early_in_an_earlier_run_is_open_until_it_is_meas
 def test_an_excluded_candidate_stays_so_and_others_of_its_computation_do_not(table: CostTable) -> None:
     wrong = Cost.invalid("numerics", "it errs")
     table.learn({FIRST: MEASURED})
-    table.exclude(FIRST, wrong)
+    table.set_own(FIRST, wrong)
     table.learn({THIRD: replace(MEASURED, seconds=2e-3)})
     assert costs(table)[FIRST] == wrong
     assert costs(table)[THIRD].seconds == 2e-3
@@ -115,3 +115,16 @@ def test_without_a_key_each_candidate_has_a_cost_of_its_own() -> None:
     table = CostTable(CHAIN, [FIRST, THIRD], None)
     table.learn({FIRST: MEASURED})
     assert not table.is_known(THIRD)
+
+
+def test_another_layout_is_bounded_by_what_is_measured_on_the_plain_target() -> None:
+    """The kernels are the same, so the first looks at the plain target are enough."""
+    other = {name: [on(name, 0), on(name, 1), on(name, 0, 1, 2, 3)] for name in ("ncnn", "ncnn@nchw16c")}
+    listed = [candidate for found in other.values() for candidate in found]
+    told, untold = (CostTable(CHAIN, listed, lambda one: one.id, layouts) for layouts in ({"ncnn@nchw16c": "ncnn"}, None))
+    for table in (told, untold):
+        table.learn({candidate: Cost(1e-5, "measured") for candidate in other["ncnn"]})
+        table.set_bounds(0.5)
+    bounds = [costs(table)[other["ncnn@nchw16c"][0]].seconds or 0.0 for table in (told, untold)]
+    assert bounds[0] > bounds[1]
+    assert (list(told.by_target), list(untold.by_target)) == (["ncnn"], list(other))

@@ -7,9 +7,10 @@ import math
 import pytest
 
 from collage_core.cost.cost import Cost
+from collage_core.pipeline.baselines import baseline
 from collage_core.pipeline.error_budget import MARGIN, MOST_CORRECTIONS, BudgetCorrection, ErrorBudget, estimated_error
 from collage_core.pipeline.record import CostedCandidate, RecordedCandidate
-from collage_core.pipeline.search_and_merge import PlanSearch, SearchSettings, alone
+from collage_core.pipeline.search_and_merge import PlanSearch, SearchSettings
 from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.registry import get
 from tests.helpers.graphs import graph
@@ -58,7 +59,7 @@ def test_errors_of_targets_in_the_precision_of_the_model_count_for_nothing() -> 
 def test_a_target_alone_is_a_baseline_whatever_its_error() -> None:
     search = plans(EXACT, LOW)
     problem = search.problem(costed(6e-3))
-    assert alone(problem, LOW, search.settings).total == 2 * len(CHAIN) * 10**15  # type: ignore[union-attr]
+    assert baseline(LOW, problem, (), search.settings).total == 2 * len(CHAIN) * 10**15  # type: ignore[union-attr]
 
 
 def test_a_plan_that_errs_more_than_the_sum_is_over_the_next_budget() -> None:

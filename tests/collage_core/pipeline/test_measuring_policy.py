@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from recorded_costs import MOST_REPETITIONS, RecordedCosts, computation_key
+from recorded_costs import MEASURED_WHOLLY, MOST_REPETITIONS, RecordedCosts, computation_key
 from suite import OTHERS as WHOLLY_RECORDED
 
 from collage_core.cost.cost import Cost
@@ -20,7 +20,6 @@ from collage_core.pipeline.search_and_merge import Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from tests.helpers.graphs import graph
-from tests.helpers.paths import RECORDED
 from tests.helpers.rated_costs import RatedCosts
 from tests.helpers.typed_graphs import alternating, speech
 
@@ -31,7 +30,7 @@ NOISE, SEEDS = 0.05, 3
 
 @cache
 def record_of(name: str) -> RunRecord:
-    return RunRecord.load(RECORDED / f"{name}.json.gz")
+    return RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz")
 
 
 @pytest.mark.parametrize("name", sorted(case.name for case in WHOLLY_RECORDED))
@@ -72,12 +71,16 @@ def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: 
 
 @pytest.mark.parametrize("name", ["mini_mnist", "mnist", "quantised", "squeezenet"])
 def test_on_a_disturbed_machine_the_right_plan_is_found_with_few_repetitions(name: str) -> None:
-    """With noise of 30 % some choices stay open, and are said; but hardly anything is measured twice that could not change the plan."""
-    recorded = RecordedCosts(record_of(name), noise=0.3)
+    """Some choices stay open, and are said; but hardly anything is measured twice that could not change the plan.
+
+    What all repetitions together leave unknown may be lost.
+    """
+    noise = 0.3
+    recorded = RecordedCosts(record_of(name), noise=noise)
     loop = recorded.loop()
     loop.costs()
     planned = loop.repeat(loop.merge(loop.search()))
-    assert lost_by(recorded, planned) <= NOISE
+    assert lost_by(recorded, planned) <= noise / MOST_REPETITIONS**0.5
     repeated = {computation_key(one) for one in recorded.repeated}
     assert len(repeated) <= max(12, recorded.distinct // 8)
     assert len(recorded.repeated) <= MOST_REPETITIONS * len(repeated)
@@ -121,6 +124,33 @@ def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:
     table.learn({ones[4]: Cost(1.0, "measured")})
     assert MeasuringPolicy().first(table) == [ones[1]]
     assert MeasureEverything().first(table) == ones
+
+
+def test_what_tells_two_kinds_of_work_apart_is_asked_for_on_each_target() -> None:
+    on = speech()
+    costs = RatedCosts(on, {name: {"": 20 * GIGA} for name in "ab"})
+    table, policy = costs.loop().table, MeasuringPolicy()
+    assert policy.tell_apart(table) == [], "no whole model is known"
+    table.learn(dict(costs.measure(policy.largest(table), None)))
+    asked = policy.tell_apart(table)
+    told = {(one.target, kind) for one in asked for kind in (INTEGER, DYNAMIC) if table.operations(one, kind)[0]}
+    assert told == {(target, kind) for target in "ab" for kind in (INTEGER, DYNAMIC)}
+    assert all(table.operations(one, INTEGER)[1] <= policy.part * table.work for one in asked)
+    table.learn(dict(costs.measure(asked, None)))
+    assert policy.tell_apart(table) == []
+
+
+def test_large_parts_are_tried_first_beside_what_is_known() -> None:
+    """A plan of many small parts has many bounds, and all of its parts would have to be measured."""
+    costs = RatedCosts(speech(), {name: {"": 20 * GIGA} for name in "ab"})
+    table, policy = costs.loop().table, MeasuringPolicy()
+    small = next(one for one in table.candidates if len(one.inside) < policy.fewest_nodes and one.target == "a")
+    assert small not in policy.coarse(table)
+    table.learn(dict(costs.measure([small], None)))
+    coarse = policy.coarse(table)
+    assert small in coarse
+    assert {one.target for one in coarse} == {"a", "b"}
+    assert all(len(one.inside) >= policy.fewest_nodes for one in coarse if one.target == "b")
 
 
 def test_a_plan_calls_for_its_largest_unknown_candidates_one_of_each_computation() -> None:

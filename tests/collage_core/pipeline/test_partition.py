@@ -10,7 +10,8 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,24 +25,31 @@ from onnx import TensorProto, helper
 
 from collage_core.errors import AccuracyError, CollageError
 from collage_core.events import Event, Note, PlanDecided, ignore
+from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import largest_error
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
-from collage_core.pipeline import compare_whole, run_estimator
+from collage_core.pipeline import choose_finalists, compare_whole, run_estimator, searched_run
 from collage_core.pipeline import run as pipeline_run
 from collage_core.pipeline.cost_table import NOT_MEASURED
-from collage_core.pipeline.finalists import Finalist
-from collage_core.pipeline.record import RunRecord, read_record
+from collage_core.pipeline.discover import load_as_planned
+from collage_core.pipeline.finalists import SEARCHED, Finalist
+from collage_core.pipeline.record import CostedCandidate, RunRecord, read_record
 from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
 from collage_core.rewrite.plan import read_plan
+from collage_core.rewrite.runtime.artifact import Profile
+from collage_core.rules.baseline_names import GREEDY
 from collage_core.rules.spec import HOST_TARGET
+from collage_core.search.problem import SearchProblem
+from collage_core.search.searcher import SearchResult
+from collage_core.search.solve import solve
 from collage_core.toolchains.registry import get
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
 from tests.helpers.detectors import detector, pictures
-from tests.helpers.models import write
+from tests.helpers.models import rated_model, write
 
 
 @pytest.fixture(scope="module", params=[brief_collage, pytest.param(collage, marks=pytest.mark.long)], ids=["briefly", "as a user"])
@@ -126,10 +134,51 @@ def test_replay_gives_the_same_plan_without_measuring(made: tuple[Path, Path, di
         home, "partition", "mini_mnist", "--targets", "tvm,onnxruntime,openvino", "--costs", f"replay:{out / 'run.json.gz'}", "--json"
     )
     plan = document(replay)["plan"]
-    assert [partition["id"] for partition in plan["partitions"]] == [partition["id"] for partition in first["plan"]["partitions"]]
+    least = next((row for row in first["alternatives"] if row["kind"] == SEARCHED), first["plan"])
+    assert [partition["id"] for partition in plan["partitions"]] == [partition["id"] for partition in least["partitions"]]
     assert {partition["source"] for partition in plan["partitions"]} == {"recorded"}
 
 
+def test_a_fixed_value_is_known_to_the_plan_its_artifact_and_every_reader(tmp_path: Path) -> None:
+    home, model, out = tmp_path / "home", write(tmp_path, rated_model()), tmp_path / "out"
+    costs = tmp_path / "mock.json"
+    costs.write_text(json.dumps({"targets": {"onnxruntime": {"op_s": 1}}}))
+    options = "--targets", "onnxruntime", "--costs", f"mock:{costs}", "--threads", "1"
+    made = document(brief_collage(home, "partition", model, *options, "--value", "sr=8000", "--out", out, "--json"))
+    fixed = {"sr": 8000}
+    assert (made["model"]["nodes"], made["model"]["fixed"], [tensor["name"] for tensor in made["model"]["inputs"]]) == (4, fixed, ["x"])
+    assert made["verify"]["reference"].endswith(", sr = 8000")
+    assert json.loads((out / "plan.json").read_text())["model"]["fixed"] == fixed
+    assert json.loads((out / "artifact.json").read_text())["about"]["model"]["fixed"] == fixed
+    assert load_as_planned(read_plan(out), model).hash == made["model"]["hash"]
+    assert brief_collage(home, "run", out).stdout.startswith("sr = 8000, fixed when the artifact was built\n")
+    np.savez(tmp_path / "both.npz", x=np.ones((1, 4), np.float32), sr=np.array(8000))
+    refused = brief_collage(home, "run", out, "--inputs", tmp_path / "both.npz")
+    assert (refused.returncode, refused.stderr.splitlines()[0]) == (
+        2,
+        "error: the input 'sr' was fixed to 8000 when the artifact was built",
+    )
+    plan = json.loads((out / "plan.json").read_text())
+    (tmp_path / "other.json").write_text(json.dumps({**plan, "model": {**plan["model"], "fixed": {}}}))
+    other = brief_collage(home, "apply", tmp_path / "other.json", model, "--out", tmp_path / "other")
+    assert (other.returncode, other.stderr.startswith("error: the plan is for the model 'model' (")) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("rate=1", "the model has no input 'rate'"),
+        ("sr=16k", "the value '16k' of input 'sr' is no int64"),
+        ("sr", "--value is 'sr', it must be INPUT=16000"),
+    ],
+)
+def test_a_wrong_value_is_one_line(tmp_path: Path, given: str, error: str) -> None:
+    model = write(tmp_path, rated_model())
+    done = brief_collage(tmp_path / "home", "candidates", model, "--targets", "onnxruntime", "--value", given)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, f"error: {error}")
+
+
+@pytest.mark.long
 def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, Any]], tmp_path: Path) -> None:
     home, _, _ = made
     pins = [{"kind": "pin", "op": "Conv", "target": "openvino"}, {"kind": "pin", "op": "MaxPool", "target": "tvm"}]
@@ -153,6 +202,11 @@ def test_a_mixed_plan_is_built_and_explained(made: tuple[Path, Path, dict[str, A
     assert found["verify"]["max_rel_error"] < 1e-5
     why = document(brief_collage(home, "explain", out, "--node", "0", "--json"))
     assert [row["target"] for row in why["nodes"][0]["candidates"] if row["chosen"]] == ["openvino"]
+    profiled = {times["partition"]: times for times in found["node_times"]}
+    for part in found["plan"]["partitions"]:
+        if len(part["nodes"]) > 1 and part["target"] != "tvm":
+            assert profiled[part["id"]]["source"] == "profiler", profiled[part["id"]]["reason"]
+            assert sum(group["seconds"] for group in profiled[part["id"]]["groups"]) <= part["cost_s"] * (1 + 1e-6)
     shutil.rmtree(out / "partitions")
     rebuilt = tmp_path / "rebuilt"
     assert (
@@ -197,7 +251,7 @@ def test_a_toolchain_that_kills_or_hangs_is_left_out(tmp_path: Path, target: str
 
 def test_ctrl_c_stops_cleanly_and_keeps_what_was_measured(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    command = [str(COLLAGE), "partition", "mnist", "--targets", "onnxruntime,openvino,tvm"]
+    command = [str(COLLAGE), "partition", "mnist", "--targets", "onnxruntime,openvino"]
     running = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(home), start_new_session=True
     )
@@ -299,6 +353,68 @@ def test_the_plan_is_the_fastest_measured_whole(tmp_path: Path, monkeypatch: pyt
     again = search_again(kept, Terms())
     assert (again.document["decided_by"], again.document["alternatives"]) == ("sum", [])
     assert {part.id for part in again.plan.partitions} == {part["id"] for part in searched["partitions"]}
+
+
+@pytest.mark.long
+def test_a_plan_that_was_not_measured_alone_is_before_it_becomes_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two halves that nobody measured, since they lose by any bound, the plan that is made is said to be the fastest as a whole."""
+    splits = [(target, IndexSet(range(at)), IndexSet(range(at, 6))) for target in ("openvino", "onnxruntime") for at in range(1, 6)]
+    taken: list[tuple[str, IndexSet, IndexSet]] = []
+
+    def of_halves(name: str, problem: SearchProblem, costed: Sequence[CostedCandidate], *given: object) -> SearchResult | None:
+        unknown = {(item.target, item.inside) for item in costed if item.cost.reason == NOT_MEASURED}
+        index = {(candidate.target, candidate.inside): at for at, candidate in enumerate(problem.candidates)}
+        made = [one for one in splits if all((one[0], half) in index for half in one[1:])]
+        taken.append(taken[0] if taken else next(one for one in made if unknown.intersection((one[0], half) for half in one[1:])))
+        chosen = tuple(index[taken[0][0], half] for half in taken[0][1:])
+        return replace(solve(problem, (), GREEDY), chosen=chosen) if name == GREEDY else None
+
+    monkeypatch.setattr(searched_run, "baseline", of_halves)
+    monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
+    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3 if GREEDY in one.names else 2e-3)
+    assert [part["nodes"] for part in record.document["plan"]["partitions"]] == [list(half) for half in taken[0][1:]]
+    assert {part["source"] for part in record.document["plan"]["partitions"]} == {"measured"}
+    assert any(isinstance(event, Note) and "were not measured alone" in event.text for event in events)
+
+
+@pytest.mark.long
+def test_where_the_whole_takes_longer_than_its_parts_their_costs_are_corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partitions of the first plan, which takes 1 s, have equal shares. Other plans take 2 s, and the one found with these costs 0.5 s.
+
+    There are no baselines: else the second plan could be one, which was timed before.
+    """
+    first: list[frozenset[str]] = []
+
+    def times(one: Finalist) -> float:
+        ids = frozenset(part.id for part in one.plan.partitions)
+        first.append(ids)
+        return 1.0 if ids == first[0] else 0.5 if "search" in one.names else 2.0
+
+    def profile(pool: Any, name: str, folder: Path, inputs: Any) -> Profile:
+        ids = [entry["id"] for entry in json.loads((folder / "artifact.json").read_text())["partitions"]]
+        return Profile(2.0, dict.fromkeys(ids, 2.0 / len(ids)), 0.0)
+
+    monkeypatch.setattr(compare_whole, "profile_plan", profile)
+    monkeypatch.setattr(choose_finalists, "MOST_RIVALS", 0)
+    monkeypatch.setattr(searched_run, "baseline", lambda *given: None)
+    vetoes: Any = tuple(
+        {"kind": "veto", "node": node, "target": target} for node, target in (("abs5", "openvino"), ("relu0", "onnxruntime"))
+    )
+    record, events = decided_whole(monkeypatch, tmp_path, times, constraints=vetoes)
+    found = record.document
+    assert {part["id"] for part in found["plan"]["partitions"]}.isdisjoint(first[0])
+    assert (found["decided_by"], found["verify"]["measured_s"]) == ("sum", 0.5)
+    before = next(row for row in found["alternatives"] if row["name"] == "before correction")
+    assert (before["kind"], before["measured_s"], before["total_s"]) == ("rival", pytest.approx(1.0), pytest.approx(1.0))
+    assert any(isinstance(event, Note) and "were corrected to what they take inside the whole" in event.text for event in events)
+    kept = RunRecord.load(tmp_path / "out")
+    corrected = [item.cost for item in kept.candidates if item.id in first[0]]
+    assert {cost.reason.split(";")[0] for cost in corrected} == {"inside the whole plan"}
+    assert [cost.seconds for cost in corrected] == [pytest.approx(1.0 / len(first[0]))] * len(first[0])
+    manifest = json.loads((tmp_path / "out" / "artifact.json").read_text())
+    assert {entry["id"] for entry in manifest["partitions"]} == {part.id for part in kept.plan.partitions}
+    again = search_again(kept, Terms(vetoes))
+    assert {part.id for part in again.plan.partitions} == {part.id for part in kept.plan.partitions}
 
 
 @pytest.mark.long

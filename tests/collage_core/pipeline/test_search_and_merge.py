@@ -21,8 +21,6 @@ from collage_core.pipeline.search_and_merge import (
     Planned,
     SearchSettings,
     _Teller,
-    alone,
-    greedy_plan,
     known_total_s,
     make_problem,
     regret_seconds,
@@ -85,18 +83,8 @@ def test_a_conflict_with_a_toolchain_that_is_not_asked_for_means_nothing() -> No
 def test_where_costs_are_unknown_the_order_of_the_targets_decides_and_that_is_said() -> None:
     planned = searched(problem_of({("a", 0): 1.0, ("b", 0): 2.0, ("b", 1): None, ("a", 1): None, ("a", 2): 1.0, ("b", 2): 0.5}))
     assert targets_of(planned.problem, planned.final) == ["a", "a", "b"]
-    assert priority_note(planned) == "the costs of 1 of 3 partitions are not known (relu): there the order a, b decided"
+    assert priority_note(planned) == "tie broken by priority (a, b): the costs of 1 of 3 partitions are not known (relu)"
     assert priority_note(searched(problem_of({("a", 0): 1.0, ("a", 1): 1.0, ("a", 2): 1.0}))) == ""
-
-
-def test_a_target_alone_must_cover_each_node_once() -> None:
-    overlapping = [
-        CostedCandidate(CandidatePartition(CHAIN, "a", IndexSet(nodes), "test"), Cost(1.0, "mock")) for nodes in ((0, 1), (1, 2))
-    ]
-    problem = make_problem(CHAIN, overlapping, {}, {})
-    assert alone(problem, "a", SearchSettings()) is None
-    assert greedy_plan(problem) is None
-    assert alone(problem_of({("a", 0): 1.0, ("a", 1): 1.0}).problem, "a", SearchSettings()) is None
 
 
 def test_a_total_is_known_where_each_cost_in_it_is() -> None:
@@ -155,7 +143,7 @@ def test_a_run_without_known_costs_says_where_priorities_decided(options: Option
     blind = partition("mini_mnist", Options(("tvm",), costs=replay, max_depth={"": 1}), events.append)
     assert {part["decided_by"] for part in blind.document["plan"]["partitions"]} == {"priority"}
     notes = [event.text for event in events if isinstance(event, Note)]
-    assert any("are not known" in note and note.endswith("there the order tvm decided") for note in notes), notes
+    assert any("are not known" in note and note.startswith("tie broken by priority (tvm)") for note in notes), notes
 
 
 def test_a_search_tells_its_newest_state_and_no_more_often_than_can_be_drawn() -> None:

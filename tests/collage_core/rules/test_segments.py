@@ -111,7 +111,7 @@ def has_cycle(on: DataflowGraph, label: list[int]) -> bool:
 
 
 @given(on=graphs(most_nodes=12), taken=st.sets(st.integers(0, 11)))
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_regions_are_disjoint_fit_in_one_plan_and_cannot_be_joined(on: DataflowGraph, taken: set[int]) -> None:
     made = regions(on.sources, [node.index in taken for node in on.nodes])
     assert sorted(index for nodes in made for index in nodes) == [node.index for node in on.nodes if node.index in taken]

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
+from collage_core.graph.index_set import IndexSet
 from collage_core.search import error_budget
 from collage_core.search.constraints.constraints import Constraint
 from collage_core.search.error_budget import exceeds_budget, plan_error
 from collage_core.search.objective_search import k_best_for, solve_for
 from collage_core.search.objectives import TIME, measures, parse_objective
 from collage_core.search.plan_properties import plan_total
-from collage_core.search.problem import SearchProblem, problem_from_json
+from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, problem_from_json
 from collage_core.search.searcher import QUIET, SearchRun
+from collage_core.search.searchers.greedy import greedy
 from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan
 from tests.helpers.tiny_problems import tiny_problems
@@ -55,6 +57,17 @@ def test_it_is_the_fastest_of_all_plans_within_the_budget(problem: SearchProblem
     assert found.lower_bound <= best <= found.total
     if search in ("astar", "dijkstra"):
         assert (found.total, found.optimal, found.lower_bound) == (best, True, best)
+
+
+def test_a_heuristics_plan_that_is_slow_and_over_the_budget_gives_no_wrong_bound():
+    """The greedy plan takes 4 and errs by 3; the one of least error takes 3; the best within the budget takes 2 and errs by 1."""
+    made = [("a", [0], 3, 2), ("b", [0], 1, 0), ("a", [1], 1, 1), ("b", [1], 2, 0), ("a", [0, 1], 4, 3)]
+    tensors = (FlowTensor("t0", 0, (1,), False, 0), FlowTensor("t1", 1, (), True, 0))
+    candidates = [SearchCandidate(IndexSet(inside), target, cost, target, error) for target, inside, cost, error in made]
+    problem = SearchProblem(2, tensors, tuple(candidates), error_budget=2)
+    assert greedy(problem, range(len(made))).total == 4
+    found = solve_for(problem, TIME, (), "greedy")
+    assert (found.total, found.lower_bound) == (2, 2)
 
 
 @examples(40)

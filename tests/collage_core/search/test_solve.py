@@ -10,7 +10,7 @@ from collage_core.errors import InfeasibleError
 from collage_core.search.alternatives.regret import Regret, Regrets, regret_intervals
 from collage_core.search.constraints.constraints import parse_constraints
 from collage_core.search.plan_properties import plan_total
-from collage_core.search.problem import SearchProblem
+from collage_core.search.problem import SearchProblem, problem_from_json
 from collage_core.search.solve import is_feasible, solve
 from tests.helpers.examples import examples
 from tests.helpers.problems import every_plan, order_of, problems
@@ -84,3 +84,13 @@ def test_constraints_hold_and_conflicts_are_minimal(problem: SearchProblem, data
         assert not is_feasible(problem, conflict)
         for dropped in range(len(conflict)):
             assert is_feasible(problem, [c for index, c in enumerate(conflict) if index != dropped])
+
+
+def test_where_known_costs_cover_the_model_no_unknown_one_is_looked_at() -> None:
+    """A problem of mostly unknown costs has many plans that are alike, and a run that was cut off searches it again and again."""
+    unknown = [{"nodes": [node, node + 1], "target": target, "cost_s": None} for node in range(19) for target in "ab"]
+    known = [{"nodes": list(range(12)), "target": "a", "cost_s": 2}, {"nodes": list(range(12, 20)), "target": "b", "cost_s": 1}]
+    data = {"nodes": 20, "edges": [[node, node + 1, 4] for node in range(19)], "candidates": [*unknown, *known]}
+    found = solve(problem_from_json(data))
+    assert found.chosen == (len(unknown), len(unknown) + 1)
+    assert found.moves <= 2

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from collage_core.toolchains.ncnn_import import graph_of
 from collage_core.toolchains.ncnn_operators import broadcast, groups_of, merged_permutation, product_shapes, refusal, usual_shape
+from collage_core.toolchains.sub_model_graph import graph_of
 from tests.helpers.operator_calls import Call, call, ints, model_of, scalar
 from tests.helpers.small_models import normal
 

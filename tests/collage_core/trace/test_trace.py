@@ -217,7 +217,7 @@ def test_the_searches_of_a_run_with_merging_come_out_as_they_were(options: Optio
     made = replayed(tmp_path / FILE_NAME)
     assert steps[-1] == made.info["steps"]
     walks = [walk for walk in made.info["searches"] if walk["result"]]
-    assert [walk["title"] for walk in walks][:2] == ["the first search", "merging, round 1"]
+    assert [walk["title"] for walk in walks][:2] == ["the first search", "fusing adjacent partitions, round 1"]
     for plan, walk in zip(plans, walks, strict=False):
         assert walk["result"]["total_s"] == plan.total_s
         ends = [row_nodes(made, number) for number in plan_of(made, walk)]

@@ -21,6 +21,8 @@ from collage_core.what_if.remeasure import measure_again
 
 MODEL = "mini_mnist"
 
+pytestmark = pytest.mark.long  # a real run, whose costs are measured again
+
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunRecord]:

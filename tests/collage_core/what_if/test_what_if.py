@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def test_a_collision_keeps_the_numbers_of_the_constraints_and_names_the_targets(
     with pytest.raises(InfeasibleError) as caught:
         search_again(record, Terms([IDLE, PIN], switched_off=["tvm"]))
     assert (caught.value.conflict, caught.value.switched_off) == ([1], ["tvm"])
-    assert caught.value.message == "the constraints 1 cannot hold with 'tvm' switched off"
+    assert re.fullmatch(r"the constraint 1 \(pin of .* to tvm\) cannot hold with 'tvm' switched off", caught.value.message)
     assert caught.value.hint == "drop one of them, or switch a target on"
     with pytest.raises(InfeasibleError) as caught:
         what_if(record, Terms([IDLE], switched_off=["tvm", "onnxruntime"]))
@@ -98,7 +99,7 @@ def test_a_baseline_is_a_plan_on_one_target_or_the_greedy_one(record: RunRecord)
     assert baseline_plan(record, "tvm")["total_s"] == 3 * len(record.graph)
     assert baseline_plan(record, "greedy")["total_s"] >= record.plan.total_s
     bare = replace(record, problem=record.problem.with_candidates([one for one in record.problem.candidates if one.target != "tvm"]))
-    with pytest.raises(CollageError, match="tvm has no plan: it cannot take every node of the model"):
+    with pytest.raises(CollageError, match="tvm has no plan: it cannot take the whole model"):
         baseline_plan(bare, "tvm")
 
 
@@ -135,7 +136,8 @@ def test_terms_that_cannot_hold_end_the_command(record: RunRecord, tmp_path: Pat
     record.save(tmp_path)
     (tmp_path / "terms.json").write_text(json.dumps({"constraints": [PIN, {"kind": "veto", "target": "tvm"}]}))
     status, _, err = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
-    assert (status, err.splitlines()[0]) == (3, "error: the constraints 0, 1 cannot hold together")
+    assert status == 3
+    assert re.fullmatch(r"error: the constraints 0 \(pin of .*\), 1 \(veto of tvm for .*\) cannot hold together", err.splitlines()[0])
     (tmp_path / "terms.json").write_text('{"constraints": [{"kind": "veto"}]}')
     status, _, err = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json")
     assert status == 2

@@ -149,7 +149,7 @@ def test_a_plan_of_another_model_is_refused(tmp_path: Path, recorded: Recorded) 
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(client.get(f"/api/v1/runs/{run}/plan").json))
     with pytest.raises(CollageError, match="another model"):
-        onnx_files.partitioned(str(samples.resolve("mini_mnist")), {}, str(plan))
+        onnx_files.partitioned(str(samples.resolve("mini_mnist")), str(plan))
 
 
 def test_large_weights_are_left_out_and_their_shapes_are_not() -> None:

@@ -58,6 +58,23 @@ def test_a_browser_that_says_where_it_comes_from(app: Flask, site: str, status: 
     assert client_status(app, "POST", EMPTY, Sec_Fetch_Site=site)[0] == status
 
 
+@pytest.mark.parametrize(("site", "status"), [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)])
+def test_reads_of_another_site_are_refused_as_writes_are(app: Flask, site: str, status: int) -> None:
+    """Some reads start processes. `no-cors` is what an image or a script of that site would be."""
+    assert client_status(app, Sec_Fetch_Site=site, Sec_Fetch_Mode="no-cors", Sec_Fetch_Dest="image")[0] == status
+    assert client_status(app, Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="document")[0] == status
+    assert client_status(app, path="/", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")[0] == status
+
+
+def test_reads_of_another_origin_are_refused(app: Flask) -> None:
+    assert client_status(app, Host="127.0.0.1:8000", Origin="http://localhost:8000") == (403, "foreign_origin")
+
+
+def test_a_link_to_the_page_may_stand_in_another_site(app: Flask) -> None:
+    opened = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    assert client_status(app, path="/", **opened)[0] == 200
+
+
 def test_headers(app: Flask) -> None:
     for path in ("/", "/api/v1/models", "/nothing", "/static/nothing"):
         headers = app.test_client().get(path).headers

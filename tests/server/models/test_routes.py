@@ -22,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.helpers.detectors import detector
 from tests.helpers.live import Live, put_model
-from tests.helpers.models import write
+from tests.helpers.models import rated_model, write
 
 WEIGHTS = "tiny.weights"
 
@@ -65,6 +65,7 @@ def test_upload_with_external_data_then_graph_then_delete(app: Flask, tmp_path: 
     assert info["size_bytes"] == sum(len(content) for _, content in files)
     assert upload(app, files).status_code == 200, "it was open already"
     client = app.test_client()
+    info["opened"] = client.get("/api/v1/models").json["models"][0]["opened"]
     assert client.get(f"/api/v1/models/{info['id']}").json == info
     assert info in client.get("/api/v1/models").json["models"]
 
@@ -91,11 +92,29 @@ def test_path_with_shapes_is_used_where_it_lies(app: Flask, tmp_path: Path) -> N
     assert "'x'" in refused.json["error"]["message"]
     info = client.post("/api/v1/models", json={"path": str(path), "shapes": {"x": [1, 3]}}).json
     assert info["inputs"][0]["shape"] == [1, 3]
-    assert app.extensions["collage"].models.file(info["id"]) == (path, {"x": [1, 3]})
+    assert app.extensions["collage"].models.file(info["id"]) == (path, model_store.FixedInputs({"x": [1, 3]}))
     os.utime(tmp_path / WEIGHTS, (1, 1))
     assert client.get(f"/api/v1/models/{info['id']}").json["stale"] is True
     reopened = client.post("/api/v1/models", json={"path": str(path), "shapes": {"x": [1, 3]}})
     assert (reopened.json["id"], reopened.json["stale"]) == (info["id"], False)
+
+
+def test_a_fixed_value_makes_another_model_and_is_remembered(app: Flask, tmp_path: Path) -> None:
+    client, path = app.test_client(), write(tmp_path, rated_model())
+    free = client.post("/api/v1/models", json={"path": str(path)}).json
+    fixed = client.post("/api/v1/models", json={"again": free["id"], "values": {"sr": "16000"}}).json
+    assert [(info["nodes"], info["values"], [x["name"] for x in info["inputs"]]) for info in (free, fixed)] == [
+        (2, {}, ["x", "sr"]),
+        (1, {"sr": "16000"}, ["x"]),
+    ]
+    assert client.post("/api/v1/models", json={"again": fixed["id"]}).json["id"] == fixed["id"]
+    assert client.post("/api/v1/models", json={"again": fixed["id"], "values": {}}).json["id"] == free["id"]
+    assert app.extensions["collage"].models.file(fixed["id"])[1].to_json() == {"shapes": {}, "values": {"sr": "16000"}}
+    data = {"file": (io.BytesIO(path.read_bytes()), "model.onnx"), "values": '{"sr": "16000"}'}
+    assert client.post("/api/v1/models", data=data).json["id"] == fixed["id"]
+    wrong = client.post("/api/v1/models", json={"path": str(path), "values": {"sr": "fast"}})
+    assert (wrong.status_code, wrong.json["error"]["code"]) == (400, "value")
+    assert wrong.json["error"]["message"] == "the value 'fast' of input 'sr' is no int64"
 
 
 @pytest.mark.parametrize(("is_there", "names"), [(True, ["input"]), (False, ["input", "min", "max"])])
@@ -140,7 +159,7 @@ def test_sample(app: Flask) -> None:
 
 def test_samples_are_listed(app: Flask) -> None:
     rows = {row["name"]: row for row in app.test_client().get("/api/v1/samples").json["samples"]}
-    assert set(rows["mini_mnist"]) == {"name", "title", "description", "recorded"}
+    assert set(rows["mini_mnist"]) == {"name", "title", "description", "recorded", "result"}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +201,17 @@ def test_external_data_missing(app: Flask, tmp_path: Path) -> None:
     path = onnx_file(tmp_path, external=True)
     error = upload(app, [("tiny.onnx", path.read_bytes())]).json["error"]
     assert (error["code"], error["message"]) == ("external_data", f"the data of 'w' is in '{WEIGHTS}', which is not there")
+    assert error["hint"] == "the model keeps its weights in a second file: choose both files together, or drop both"
+
+
+def test_integers_that_a_page_would_round_are_text(tmp_path: Path) -> None:
+    attributes = {"largest": 2**63 - 1, "bounds": [-(2**53), 2**53 - 1]}
+    graph = {"nodes": [{"op": "Slice", "attributes": attributes}], "constants": {"k": {"value": (2**62, True)}}}
+    load_model._write_graph(tmp_path, {"graph": graph}, None)
+    written = read_json(tmp_path / load_model.GRAPH)["graph"]
+    assert written["nodes"][0]["attributes"]["largest"] == "9223372036854775807"
+    assert written["nodes"][0]["attributes"]["bounds"] == ["-9007199254740992", 2**53 - 1]
+    assert written["constants"]["k"]["value"] == [str(2**62), True]
 
 
 @pytest.mark.parametrize("shapes", ["[1]", '{"x": 3}', '{"x": ["a"]}', "{", '{"x": [1.5]}'])
@@ -208,6 +238,35 @@ def test_open_mistakes(app: Flask, body: dict[str, Any], status: int, code: str)
 def test_paths_are_for_this_machine_alone(app: Flask) -> None:
     answer = app.test_client().post("/api/v1/models", json={"path": "/x"}, environ_base={"REMOTE_ADDR": "10.0.0.1"})
     assert (answer.status_code, answer.json["error"]["code"]) == (403, "local_paths_off")
+
+
+SCRIPT = b"""
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")):
+        with R.dataflow():
+            a = R.nn.relu(R.exp(x))
+            R.output(a)
+        return a
+"""
+
+
+def test_a_relax_module_opens_like_any_model(app: Flask) -> None:
+    client = app.test_client()
+    info = upload(app, [("module.py", SCRIPT)]).json
+    assert (info["name"], info["nodes"], info["inputs"][0]["shape"]) == ("module", 2, [1, 4])
+    nodes = client.get(f"/api/v1/models/{info['id']}/graph").json["graph"]["nodes"]
+    assert [(node["name"], node["op"]) for node in nodes] == [("lv", "Exp"), ("a", "Relu")]
+    shown = client.get(f"/api/v1/models/{info['id']}/onnx")
+    assert [node.op_type for node in onnx.ModelProto.FromString(shown.data).graph.node] == ["Exp", "Relu"]
+
+
+@pytest.mark.parametrize("name", ["module.py", "program.pt2"])
+def test_files_that_may_hold_code_are_for_this_machine_alone(app: Flask, name: str) -> None:
+    data = {"file": (io.BytesIO(SCRIPT), name)}
+    answer = app.test_client().post("/api/v1/models", data=data, environ_base={"REMOTE_ADDR": "10.0.0.1"})
+    assert (answer.status_code, answer.json["error"]["code"]) == (403, "runs_code")
 
 
 def test_upload_that_is_too_large(app: Flask) -> None:
@@ -251,7 +310,7 @@ def test_whatever_a_model_does_the_server_goes_on(
     with store.incoming() as folder:
         (folder / "files" / "a.onnx").touch()
         with pytest.raises(Exception, match=r".") as caught:
-            store.open_upload(folder, {})
+            store.open_upload(folder, model_store.FixedInputs())
     assert (caught.value.code, caught.value.message) == (code, message)  # type: ignore[attr-defined]
 
 
@@ -267,3 +326,17 @@ def test_damaged_and_foreign_folders_are_not_listed(home: Path, tmp_path: Path) 
     assert known in listed
     assert not {"empty", "damaged", "a file"} & set(listed)
     assert json.loads((model_store._models_folder() / known / model_store.META).read_text())["name"] == "good"
+
+
+def test_an_upload_is_opened_again_with_other_shapes_and_outlives_the_first(app: Flask, tmp_path: Path) -> None:
+    client = app.test_client()
+    path = onnx_file(tmp_path, batch="b")
+    first = client.post("/api/v1/models", data={"file": path.open("rb"), "shapes": '{"x": [1, 3]}'}).json
+    other = client.post("/api/v1/models", json={"again": first["id"], "shapes": {"x": [5, 3]}}).json
+    assert (first["inputs"][0]["shape"], other["inputs"][0]["shape"]) == ([1, 3], [5, 3])
+    assert client.delete(f"/api/v1/models/{first['id']}").status_code == 204
+    models = {one["id"]: one for one in client.get("/api/v1/models").json["models"]}
+    assert first["id"] not in models
+    left = models[other["id"]]
+    assert left["stale"] is False
+    assert left["opened"].startswith("20")

@@ -66,6 +66,7 @@ def test_a_wrong_type_is_refused(client: FlaskClient) -> None:
     assert "'max_depth' must be an object (each value a whole number)" in answer.json["error"]["message"]
 
 
+@pytest.mark.long
 def test_a_run_is_refused_or_keeps_its_options(client: FlaskClient) -> None:
     model = client.post("/api/v1/models", json={"sample": "mini_mnist"}).json["id"]
     asked = {"model": model, "targets": ["onnxruntime"]}

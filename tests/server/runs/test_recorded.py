@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,20 @@ def test_a_damaged_record_is_no_hindrance(client: FlaskClient, tmp_path: Path) -
     (tmp_path / "mnist.json.gz").write_bytes(b"no gzip")
     write_record(tmp_path / "mini_mnist.json.gz", 0.02)
     assert [row["id"] for row in listed(client)] == [RUN]
+
+
+def test_a_sample_shows_the_result_of_its_run_before_that_is_opened(client: FlaskClient, tmp_path: Path) -> None:
+    def result() -> Any:
+        rows = client.get("/api/v1/samples").json["samples"]
+        return next(row["result"] for row in rows if row["name"] == "mini_mnist")
+
+    file = tmp_path / "mini_mnist.json.gz"
+    write_record(file, 2.0)
+    shutil.rmtree(run_store.runs_folder() / RUN, ignore_errors=True)
+    assert result() == {"total_s": read_json(file)["document"]["plan"]["total_s"], "alone": None, "alone_s": None, "is_measured": False}
+    assert not (run_store.runs_folder() / RUN).exists()
+    file.unlink()
+    assert result() is None
 
 
 def test_the_bundled_records_are_found() -> None:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 import requests
-from collage_server.base.run_files import ARTIFACT
+from collage_server.base.run_files import ARTIFACT, STOP
 from collage_server.config import ServerConfig
+from collage_server.messages.requests import RunRequest
+from collage_server.runs import live_run
 from collage_server.runs import store as run_store
 
-from tests.helpers.live import Live, put_model, until
+from tests.helpers.live import DEADLINE_S, Live, put_model, until
 
 
 def error_of(live: Live, method: str, path: str, body: Any = None) -> tuple[int, dict[str, str]]:
@@ -173,6 +177,29 @@ def test_cancel_ends_everything_that_the_run_started(live: Live, model: str) -> 
     assert live.post(f"runs/{made['id']}/cancel")["state"] == "cancelled"
 
 
+def test_a_cancelled_run_keeps_its_best_plan_with_its_costs_and_says_what_is_missing(live: Live, model: str) -> None:
+    run = live.start(model, "stoppable")["id"]
+    until(lambda: live.get(f"runs/{run}")["plan"] is not None, "a plan")
+    live.post(f"runs/{run}/cancel")
+    end = live.ended(run)
+    assert (end["state"], end["error"], end["artifact"]) == ("cancelled", None, False)
+    assert [part["cost_s"] for part in end["plan"]["partitions"]] == [0.01]
+    assert end["cancelled"]["phase"] == "merge"
+    assert end["cancelled"]["missing"][0] == "3 of 9 candidates have no known cost"
+    assert live.get(f"runs/{run}/candidates?node=0")["candidates"], "its costs can be asked for"
+    assert run_store.load(run) == live.services.runs.get(run), "the same after a restart"
+    assert not (run_store.run_folder(run) / STOP).exists()
+    built = live.post(f"runs/{run}/artifact")
+    assert live.ended(built["id"])["artifact"] is True
+
+
+def test_a_run_that_does_not_end_by_itself_is_ended(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_run, "STOP_S", 0.2)
+    run = live.start(model, "deaf")["id"]
+    until(lambda: live.get(f"runs/{run}")["plan"] is not None, "a plan")
+    assert live.post(f"runs/{run}/cancel")["state"] == "cancelled"
+
+
 def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str, done: dict[str, Any]) -> None:
     first, second, third = (live.start(model, "wait")["id"] for _ in range(3))
     until(lambda: live.get(f"runs/{first}")["state"] == "running")
@@ -191,6 +218,36 @@ def test_one_measures_at_a_time_and_searches_do_not_wait(live: Live, model: str,
     assert live.get(f"runs/{second}")["state"] == "cancelled"
 
 
+def test_an_export_says_what_it_waits_for_and_can_be_cancelled(live: Live, model: str, done: dict[str, Any]) -> None:
+    kept = live.ended(live.start(model, "fast", base=done["id"])["id"])["id"]
+    runs = [live.start(model, "wait")["id"] for _ in range(2)]
+    until(lambda: live.get(f"runs/{runs[0]}")["state"] == "running")
+    assert live.post(f"runs/{kept}/artifact")["state"] == "queued"
+    assert [live.get(f"runs/{run}")["waits_for"] for run in (*runs, kept)] == ["", "the run on tiny", "the run on tiny and 1 more"]
+    assert live.post(f"runs/{runs[1]}/cancel")["state"] == "cancelled"
+    assert live.get(f"runs/{kept}")["waits_for"] == "the run on tiny", "as soon as it changes"
+    end = live.post(f"runs/{kept}/cancel")
+    assert (end["state"], end["artifact"], end["waits_for"]) == ("done", False, "")
+    assert end["plan"] is not None
+    assert live.post(f"runs/{runs[0]}/cancel")["state"] == "cancelled"
+
+
+def test_a_plan_is_built_and_timed_once_more(live: Live, model: str) -> None:
+    run = live.ended(live.start(model, "gap")["id"])
+    assert run["verify"]["gap"].startswith("measured whole, the plan takes 30 ms")
+    assert live.post(f"runs/{run['id']}/artifact") == live.get(f"runs/{run['id']}"), "it is there"
+    assert live.post(f"runs/{run['id']}/artifact?again=1")["state"] in ("queued", "running", "done")
+    again = live.ended(run["id"])
+    assert (again["artifact"], again["verify"]["gap"], again["verify"]["apart"], again["verify"]["measured_s"]) == (True, "", True, 0.008)
+
+
+def test_an_artifact_stays_where_building_it_once_more_fails(live: Live, model: str) -> None:
+    run = live.ended(live.start(model, "gap", constraints=[{"kind": "veto", "target": "unbuildable"}])["id"])
+    live.post(f"runs/{run['id']}/artifact?again=1")
+    end = live.ended(run["id"])
+    assert (end["state"], end["artifact"], end["error"]["message"]) == ("done", True, "assembling the plan failed: no linker")
+
+
 def test_too_many_wait(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live.services.queue, "_config", ServerConfig(waiting_runs=1))
     runs = [live.start(model, "wait")["id"]]
@@ -199,6 +256,33 @@ def test_too_many_wait(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) 
     status, error = error_of(live, "POST", "runs", {"model": model, "targets": ["wait"]})
     assert (status, error["code"], error["message"]) == (429, "too_many", "1 runs wait already")
     for run in reversed(runs):
+        assert live.post(f"runs/{run}/cancel")["state"] == "cancelled"
+
+
+def test_many_at_once_keep_to_the_limit(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live.services.queue, "_config", ServerConfig(waiting_runs=4))
+    first = live.start(model, "wait")["id"]
+    until(lambda: live.get(f"runs/{first}")["state"] == "running")
+    checked, mine, check = threading.Barrier(10), threading.local(), live.services.queue.check_room
+
+    def check_together() -> None:
+        """All see that there is room before any of them takes it."""
+        check()
+        if not hasattr(mine, "has_checked"):
+            mine.has_checked = True
+            checked.wait(DEADLINE_S)
+
+    monkeypatch.setattr(live.services.queue, "check_room", check_together)
+    folders = set(run_store.runs_folder().iterdir())
+    with ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(live.services.control.create, RunRequest(model=model, targets=["wait"])) for _ in range(10)]
+    made = [one.result().id for one in asked if one.exception() is None]
+    refused = [one.exception() for one in asked if one.exception() is not None]
+    assert len(made) == 4
+    assert {error.code for error in refused} == {"too_many"}
+    assert len(set(run_store.runs_folder().iterdir()) - folders) == 4, "nothing is left of those that were refused"
+    monkeypatch.undo()
+    for run in [*made, first]:
         assert live.post(f"runs/{run}/cancel")["state"] == "cancelled"
 
 
@@ -211,6 +295,23 @@ def test_search_only(live: Live, model: str, done: dict[str, Any]) -> None:
     assert live.get(f"runs/{made['id']}/plan")["constraints"] == [pin, off], "a target that is left out is switched off"
     again = live.ended(live.start(model, "fast", "other", base=made["id"])["id"])
     assert again["state"] == "done", "a search can be the base of the next"
+
+
+def test_a_search_on_known_costs_has_the_counts_of_its_base(live: Live, model: str, done: dict[str, Any]) -> None:
+    assert done["counts"], "the fake run counts"
+    made = live.start(model, "fast", base=done["id"])
+    assert [one["unique"] for one in made["counts"]] == [one["unique"] for one in done["counts"]]
+    assert live.ended(made["id"])["counts"] == done["counts"]
+
+
+def test_constraints_of_one_decision_count_once(live: Live, model: str, done: dict[str, Any]) -> None:
+    pins = [{"kind": "pin", "node": node, "target": "fast"} for node in (0, 1)]
+    made = live.start(model, "fast", base=done["id"], constraints=pins, groups=[[0, 1]])
+    assert live.ended(made["id"])["groups"] == [[0, 1]]
+    assert next(row for row in live.get("runs")["runs"] if row["id"] == made["id"])["constraints"] == 1
+    body = {"model": model, "targets": ["fast"], "base": done["id"], "constraints": pins, "groups": [[0, 2]]}
+    status, error = error_of(live, "POST", "runs", body)
+    assert (status, error["message"]) == (400, "'groups' names a constraint that there is not: 2 were given")
 
 
 def test_time_from_request_to_new_plan_is_shown(live: Live, model: str, done: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,10 +185,19 @@ def test_search() -> None:
 
 def test_baselines_verification_and_notes() -> None:
     notes = [Note(str(number)) for number in range(NOTES_KEPT + 1)]
-    snapshot = after(BaselineMeasured("a", 1.0, None), BaselineMeasured("a", 1.0, 1.5), Verified(0.9, 1e-6, 1e-3), *notes)
+    snapshot = after(BaselineMeasured("a", 1.0, None), Verified(0.9, 1e-6, 1e-3), BaselineMeasured("a", 1.0, 1.5), *notes)
     assert snapshot.baselines == [Baseline("a", 1.0, 1.5)]
     assert snapshot.verify == VerifyInfo(0.9, None, 1e-6, 1e-3, None)
     assert (len(snapshot.notes), snapshot.notes[-1]) == (NOTES_KEPT, str(NOTES_KEPT))
+
+
+def test_a_plan_that_is_verified_when_its_baselines_are_timed_already_is_timed_apart_from_them() -> None:
+    snapshot = after(Verified(0.9, 1e-6, 1e-3), BaselineMeasured("a", 1.0, 1.5))
+    assert snapshot.verify is not None
+    assert not snapshot.verify.apart
+    again = after(Verified(0.8, 1e-6, 1e-3), start=snapshot).verify
+    assert again is not None
+    assert again.apart
 
 
 def test_the_plans_that_were_measured_whole() -> None:

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -17,8 +19,9 @@ from collage_server.config import ServerConfig
 from collage_server.http.errors import Problem
 from collage_server.messages.live import Numbered, RunState
 from collage_server.messages.requests import RunRequest
-from collage_server.messages.runs import RunSnapshot
+from collage_server.messages.runs import Baseline, PlanResult, RunSnapshot
 from collage_server.runs import store as run_store
+from collage_server.runs.factory import RunFactory
 from collage_server.runs.journal import Journal
 from collage_server.runs.state import finish
 from fake_engine import FakeEngine
@@ -46,6 +49,13 @@ def stored(home: Path, run: str, state: RunState, start: RunSnapshot = START) ->
     snapshot = RunSnapshot(**{**vars(start), "id": run, "state": state})
     run_store.save(run_store.runs_folder() / run, snapshot)
     return snapshot
+
+
+def test_a_result_compares_both_as_measured_or_both_as_sums() -> None:
+    single = [Baseline("a", 3.0, 3.5), Baseline("b", 2.0, 4.0), Baseline("greedy", 0.1, 0.1), Baseline("c", None, None, "cannot")]
+    assert run_store.result_of(1.0, 1.5, single) == PlanResult(1.5, "a", 3.5, True)
+    assert run_store.result_of(1.0, None, single) == PlanResult(1.0, "b", 2.0, False)
+    assert run_store.result_of(1.0, 1.5, single[2:]) == PlanResult(1.0, None, None, False)
 
 
 def disown(run: str) -> None:
@@ -173,6 +183,22 @@ def test_a_plan_outlives_the_server_that_was_to_build_it_next(home: Path, model:
     assert control.build(planned)[0].state == "queued"
     made.extensions["collage"].close()
     assert (run_store.load(planned).state, run_store.load(planned).error) == ("done", run_store.STOPPED)
+
+
+def test_two_exports_asked_for_at_once_are_one(live: Live, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = live.ended(live.start(model, "fast")["id"])["id"]
+    planned = live.ended(live.start(model, "fast", base=base)["id"])["id"]
+    control, looked_up = live.services.control, RunFactory.model_file
+
+    def slow(self: RunFactory, *names: str) -> tuple[Path, dict[str, list[int]]]:
+        time.sleep(0.2)
+        return looked_up(self, *names)
+
+    monkeypatch.setattr(RunFactory, "model_file", slow)
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: control.build(planned)[1], range(4)))
+    assert sorted(answers) == [False, False, False, True]
+    assert live.ended(planned)["artifact"]
 
 
 def test_runs_of_an_earlier_server_are_there(home: Path, live: Live, model: str) -> None:

@@ -115,6 +115,7 @@ def test_one_is_tried_beside_a_recorded_run_and_pins_hold_on_what_comes_out(clie
     assert refusal(client.post(f"{API}/runs", json={**asked, "targets": [*base["targets"], "hook"]}))[:2] == (400, "unknown_target")
 
 
+@pytest.mark.long
 def test_a_saved_one_is_a_target_of_a_run_that_measures(client: FlaskClient, home: Path) -> None:
     client.post(f"{API}/described", json={"text": HOOK})
     model = client.post(f"{API}/models", json={"sample": "mini_mnist"}).json["id"]

@@ -21,6 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cost.database.records import machine_id
+from collage_core.rules.baseline_names import is_alone, main_target
+from tests.helpers.tables import rows_of
 
 RUNS = "/api/v1/runs"
 LSTM = f"{RUNS}/recorded-lstm"
@@ -47,9 +49,12 @@ def test_spans_hold_exactly_the_nodes(nodes: set[int]) -> None:
 
 
 def test_the_table_has_every_candidate_with_its_cost_or_the_reason(table: dict[str, Any]) -> None:
-    rows = table["candidates"]
+    rows = rows_of(table)
     assert table["run"] == "recorded-quantised"
+    assert set(table) == set(candidates.PackedCandidates.__dataclass_fields__)
+    assert set(table["columns"]) == set(candidates.CandidateColumns.__dataclass_fields__)
     assert set(rows[0]) == set(candidates.CostedRow.__dataclass_fields__)
+    assert all(len(table[name]) == len({json.dumps(value) for value in table[name]}) for name in ("targets", "labels", "rules", "costs"))
     assert set(table["rejections"][0]) == set(candidates.RejectedRow.__dataclass_fields__)
     assert len({row["id"] for row in rows}) == len(rows) == 386
     invalid = [row for row in rows if row["cost"]["source"] == "invalid"]
@@ -60,7 +65,7 @@ def test_the_table_has_every_candidate_with_its_cost_or_the_reason(table: dict[s
 
 
 def test_a_row_says_what_the_panel_says_of_the_candidate(client: FlaskClient, table: dict[str, Any]) -> None:
-    rows = {row["id"]: row for row in table["candidates"]}
+    rows = {row["id"]: row for row in rows_of(table)}
     shown = client.get(f"{QUANTISED}/candidates?node=7").json["candidates"]
     assert shown
     for candidate in shown:
@@ -90,22 +95,25 @@ def test_a_baseline_is_a_plan_of_the_total_that_the_run_tells(client: FlaskClien
         if baseline["total_s"] is None:
             error = answer.json["error"]
             assert (answer.status_code, error["code"]) == (400, "no_plan")
-            assert error["message"] == f"{baseline['name']} has no plan: it cannot take every node of the model"
+            assert error["message"] == f"{baseline['name']} has no plan: it cannot take the whole model"
             continue
         plan = answer.json["plan"]
         assert (answer.json["run"], answer.json["name"], plan["total_s"]) == ("recorded-lstm", baseline["name"], baseline["total_s"])
         covered = sorted(node for partition in plan["partitions"] for node in partition["nodes"])
         assert covered == list(range(8))
-        if baseline["name"] != "greedy":
-            assert {partition["target"] for partition in plan["partitions"]} <= {baseline["name"], "host"}
-    assert [one["name"] for one in run["baselines"] if one["total_s"] is None] == ["tvm"]
+        used = {partition["target"] for partition in plan["partitions"]}
+        main = main_target(baseline["name"])
+        assert used <= {baseline["name"], "host"} or not is_alone(baseline["name"])
+        assert main is None or (main in used and len(used) > 1), "some of it goes elsewhere"
+    assert [one["name"] for one in run["baselines"]] == ["ncnn", "onnxruntime", "openvino", "tvm", "ncnn+host", "tvm+host", "greedy"]
+    assert [one["name"] for one in run["baselines"] if one["total_s"] is None] == ["ncnn", "tvm"]
 
 
 def test_an_unknown_baseline_names_those_there_are(client: FlaskClient) -> None:
-    answer = client.get(f"{LSTM}/baselines/ncnn/plan")
+    answer = client.get(f"{LSTM}/baselines/tensorrt/plan")
     assert (answer.status_code, answer.json["error"]["code"]) == (404, "unknown_baseline")
-    assert answer.json["error"]["message"] == "the run 'recorded-lstm' has no baseline 'ncnn'"
-    assert answer.json["error"]["hint"] == "it has onnxruntime, openvino, tvm, greedy"
+    assert answer.json["error"]["message"] == "the run 'recorded-lstm' has no baseline 'tensorrt'"
+    assert answer.json["error"]["hint"] == "it has ncnn, onnxruntime, openvino, tvm, ncnn+host, tvm+host, greedy"
 
 
 def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: FlaskClient, table: dict[str, Any]) -> None:
@@ -116,7 +124,7 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
     assert found["run"] == "recorded-quantised"
     assert found["machine"] == machine_id()
     assert found["reason"].startswith("an estimate by roofline")
-    measured = {row["id"] for row in table["candidates"] if row["cost"]["seconds"] is not None}
+    measured = {row["id"] for row in rows_of(table) if row["cost"]["seconds"] is not None}
     assert set(found["seconds"]) == measured
     assert all(seconds > 0 for seconds in found["seconds"].values())
     assert client.get(f"{QUANTISED}/candidates").json == table, "no cost has changed"
@@ -125,3 +133,14 @@ def test_what_was_measured_has_an_estimate_beside_it_that_is_no_cost(client: Fla
     assert client.get(f"{QUANTISED}/estimates").json == {"kept": True}
     os.utime(file, ns=(0, 0))
     assert set(client.get(f"{QUANTISED}/estimates").json["seconds"]) == measured
+
+
+def test_where_the_time_goes_inside_the_partitions_is_a_resource_of_older_runs_too(client: FlaskClient) -> None:
+    found = client.get(f"{QUANTISED}/node-times").json
+    assert set(found) == set(candidates.RunNodeTimes.__dataclass_fields__)
+    plan = client.get(QUANTISED).json["plan"]
+    assert [one["partition"] for one in found["partitions"]] == [one["id"] for one in plan["partitions"]]
+    assert {one["source"] for one in found["partitions"]} <= {"candidates", "cost", "none"}, "nobody profiled it"
+    nodes = rows_of(client.get(f"{QUANTISED}/candidates").json)
+    alone = next(row for row in nodes if row["cost"]["seconds"] is not None and row["spans"][0] == row["spans"][-1])
+    assert found["alone_s"][alone["target"]][alone["spans"][0]] == alone["cost"]["seconds"]

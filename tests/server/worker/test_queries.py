@@ -11,6 +11,8 @@ from collage_server.config import ServerConfig
 from collage_server.messages import candidates, installation
 from flask.testing import FlaskClient
 
+from tests.helpers.tables import rows_of
+
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[FlaskClient]:
@@ -26,7 +28,7 @@ def test_equal_trees_share_a_spec_and_the_host_has_its_own(client: FlaskClient) 
     assert all(set(spec) == set(candidates.RunSpec.__dataclass_fields__) for spec in got["specs"])
     tree = got["specs"][0]["tree"]
     assert set(tree) == set(installation.RuleTree.__dataclass_fields__)
-    rows = client.get("/api/v1/runs/recorded-quantised/candidates").json["candidates"]
+    rows = rows_of(client.get("/api/v1/runs/recorded-quantised/candidates").json)
     mine = [row for row in rows if row["target"] == "openvino" and row["rule"].startswith(f"openvino.{tree['path']}")]
     assert tree["candidates"] == len(mine) > 0
     assert got["specs"][0]["invalid"] == {"onnxruntime": {}, "openvino": {"numerics": 6}}

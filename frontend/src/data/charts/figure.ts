@@ -1,6 +1,7 @@
 // A chart before it is drawn: its traces and axes, a summary in words, and its numbers as a table. Pure.
 
 import type { Cell } from "../../base/csv";
+import { printable } from "../../base/printable";
 
 export interface Figure {
   /** Plotly's traces. */
@@ -32,8 +33,9 @@ export interface NoFigure {
   why: string;
 }
 
-/** A name without tags, which Plotly would read, and no longer than `length`. */
+/** A printable name without tags, which Plotly would read, and no longer than `length`. */
 export function plainText(text: string, length = 40): string {
-  const short = text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  const shown = printable(text);
+  const short = shown.length <= length ? shown : `${shown.slice(0, length - 1)}…`;
   return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -6,7 +6,7 @@ import { plainText, type Figure, type NoFigure } from "./figure";
 import { convergence, predicted, spreads, totals } from "./figures";
 
 const paint = (name: string): string => `colour of ${name}`;
-const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null });
+const measured = (seconds: number): VerifyInfo => ({ measured_s: seconds, additive_error_s: null, max_rel_error: 1e-7, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, apart: false, gap: "" });
 
 function drawn(found: Figure | NoFigure): Figure {
   if ("why" in found) throw new Error(found.why);
@@ -25,10 +25,10 @@ test("convergence holds each figure until the next one, and the last one to the 
     ),
   );
   expect(figure.traces.map(({ name, x, y }) => [name, x, y])).toEqual([
-    ["best total", [2, 4, 4.16], [4, 2, 2]],
+    ["best total, predicted", [2, 4, 4.16], [4, 2, 2]],
     ["bound", [1, 2, 4, 4.16], [1, 1, 2, 2]],
   ]);
-  expect(figure.summary).toBe("The best total goes from 4.00 ms to 2.00 ms in 4.00 s; no plan is below 2.00 ms.");
+  expect(figure.summary).toBe("The best predicted total goes from 4.00 ms to 2.00 ms in 4.00 s; no plan is below 2.00 ms.");
   expect(figure.rows).toEqual([[1, null, 1e-3, null], [2, 4e-3, 1e-3, null], [4, 2e-3, 2e-3, null]]);
 });
 
@@ -55,7 +55,7 @@ test("each measurement is one point, however many candidates share it; a cost th
   expect(spreads(rows.slice(3), String, paint)).toHaveProperty("why");
 });
 
-test("totals stack every target of every run, and mark the runs that were measured end to end", () => {
+test("totals stack every target of every run, and mark the runs whose plan was measured", () => {
   const runs = [
     runSummary("r1", { total_s: 2e-3, verify: measured(2.5e-3) }),
     runSummary("r2", { total_s: 1e-3, by_target: { openvino: 1e-3, host: 0 }, moves_s: 0 }),
@@ -67,7 +67,7 @@ test("totals stack every target of every run, and mark the runs that were measur
     ["openvino", [0, 1]],
     ["tvm", [1, 0]],
     ["transitions", [0.1, 0]],
-    ["measured end to end", [2.5]],
+    ["measured", [2.5]],
   ]);
   expect(figure.traces[0]?.["y"]).toEqual(["same name", "same name (2)"]);
   expect(figure.rows.map((cells) => cells.length)).toEqual([figure.header.length, figure.header.length]);
@@ -85,6 +85,8 @@ test("predicted against measured has only measured runs, and names the one that 
   expect(figure.summary).toContain("The largest error is 100 %, of tvm alone.");
   expect(predicted(runSnapshot({ plan: null }), [], String, paint)).toHaveProperty("why");
 });
+
+test("a name of a chart is printable", () => expect(plainText("a\u202eb")).toBe("a\\u202eb"));
 
 test("texts are escaped that Plotly would read as tags", () => {
   expect(plainText('<a href="x">&')).toBe('&lt;a href="x"&gt;&amp;');

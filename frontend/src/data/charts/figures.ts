@@ -2,6 +2,9 @@
 // measured totals. Pure.
 
 import { duration, inUnit, percent, unitFor } from "../../base/format";
+import { baselineName } from "../plan/baselines";
+import { timeText } from "../plan/basis";
+import { measuredBeside } from "../plan/summary";
 import { isRight } from "../plan/verification";
 import type { Baseline, ConvergencePoint, CostedRow, RunSnapshot, RunSummary } from "../protocol";
 import { kindOf } from "../tables/run_rows";
@@ -25,17 +28,17 @@ export function convergence(points: readonly ConvergencePoint[], paint: Paint): 
   const estimate = line("estimate on the way", (point) => point.estimate_s, { line: { shape: "hv", color: paint("grey"), width: 1.5, dash: "dot" } });
   const best = known.filter((point) => point.best_s !== null);
   const [first, final] = [best[0]?.best_s ?? null, last.best_s];
-  const fell = first !== null && final !== null ? `The best total goes from ${duration(first)} to ${duration(final)} in ${last.seconds.toFixed(2)} s` : "No plan was found";
+  const fell = first !== null && final !== null ? `The best predicted total goes from ${duration(first)} to ${duration(final)} in ${last.seconds.toFixed(2)} s` : "No plan was found";
   const bound = last.bound_s === null ? "no bound is known" : `no plan is below ${duration(last.bound_s)}`;
   return {
     traces: [
-      line("best total", (point) => point.best_s, { line: { shape: "hv", color: paint("accent"), width: 2 } }),
+      line("best total, predicted", (point) => point.best_s, { line: { shape: "hv", color: paint("accent"), width: 2 } }),
       line("bound", (point) => point.bound_s, { line: { shape: "hv", color: paint("muted"), width: 2, dash: "dash" } }),
       ...(known.some((point) => point.estimate_s !== null) ? [estimate] : []),
     ],
-    axes: { x: { title: { text: "seconds since the run began" }, range: [0, end * 1.02] }, y: { title: { text: `total, ${unit}` } } },
+    axes: { x: { title: { text: "seconds since the run began" }, range: [0, end * 1.02] }, y: { title: { text: `predicted total, ${unit}` } } },
     summary: `${fell}; ${bound}.`,
-    header: ["seconds", "best_s", "bound_s", "estimate_s"],
+    header: ["seconds", "best_predicted_s", "bound_s", "estimate_s"],
     rows: known.map((point) => [point.seconds, point.best_s, point.bound_s, point.estimate_s]),
   };
 }
@@ -110,7 +113,7 @@ function toldApart(labels: readonly string[]): string[] {
 const MOST_RUNS = 24;
 const TRANSITIONS = "transitions";
 
-/** The total of each run of the model by target, newest at the top, with a mark where it was measured end to end. `nameOf` names a run. */
+/** The total of each run of the model by target, newest at the top, with a mark where the whole was measured. `nameOf` names a run. */
 export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const shown = runs.filter((run) => Object.keys(run.by_target).length > 0).slice(0, MOST_RUNS);
   if (shown.length === 0) return { why: "No run of this model has a plan whose costs are all known." };
@@ -124,18 +127,18 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     y: labels,
     x: shown.map((run) => inUnit(of(run), unit)),
     marker: { color: colour },
-    hovertemplate: `%{x:.4g} ${unit}<extra>%{fullData.name}</extra>`,
+    hovertemplate: `predicted %{x:.4g} ${unit}<extra>%{fullData.name}</extra>`,
     customdata: shown.map((run) => run.id),
   });
   const timed = shown.map((run, i) => ({ label: labels[i], run })).filter(({ run }) => (run.verify?.measured_s ?? null) !== null);
   const marks: Trace = {
-    name: "measured end to end",
+    name: "measured",
     type: "scatter",
     mode: "markers",
     y: timed.map(({ label }) => label),
     x: timed.map(({ run }) => inUnit(run.verify?.measured_s ?? 0, unit)),
     marker: { color: paint("text"), symbol: "line-ns-open", size: 16, line: { width: 2 } },
-    hovertemplate: `%{x:.4g} ${unit}<extra>measured end to end</extra>`,
+    hovertemplate: `%{x:.4g} ${unit}<extra>measured, the whole plan</extra>`,
     customdata: timed.map(({ run }) => run.id),
   };
   const sorted = [...shown].sort((a, b) => (a.total_s ?? 0) - (b.total_s ?? 0));
@@ -143,10 +146,10 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
   const range = least && most && shown.length > 1 ? `: from ${duration(least.total_s ?? 0)} (${nameOf(least)}) to ${duration(most.total_s ?? 0)} (${nameOf(most)})` : "";
   return {
     traces: [...targets.map((target) => bar(target, (run) => run.by_target[target] ?? 0, paint(target))), bar(TRANSITIONS, (run) => run.moves_s ?? 0, paint("grey")), ...(timed.length > 0 ? [marks] : [])],
-    axes: { x: { title: { text: `total, ${unit}` } }, y: { title: { text: "" }, autorange: "reversed" } },
+    axes: { x: { title: { text: `predicted total, ${unit}` } }, y: { title: { text: "" }, autorange: "reversed" } },
     more: { barmode: "stack", bargap: 0.35 },
-    summary: shown.length === 1 && least ? `The totals of one run of this model: ${duration(least.total_s ?? 0)}.` : `The totals of ${shown.length} runs of this model${range}.`,
-    header: ["run", "name", "created", "total_s", ...targets.map((target) => `${target}_s`), "transitions_s", "measured_s", "verified"],
+    summary: shown.length === 1 && least ? `The predicted total of one run of this model: ${duration(least.total_s ?? 0)}.` : `The predicted totals of ${shown.length} runs of this model${range}.`,
+    header: ["run", "name", "created", "predicted_s", ...targets.map((target) => `${target}_s`), "transitions_s", "measured_s", "verified"],
     rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run.verify)]),
   };
 }
@@ -158,16 +161,16 @@ interface Pair {
   kind: "this plan" | "its baselines" | "other runs";
 }
 
-/** The sum of the costs against the time measured end to end, of the shown plan, its baselines, and other runs of the model. */
+/** The predicted total against the measured one, of the shown plan, its baselines, and other runs of the model. */
 export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf: (run: RunSummary) => string, paint: Paint): Figure | NoFigure {
   const pair = (name: string, sumS: number | null | undefined, measuredS: number | null | undefined, kind: Pair["kind"]): Pair[] =>
     sumS && measuredS ? [{ name, sumS, measuredS, kind }] : [];
   const pairs = [
-    ...pair("this plan", run.plan?.total_s, run.verify?.measured_s, "this plan"),
-    ...run.baselines.flatMap((one: Baseline) => pair(one.name === "greedy" ? "greedy" : `${one.name} alone`, one.total_s, one.measured_s, "its baselines")),
+    ...pair("this plan", run.plan?.total_s, measuredBeside(run)?.seconds, "this plan"),
+    ...run.baselines.flatMap((one: Baseline) => pair(baselineName(one.name), one.total_s, one.measured_s, "its baselines")),
     ...runs.filter((one) => one.id !== run.id).flatMap((one) => pair(nameOf(one), one.total_s, one.verify?.measured_s, "other runs")),
   ];
-  if (pairs.length === 0) return { why: "Nothing of this model was measured end to end yet. Export builds the shown plan and measures it." };
+  if (pairs.length === 0) return { why: "No plan of this model was measured yet. Export builds the shown plan and measures it." };
   const unit = unitFor(Math.max(...pairs.map((one) => one.measuredS)));
   const colour = { "this plan": paint("accent"), "its baselines": paint("select"), "other runs": paint("grey") };
   const symbol = { "this plan": "diamond", "its baselines": "circle", "other runs": "square" };
@@ -184,7 +187,7 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
         text: mine.map((one) => plainText(one.name, 24)),
         textposition: kind === "its baselines" ? "bottom right" : "top left",
         marker: { color: colour[kind], symbol: symbol[kind], size: 9 },
-        hovertemplate: `%{text}<br>sum of its costs %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra></extra>`,
+        hovertemplate: `%{text}<br>predicted %{x:.4g} ${unit}<br>measured %{y:.4g} ${unit}<extra></extra>`,
       },
     ];
   });
@@ -192,9 +195,9 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
   const worst = pairs.reduce((a, b) => (offBy(b) > offBy(a) ? b : a));
   return {
     traces: [...traces, { name: "as predicted", type: "scatter", mode: "lines", x: [0, most], y: [0, most], line: { color: paint("muted"), dash: "dot", width: 1 }, hoverinfo: "skip" }],
-    axes: { x: { title: { text: `sum of the costs, ${unit}` }, range: [0, most * 1.1] }, y: { title: { text: `measured, ${unit}` }, range: [0, most] } },
-    summary: `${pairs.map((one) => `${one.name}: predicted ${duration(one.sumS)}, measured ${duration(one.measuredS)}`).slice(0, 6).join("; ")}. The largest error is ${percent(offBy(worst))}, of ${worst.name}.`,
-    header: ["plan", "sum_of_costs_s", "measured_s", "measured_less_sum_s"],
+    axes: { x: { title: { text: `predicted total, ${unit}` }, range: [0, most * 1.1] }, y: { title: { text: `measured total, ${unit}` }, range: [0, most] } },
+    summary: `${pairs.map((one) => `${one.name}: ${timeText("predicted", one.sumS)}, ${timeText("measured", one.measuredS)}`).slice(0, 6).join("; ")}. The largest error is ${percent(offBy(worst))}, of ${worst.name}.`,
+    header: ["plan", "predicted_s", "measured_s", "measured_less_predicted_s"],
     rows: pairs.map((one) => [one.name, one.sumS, one.measuredS, one.measuredS - one.sumS]),
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formalInput, type FormalInputs } from "./formal_inputs";
+import { formalInput, shortName, type FormalInputs } from "./formal_inputs";
 
 const FORMAL: FormalInputs = {
   Conv: { names: ["X", "W", "B"], rest: null },
@@ -20,4 +20,8 @@ test("an input of an inner graph has the tensor's own short name", () => {
 test("an input of an unknown operator has its number alone", () => {
   expect(formalInput(FORMAL, "my.domain.Op", 1, "weight")).toBe("1");
   expect(formalInput(FORMAL, "com.microsoft.Conv", 0, "data")).toBe("0");
+});
+
+test("a short name keeps the number of its layer", () => {
+  expect(["model.layers.0", "/layers.0/", "a/b", "x", "12", "block/conv2", "0.weight"].map(shortName)).toEqual(["layers.0", "layers.0", "b", "x", "12", "conv2", "weight"]);
 });

@@ -14,8 +14,9 @@ export function formalInput(formal: FormalInputs, op: string, index: number, ten
   return known ? (known.names[index] ?? known.rest ?? shortName(tensor)) : String(index);
 }
 
-/** The last part of a dotted or slashed name. */
+/** The last part of a dotted or slashed name; where that is a number, with the part before it: `layers.0`. */
 export function shortName(name: string): string {
-  const parts = name.split(/[./]/).filter((part) => part !== "");
-  return parts[parts.length - 1] ?? name;
+  const [last, before] = name.split(/[./]/).filter((part) => part !== "").reverse();
+  if (last === undefined) return name;
+  return before !== undefined && /^\d+$/.test(last) ? `${before}.${last}` : last;
 }

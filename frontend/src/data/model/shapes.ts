@@ -1,13 +1,45 @@
-// Reads input shapes as a user types them: `input=1,3,224,224`, several separated by spaces or semicolons. Pure.
+// The form that asks for the shape of an input, read from the server's answer, and the mistakes in a size. Pure.
 
-/** The shape of each input by its name; null where the text has no such form. Names may hold anything but spaces and semicolons. */
-export function parseShapes(text: string): Record<string, number[]> | null {
-  const shapes: Record<string, number[]> = {};
-  for (const part of text.split(/[\s;]+/).filter(Boolean)) {
-    const at = part.lastIndexOf("=");
-    const sizes = part.slice(at + 1).split(/[,x×]/).map(Number);
-    if (at < 1 || sizes.some((size) => !Number.isInteger(size) || size < 1)) return null;
-    shapes[part.slice(0, at)] = sizes;
-  }
-  return shapes;
+import type { ApiError } from "../protocol";
+
+export interface Dimension {
+  /** As the model has it: its symbol, its size where it is fixed, or `?`. */
+  label: string;
+  /** A likely size, or the size that is fixed. */
+  guess: string;
+  isFixed: boolean;
+}
+
+export interface WantedShape {
+  input: string;
+  dimensions: readonly Dimension[];
+  /** False where the model does not say how many dimensions there are. */
+  isRankKnown: boolean;
+}
+
+/**
+ * The input whose shape the server asks for; null where it asks for none. Its message has the input's dimensions in brackets where
+ * the model has any, its hint an example: `--shape x=1,3,224,224`.
+ */
+export function wantedShape({ message, hint }: ApiError): WantedShape | null {
+  const example = /--shape (\S+)=([\d,]+)/.exec(hint);
+  const [input, sizes] = [example?.[1], example?.[2]?.split(",")];
+  if (input === undefined || sizes === undefined) return null;
+  const written = /\[([^\]]*)\] has the dynamic dimension \d/.exec(message)?.[1]?.split(", ");
+  return {
+    input,
+    isRankKnown: written !== undefined,
+    dimensions: sizes.map((guess, i) => {
+      const label = written?.length === sizes.length ? (written[i] ?? "?") : "?";
+      return { label, guess, isFixed: /^\d+$/.test(label) };
+    }),
+  };
+}
+
+/** Why a text is no size of a dimension; empty where it is one. */
+export function sizeMistake(text: string): string {
+  if (text.trim() === "") return "a size is missing";
+  const size = Number(text);
+  if (!Number.isInteger(size)) return `${text.trim()} is no whole number`;
+  return size < 1 ? "a size is at least 1" : "";
 }

@@ -30,15 +30,21 @@ describe.each([
 
 test("by target, cost and certainty a node is painted as its partition; a node without a partition is not painted", () => {
   expect(paint({ overlay: "target" })?.fill).toBe("#aa0066");
-  expect(paint({ overlay: "cost", hottestS: 4e-3 })?.fill).toBe(heat(0.5, false));
+  expect(paint({ overlay: "cost", hottestS: 4e-3, secondsOf: new Map() })?.fill).toBe(heat(0.5, false));
   expect(paint({ overlay: "certainty" })?.fill).toBe(doubt(0, false));
   for (const overlay of ["target", "certainty"] as const) expect(paintNode({ overlay }, 0, undefined, PALETTE)).toBeNull();
+});
+
+test("where the kernel of a node is known, the node is as hot as that, and not as its partition", () => {
+  const painted: Painted = { overlay: "cost", hottestS: 2e-3, secondsOf: new Map([[0, 1.5e-3]]) };
+  expect(paint(painted, 0)?.fill).toBe(heat(0.75, false));
+  expect(paint(painted, 1)?.fill).toBe(heat(1, false));
 });
 
 test("nodes without a measured cost are hatched", () => {
   expect(paint({ overlay: "certainty" }, 0, { ...TVM, source: "estimate" })?.isHatched).toBe(true);
   expect(paint({ overlay: "certainty" })?.isHatched).toBe(false);
-  expect(paint({ overlay: "cost", hottestS: 1 }, 0, { ...TVM, cost_s: null })).toMatchObject({ isHatched: true, fill: PALETTE.bare });
+  expect(paint({ overlay: "cost", hottestS: 1, secondsOf: new Map() }, 0, { ...TVM, cost_s: null })).toMatchObject({ isHatched: true, fill: PALETTE.bare });
 });
 
 test("coverage distinguishes nodes that the target runs, could take, could not take, and those of the host", () => {
@@ -81,7 +87,7 @@ test("nodes of one partition with equal looks share one paint, which is that of 
   const nodes = [{ kind: "takes" }, { kind: "cannot", stage: "build", reason: "no" }, { kind: "takes" }, { kind: "takes" }] as const;
   const all: Painted[] = [
     { overlay: "target" },
-    { overlay: "cost", hottestS: 2e-3 },
+    { overlay: "cost", hottestS: 2e-3, secondsOf: new Map([[1, 1e-3]]) },
     { overlay: "coverage", target: "openvino", nodes },
     { overlay: "difference", difference: differenceOf(plan, against) },
     { overlay: "search", triedId: other.id, isRefused: true, isLive: false, covered: 5 },

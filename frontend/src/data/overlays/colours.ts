@@ -18,7 +18,8 @@ export interface NodePaint {
 /** An overlay with its data; data that is not loaded yet is null. */
 export type Painted =
   | { overlay: "target" }
-  | { overlay: "cost"; hottestS: number }
+  /** `secondsOf`: what the kernel of each node takes, where that is known; else the node is as hot as its partition. */
+  | { overlay: "cost"; hottestS: number; secondsOf: ReadonlyMap<number, number> }
   | { overlay: "certainty" }
   | { overlay: "coverage"; target: string; nodes: readonly NodeCoverage[] | null }
   | { overlay: "difference"; difference: Difference | null }
@@ -47,7 +48,7 @@ export function paintNode(painted: Painted, node: number, partition: PlanPartiti
     case "target":
       return partition ? { fill: palette.target(partition.target), strength: 1, isHatched: false } : null;
     case "cost":
-      return partition ? costly(partition, painted.hottestS, palette) : null;
+      return partition ? costly(painted.secondsOf.get(node) ?? partition.cost_s, painted.hottestS, palette) : null;
     case "certainty":
       return partition ? doubtful(partition, palette) : null;
     case "search":
@@ -75,6 +76,7 @@ export function paintNodes(painted: Painted, count: number, holders: ReadonlyMap
 /** The values that the paint of a node depends on, besides its partition. */
 function paintKey(painted: Painted, node: number): unknown {
   if (painted.overlay === "coverage") return painted.nodes?.[node]?.kind;
+  if (painted.overlay === "cost") return painted.secondsOf.get(node);
   return painted.overlay === "difference" && painted.difference?.moved.has(node);
 }
 
@@ -85,9 +87,9 @@ function searched(painted: Painted & { overlay: "search" }, node: number, partit
   return { fill: palette.target(partition.target), strength: isTried ? STRONG : 1, isHatched: isGuess || (isTried && painted.isRefused) };
 }
 
-function costly(partition: PlanPartition, hottestS: number, palette: Palette): NodePaint {
-  if (partition.cost_s === null) return { fill: palette.bare, strength: CLEAR, isHatched: true };
-  return { fill: heat(hottestS > 0 ? partition.cost_s / hottestS : 0, palette.isDark), strength: STRONG, isHatched: false };
+function costly(seconds: number | null, hottestS: number, palette: Palette): NodePaint {
+  if (seconds === null) return { fill: palette.bare, strength: CLEAR, isHatched: true };
+  return { fill: heat(hottestS > 0 ? seconds / hottestS : 0, palette.isDark), strength: STRONG, isHatched: false };
 }
 
 function doubtful(partition: PlanPartition, palette: Palette): NodePaint {

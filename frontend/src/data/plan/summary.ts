@@ -1,6 +1,7 @@
 // Summaries of plans: what a decision changed, the headline of a run, and the total by target. Pure.
 
 import type { Baseline, PlanInfo, RunSnapshot } from "../protocol";
+import { isAlone } from "./baselines";
 
 export interface PlanChange {
   /** The new total less the old one. */
@@ -21,17 +22,24 @@ export interface Headline {
   totalS: number;
   /** The fastest target that runs the whole model alone; null where none can. */
   alone: { name: string; totalS: number } | null;
-  /** Whether both totals were measured end to end; else both are sums of costs. */
+  /** Whether both totals are measured, the whole end to end; else both are predicted, as sums of costs. */
   isMeasured: boolean;
+}
+
+/** What the plan took measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
+export function measuredBeside({ verify, alternatives }: Pick<RunSnapshot, "verify" | "alternatives">): { seconds: number; intervalS: number | null } | null {
+  if (verify && verify.measured_s !== null && !verify.apart) return { seconds: verify.measured_s, intervalS: verify.interval_s };
+  const beside = verify && alternatives.find((one) => one.is_plan);
+  return beside && beside.measured_s !== null ? { seconds: beside.measured_s, intervalS: beside.interval_s } : null;
 }
 
 /** The plan's total and that of the fastest single target: both measured end to end, or both as sums of costs. */
 export function headline(run: RunSnapshot): Headline | null {
   if (!run.plan) return null;
-  const single = run.baselines.filter((baseline) => baseline.name !== "greedy");
-  const measured = run.verify?.measured_s ?? null;
+  const single = run.baselines.filter((baseline) => isAlone(baseline.name));
+  const measured = measuredBeside(run);
   const byMeasure = best(single, (baseline) => baseline.measured_s);
-  if (measured !== null && byMeasure) return { totalS: measured, alone: byMeasure, isMeasured: true };
+  if (measured !== null && byMeasure) return { totalS: measured.seconds, alone: byMeasure, isMeasured: true };
   return { totalS: run.plan.total_s, alone: best(single, (baseline) => baseline.total_s), isMeasured: false };
 }
 

@@ -17,13 +17,25 @@ export const NO_TERMS: Terms = { groups: [], off: [], accuracy: "" };
 /** The terms that a run was given. */
 export function termsOf(run: RunSnapshot): Terms {
   const off = run.counts.map((one) => one.name).filter((name) => !run.targets.includes(name));
-  return { groups: regrouped(run.constraints), off, accuracy: run.accuracy === null ? "" : String(run.accuracy) };
+  return { groups: groupsOf(run), off, accuracy: run.accuracy === null ? "" : String(run.accuracy) };
+}
+
+/** The constraints of a run by decision; of a run that does not know its decisions, neighbours that say the same of other nodes. */
+function groupsOf({ constraints, groups }: RunSnapshot): Constraint[][] {
+  if (groups.length === 0) return regrouped(constraints);
+  return groups.map((group) => group.map((index) => constraints[index]).filter((one) => one !== undefined));
+}
+
+/** The indices of each group's constraints in the list of them all. */
+export function indicesOf(groups: Terms["groups"]): number[][] {
+  let count = 0;
+  return groups.map((group) => group.map(() => count++));
 }
 
 /** The request for the best plan under these terms, on the costs of a run. */
 export function requestOf(base: RunSnapshot, terms: Terms): WhatIfRequest {
   const targets = base.counts.map((one) => one.name).filter((name) => !terms.off.includes(name));
-  return { targets, constraints: terms.groups.flat(), accuracy: parseAccuracy(terms.accuracy) ?? null };
+  return { targets, constraints: terms.groups.flat(), groups: indicesOf(terms.groups), accuracy: parseAccuracy(terms.accuracy) ?? null };
 }
 
 /** Whether two terms are equal, their groups in the same order. */

@@ -3,7 +3,7 @@ import { runSnapshot } from "../../../test/runs";
 import type { MeasuredPlan, VerifyInfo } from "../protocol";
 import { decisionText, totalLines } from "./totals";
 
-const VERIFY: VerifyInfo = { measured_s: 2e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: 1e-5 };
+const VERIFY: VerifyInfo = { measured_s: 2e-3, additive_error_s: 0, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: 1e-5, apart: false, gap: "" };
 
 function measured(name: string, kind: MeasuredPlan["kind"], totalS: number, measuredS: number | null, changes: Partial<MeasuredPlan> = {}): MeasuredPlan {
   return { name, kind, total_s: totalS, measured_s: measuredS, interval_s: 1e-5, rounds: 5, reason: "", is_plan: false, partitions: 1, ...changes };
@@ -25,6 +25,12 @@ describe("totalLines", () => {
       ["ncnn", null, null],
     ]);
     expect(lines[0]?.measuredIntervalS).toBe(1e-5);
+  });
+
+  test("a time that was measured apart from the others stands in no line beside them", () => {
+    const baselines = [{ name: "tvm", total_s: 3e-3, measured_s: 2.5e-3, reason: "" }];
+    const lines = totalLines(runSnapshot({ baselines, verify: { ...VERIFY, apart: true } }));
+    expect(lines.map((line) => line.measuredS)).toEqual([null, 2.5e-3]);
   });
 
   test("a run of an older version has its baselines", () => {

@@ -2,6 +2,7 @@
 
 import { duration } from "../../base/format";
 import type { MeasuredPlan, RunSnapshot } from "../protocol";
+import { measuredBeside } from "./summary";
 
 export interface TotalLine {
   name: string;
@@ -16,13 +17,14 @@ export interface TotalLine {
 
 /** The plan first, then the others, the fastest first. */
 export function totalLines(run: RunSnapshot): TotalLine[] {
+  const beside = measuredBeside(run);
   const plan: TotalLine = {
     name: "this plan",
     kind: "plan",
     sumS: run.plan?.total_s ?? null,
     sumIntervalS: run.plan?.total_interval_s ?? null,
-    measuredS: run.verify?.measured_s ?? null,
-    measuredIntervalS: run.verify?.interval_s ?? null,
+    measuredS: beside?.seconds ?? null,
+    measuredIntervalS: beside?.intervalS ?? null,
     rounds: null,
     reason: "",
   };
@@ -54,8 +56,8 @@ function lineOf(one: MeasuredPlan): TotalLine {
 
 /** Which decided that the plan is the plan: the sum of the costs, or measuring the whole. Empty where nothing was measured whole. */
 export function decisionText(run: RunSnapshot): string {
-  const { decided_by, alternatives, plan, verify } = run;
-  const planS = verify?.measured_s ?? null;
+  const { decided_by, alternatives, plan } = run;
+  const planS = measuredBeside(run)?.seconds ?? null;
   if (decided_by === null || plan === null || planS === null) return "";
   const others = alternatives.filter((one) => !one.is_plan && one.measured_s !== null);
   if (decided_by === "sum") {

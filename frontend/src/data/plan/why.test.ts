@@ -40,8 +40,14 @@ describe("why", () => {
     expect(of(47e-6)).toBe("tvm would win here below 84.0 µs at most; it takes 0.13 ms");
     expect(of(140e-6)).toBe("tvm would not win here even if it took no time");
   });
+  test("lists exact regrets before bounds, however low the bounds are", () => {
+    const bounded = { ...candidate("tvm", 2e-4, null), id: "bound", regret_at_least_s: 87e-6 };
+    const whole = { ...candidate("tvm", 3e-4, 3e-4), id: "exact" };
+    const [, group] = byTarget({ ...data, candidates: [bounded, whole, chosen], rejections: [] });
+    expect(group?.candidates.map((one) => one.id)).toEqual(["exact", "bound"]);
+  });
   test("says that it is too close to call, or hopeless", () => {
-    expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toContain("too close to call");
+    expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 5e-4, 1e-6)] })[1]).toMatch(/too close to call: the plan with it is predicted \+1\.00 µs, and the two costs are known to ±[\d.]+ µs; re-timing both would tell them apart$/);
     expect(whyText({ ...data, candidates: [chosen, candidate("tvm", 1e-4, 2e-4)] })[1]).toBe("tvm would not win here even if it took no time");
     expect(whyText({ ...data, candidates: [rival] })).toEqual([]);
   });

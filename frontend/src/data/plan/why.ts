@@ -1,6 +1,6 @@
 // The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
-import { duration, plusMinus } from "../../base/format";
+import { duration, plusMinus, signedDuration } from "../../base/format";
 import type { NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
 
 export interface TargetGroup {
@@ -34,11 +34,12 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
-/** Compares candidates: the chosen first, then those with a cost by regret, number of nodes and cost, then those without. */
+/** Compares candidates: the chosen first, then those with an exact regret, a bound, a cost alone, and none; each by regret, number of nodes and cost. */
 function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
     one.chosen ? 0 : 1,
     one.cost.seconds === null ? 1 : 0,
+    one.regret_s === null ? 1 : 0,
     one.regret_at_least_s ?? Infinity,
     one.nodes.length,
     one.cost.seconds ?? Infinity,
@@ -48,7 +49,7 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
     const other = right[i] ?? 0;
     if (value !== other) return value < other ? -1 : 1;
   }
-  return 0;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
 /** The choice in sentences: the target, its time, and how far the best other target is from winning; `estimateTexts` has described ones. */
@@ -61,7 +62,7 @@ export function whyText(data: NodeCandidates): string[] {
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
     .filter((one) => one.target !== chosen.target && one.supposed === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
-    .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0))[0];
+    .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0) || better(a, b))[0];
   if (rival) lines.push(distance(rival, chosen));
   return lines;
 }
@@ -72,12 +73,19 @@ function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const isExact = rival.regret_s !== null;
   const isEstimate = rival.cost.source === "estimate";
   const needed = threshold(rival) ?? 0;
-  const isClose = isExact && !isEstimate && (rival.regret_s ?? 0) <= (chosen.cost.interval_s ?? 0) + (rival.cost.interval_s ?? 0);
-  if (isClose) return `${rival.target} is too close to call: the difference is within what measuring can tell`;
+  const close = isEstimate ? "" : closeText(rival, chosen);
+  if (close !== "") return close;
   if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${rival.target} is from winning here: finding out takes too long`;
   if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
   const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
   return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;
+}
+
+/** That measuring cannot tell two candidates apart, and what it would take; empty where it can, or where the regret is not exact. */
+function closeText({ target, regret_s: regret, cost }: NodeCandidate, chosen: NodeCandidate): string {
+  const unsureS = (chosen.cost.interval_s ?? 0) + (cost.interval_s ?? 0);
+  if (regret === null || regret > unsureS) return "";
+  return `${target} is too close to call: the plan with it is predicted ${signedDuration(regret)}, and the two costs are known to ±${duration(unsureS)}; re-timing both would tell them apart`;
 }
 
 /** The cost at which a candidate would enter the best plan, all else as it is; an upper bound where its regret is a lower bound. */

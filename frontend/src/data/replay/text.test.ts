@@ -16,8 +16,8 @@ const conv: TraceCandidate = { number: 0, target: "tvm", label: "Conv+Relu", spa
 describe("each step in words", () => {
   test("beginning, taking", () => {
     expect(said(first("begin"))).toBe("The first search begins: 12 candidates over 6 nodes, none covered yet.");
-    expect(said(first("taken"))).toBe("State 0 is taken: nothing is covered yet. No plan over it is below 19.0 s.");
-    expect(briefStepText(first("taken"))).toBe("takes state 0");
+    expect(said(first("taken"))).toBe("State 0 is expanded: nothing is covered yet. No plan over it is below 19.0 s.");
+    expect(briefStepText(first("taken"))).toBe("expands state 0");
   });
 
   test("a placed candidate comes with its cost and the covered share", () => {
@@ -26,7 +26,7 @@ describe("each step in words", () => {
       "tvm’s Conv+Relu at n0 (84.0 µs) is placed: state 7 is found, 2 of 6 nodes covered by 1 candidate, 84.0 µs together. No plan over it is below 2.00 ms.",
     );
     expect(briefStepText(frame)).toBe("tvm Conv+Relu → state 7");
-    expect(said({ ...frame, kind: "improved", leastS: null })).toContain("a better way to state 7, 2 of 6 nodes covered");
+    expect(said({ ...frame, kind: "improved", leastS: null })).toContain("state 7 is improved, 2 of 6 nodes covered");
   });
 
   test("a refused candidate comes with the reason", () => {
@@ -39,12 +39,12 @@ describe("each step in words", () => {
   });
 
   test("plans and the end", () => {
-    expect(said(first("plan"))).toMatch(/^The best plan so far: [\d.]+ s by 6 partitions\.$/);
+    expect(said(first("plan"))).toMatch(/^The best plan so far: predicted [\d.]+ s by 6 partitions\.$/);
     expect(said({ ...first("plan"), bestS: 1 })).toMatch(/^A plan: /);
-    expect(said(first("end"))).toBe("The first search ends with 19.0 s, and it is proven that no plan is better, after 12 states and 20 tried candidates.");
+    expect(said(first("end"))).toBe("The first search ends with a plan of predicted 19.0 s, and it is proven that no plan is better, after 12 states and 20 tried candidates.");
     const end = first("end");
     const stopped = { ...end, search: { ...end.search, result: end.search.result && { ...end.search.result, stopped: true, total_s: null } } };
-    expect(said(stopped)).toContain("without a plan: the time for tracing is over, and the search was not");
+    expect(said(stopped)).toContain("stopped early without a plan: the time for tracing is over");
     expect(said({ ...first("begin"), search: { ...end.search, is_again: true } })).toContain("begins again: partitions of the best plan wait for each other");
   });
 

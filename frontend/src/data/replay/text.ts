@@ -1,6 +1,7 @@
 // A step of a traced search in words: a sentence for the shown step, a few words for the steps around it. Pure.
 
 import { count, duration, plural } from "../../base/format";
+import { timeText } from "../plan/basis";
 import type { TraceCandidate, TraceFacts, TraceResult } from "../protocol";
 import { sizeOf } from "../spans";
 import { frontierOf, type ReplayFrame } from "./frames";
@@ -24,15 +25,15 @@ export function stepText(frame: ReplayFrame, facts: TraceFacts, nameOf: NameOf):
     case "begin":
       return begin(frame, facts);
     case "taken":
-      return `State ${count(frame.state)} is taken: ${coveredText(frame.placed, facts.nodes)}.${leastText(frame)}`;
+      return `State ${count(frame.state)} is expanded: ${coveredText(frame.placed, facts.nodes)}.${leastText(frame)}`;
     case "found":
       return `${described(candidate, nameOf)} is placed: state ${count(frame.state)} is found, ${coveredText(withCandidate(frame), facts.nodes)}.${leastText(frame)}`;
     case "improved":
-      return `${described(candidate, nameOf)} is placed: a better way to state ${count(frame.state)}, ${coveredText(withCandidate(frame), facts.nodes)}.${leastText(frame)}`;
+      return `${described(candidate, nameOf)} is placed: state ${count(frame.state)} is improved, ${coveredText(withCandidate(frame), facts.nodes)}.${leastText(frame)}`;
     case "refused":
       return `${described(candidate, nameOf)} is tried in state ${count(frame.state)} and not placed: ${WHY_NOT[frame.reason] ?? frame.reason}.`;
     case "plan":
-      return `${isBest(frame) ? "The best plan so far" : "A plan"}: ${frame.totalS === null ? "" : duration(frame.totalS)} by ${plural(frame.placed.length, "partition")}.`;
+      return `${isBest(frame) ? "The best plan so far" : "A plan"}: ${frame.totalS === null ? "" : timeText("predicted", frame.totalS)} by ${plural(frame.placed.length, "partition")}.`;
     case "skipped":
       return "Steps are left out here: the trace had reached its bound, and goes on with better plans and the ends of searches.";
     case "end":
@@ -48,15 +49,15 @@ export function briefStepText(frame: ReplayFrame): string {
     case "begin":
       return "begins";
     case "taken":
-      return `takes state ${count(frame.state)}`;
+      return `expands state ${count(frame.state)}`;
     case "found":
       return `${who} → state ${count(frame.state)}`;
     case "improved":
-      return `${who} → better way to ${count(frame.state)}`;
+      return `${who} → state ${count(frame.state)} improved`;
     case "refused":
       return `${who}: ${SHORT_WHY_NOT[frame.reason] ?? frame.reason}`;
     case "plan":
-      return `${isBest(frame) ? "best plan so far" : "a plan"}${frame.totalS === null ? "" : `, ${duration(frame.totalS)}`}`;
+      return `${isBest(frame) ? "best plan so far" : "a plan"}${frame.totalS === null ? "" : `, ${timeText("predicted", frame.totalS)}`}`;
     case "skipped":
       return "left out";
     case "end":
@@ -82,8 +83,8 @@ function end(frame: ReplayFrame): string {
 }
 
 function outcome(result: TraceResult): string {
-  const best = result.total_s === null ? "without a plan" : `with ${duration(result.total_s)}`;
-  if (result.stopped) return `${best}: the time for tracing is over, and the search was not`;
+  const best = result.total_s === null ? "without a plan" : `with a plan of ${timeText("predicted", result.total_s)}`;
+  if (result.stopped) return `stopped early ${best}: the time for tracing is over`;
   return result.optimal ? `${best}, and it is proven that no plan is better` : best;
 }
 

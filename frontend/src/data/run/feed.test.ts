@@ -128,7 +128,7 @@ test("the number of waiting events is bounded", () => {
 });
 
 test("the end of a run asks for the final snapshot, which is taken although its number is no newer", () => {
-  const ended: RunEvent = { type: "RunStateChanged", state: "done", error: null, conflict: [], uncovered: [], artifact: true };
+  const ended: RunEvent = { type: "RunStateChanged", state: "done", error: null, conflict: [], uncovered: [], artifact: true, waits_for: "" };
   const feed = withBatch(feedFrom(end), { items: [{ seq: 8, event: ended, at_s: 9 }], after: 7, now_s: 9 });
   expect(needsSnapshot(feed)).toBe(true);
   expect(feed.snapshot?.state).toBe("done");

@@ -1,6 +1,8 @@
 // The log of a run: a line of text for each decision, filtered, and as plain text to copy. Pure.
 
 import { count, duration, elapsed, plural, relativeError } from "../../base/format";
+import { baselineName } from "../plan/baselines";
+import { timeText } from "../plan/basis";
 import type { BaselineMeasured, CandidateCosted, Numbered, PHASES, RunEvent, RunStateChanged, Verified } from "../protocol";
 import { PHASE_TEXT } from "./progress_text";
 
@@ -52,11 +54,11 @@ function words(event: RunEvent): [Level, string] | undefined {
     case "CandidateCosted":
       return costed(event);
     case "PlanImproved":
-      return ["info", `plan of ${duration(event.total_s)} in ${plural(event.partitions.length, "partition")}${event.round > 0 ? `, after merging round ${event.round}` : ""}`];
+      return ["info", `plan of ${timeText("predicted", event.total_s)} in ${plural(event.partitions.length, "partition")}${event.round > 0 ? `, after fusing adjacent partitions, round ${event.round}` : ""}`];
     case "BaselineMeasured":
       return baseline(event);
     case "PlanDecided":
-      return ["info", `decided by the ${event.decided_by}: ${event.name}, ${duration(event.measured_s)} measured whole`];
+      return ["info", `decided by the ${event.decided_by}: ${event.name}, ${timeText("measured", event.measured_s)}`];
     case "Verified":
       return verified(event);
     case "Note":
@@ -69,15 +71,15 @@ function words(event: RunEvent): [Level, string] | undefined {
 }
 
 function baseline({ name, measured_s, reason }: BaselineMeasured): [Level, string] {
-  const took = measured_s === null ? "not measured" : `${duration(measured_s)} measured`;
-  return ["info", `${name === "greedy" ? "greedy" : `${name} alone`}: ${took}${reason === "" ? "" : ` (${reason})`}`];
+  const took = measured_s === null ? "not measured" : timeText("measured", measured_s);
+  return ["info", `${baselineName(name)}: ${took}${reason === "" ? "" : ` (${reason})`}`];
 }
 
 function verified({ max_rel_error, accuracy, measured_s }: Verified): [Level, string] {
   const error = max_rel_error ?? Infinity;
   const isRight = error <= accuracy;
   const errs = `largest relative error ${relativeError(error)}, at most ${relativeError(accuracy)}`;
-  return [isRight ? "info" : "error", `${isRight ? "verified" : "wrong"}: ${errs}; ${duration(measured_s)} measured`];
+  return [isRight ? "info" : "error", `${isRight ? "verified" : "wrong"}: ${errs}; ${timeText("measured", measured_s)}`];
 }
 
 function costed({ target, label, cost, from_cache, took_s, done, total }: CandidateCosted): [Level, string] {

@@ -67,7 +67,7 @@ test("options in words", () => {
     "budget (s) 90",
     "time limit (s) 100",
     "search milp",
-    "by bytes,time",
+    "objective bytes,time",
     "everything measured",
   ]);
   expect(withoutDashes("--max-depth tvm is 0, it must be at least 1")).toBe("max depth tvm is 0, it must be at least 1");

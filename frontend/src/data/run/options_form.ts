@@ -120,7 +120,7 @@ export function optionsInText(options: RunOptions): string[] {
     ...one("budget (s)", options.budget_s),
     ...one("time limit (s)", options.time_limit_s),
     ...one("search", options.search),
-    ...one("by", options.objective),
+    ...one("objective", options.objective),
     ...one("everything measured", options.measure_all),
   ];
 }

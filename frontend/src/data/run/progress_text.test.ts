@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runSnapshot } from "../../../test/runs";
 import type { TargetCounts } from "../protocol";
-import { activityText, keptText, remainingS, trialTimeText, phaseStates } from "./progress_text";
+import { activityText, keptText, remainingS, remainingText, trialTimeText, phaseStates } from "./progress_text";
 
 function counts(name: string, changes: Partial<TargetCounts> = {}): TargetCounts {
   return { name, found: 0, unique: 0, rejected: 0, measured: 0, invalid: 0, cache_hits: 0, built: 0, spared: 0, trials: 0, trials_s: 0, ...changes };
@@ -14,13 +14,13 @@ test("the present activity in words", () => {
   expect(activityText(runSnapshot({ phase: "costs", done: 3, total: 40 }))).toBe("Building and measuring candidates, 3 of 40 known");
   const doing = { target: "tvm", label: "Conv+Relu", spans: [0, 1], since_s: 2, repetition: 1 };
   expect(activityText(runSnapshot({ phase: "costs", done: 12, total: 40, doing }))).toBe("Building and timing Conv + Relu for tvm, 12 of 40 known");
-  expect(activityText(runSnapshot({ phase: "merge", doing: { ...doing, repetition: 3 } }))).toBe("Timing Conv + Relu for tvm once more, repetition 3");
-  expect(activityText(runSnapshot({ phase: "merge", step: "repeat" }))).toBe("Trying neighbours as one (repeat)");
+  expect(activityText(runSnapshot({ phase: "merge", doing: { ...doing, repetition: 3 } }))).toBe("Re-timing Conv + Relu for tvm, round 3");
+  expect(activityText(runSnapshot({ phase: "merge", step: "repeat" }))).toBe("Fusing adjacent partitions (re-timing)");
   expect(activityText(runSnapshot({ phase: "search", step: "search" }))).not.toContain("(");
   const whole = { ...doing, label: "Conv+Relu+MaxPool+Conv+…(65 ops)", spans: [0, 64] };
   expect(activityText(runSnapshot({ phase: "costs", doing: whole }))).toBe("Building and timing Conv + Relu + MaxPool and 62 more for tvm");
   const search = { states: 12400, frontier: 9, covered: 310, nodes: 500, placed: [] };
-  expect(activityText(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states taken, 310 of 500 nodes covered by the newest");
+  expect(activityText(runSnapshot({ phase: "search", search }))).toBe("Searching: 12,400 states expanded, 310 of 500 nodes covered by the newest");
 });
 
 test("the reason why measuring takes its time", () => {
@@ -34,6 +34,15 @@ test("the time remaining follows the run's clock, and is never negative", () => 
   expect(remainingS(runSnapshot({ ends_s: 42 }), 50)).toBe(0);
   expect(remainingS(runSnapshot(), 2)).toBeNull();
   expect(remainingS(runSnapshot({ ends_s: 42, state: "failed" }), 2)).toBeNull();
+});
+
+test("the time remaining is told while something is measured, and while whole plans are", () => {
+  expect(remainingText(runSnapshot({ phase: "merge", ends_s: 42 }), 2)).toBe("up to about 40 s of measuring left");
+  const comparing = { doing: "time", name: "", done: 2, total: 5 } as const;
+  expect(remainingText(runSnapshot({ phase: "baselines", comparing, ends_s: 42 }), 2)).toBe("about 40 s left");
+  expect(remainingText(runSnapshot({ ends_s: 42 }), 41.5)).toBe("");
+  expect(activityText(runSnapshot({ phase: "baselines", comparing }))).toBe("Timing whole plans in turns, round 3 of about 5");
+  expect(activityText(runSnapshot({ phase: "baselines", comparing: { ...comparing, doing: "build", name: "greedy" } }))).toBe("Building other plans to time beside it: greedy, 3 of 5");
 });
 
 test("phases are done, running or stopped", () => {

@@ -1,7 +1,7 @@
 // The progress of a run in words: its activity, the time of a trial, the time remaining, and what is kept when it is stopped. Pure.
 
 import { count, elapsed, plural } from "../../base/format";
-import { PHASES, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
+import { PHASES, type Comparing, type Doing, type PhaseTime, type RunSnapshot } from "../protocol";
 import { sizeOf } from "../spans";
 import { hasEnded, knownOf } from "./reducer";
 
@@ -13,11 +13,19 @@ export const PHASE_TEXT: Record<Phase, string> = {
   candidates: "finding candidates",
   costs: "building and measuring candidates",
   search: "searching for the best plan",
-  merge: "trying neighbours as one",
+  merge: "fusing adjacent partitions",
   rewrite: "assembling the partitioned model",
   verify: "comparing with the reference",
   baselines: "measuring each target alone",
 };
+
+/** Steps of the measuring loop that are called otherwise in words. */
+const STEP_TEXT: Record<string, string> = { merge: "fusing adjacent partitions", repeat: "re-timing" };
+
+/** A phase in words; its name where the page does not know it. */
+export function phaseText(phase: string): string {
+  return PHASES.some((one) => one === phase) ? PHASE_TEXT[phase as Phase] : phase;
+}
 
 /** The run's phase; undefined where it has none, or one that the page does not know. */
 export function phaseOf(run: RunSnapshot): Phase | undefined {
@@ -26,21 +34,27 @@ export function phaseOf(run: RunSnapshot): Phase | undefined {
 
 /** The present activity of the run in words. */
 export function activityText(run: RunSnapshot): string {
-  if (run.state === "queued") return "Waiting for another run to end: one measures at a time";
+  if (run.state === "queued") return `Waiting for ${run.waits_for || "another run"} to end: one measures at a time`;
   const phase = phaseOf(run);
   if (!phase) return "Starting";
-  if (run.doing && run.doing.repetition > 1) return `Timing ${candidateText(run.doing)} for ${run.doing.target} once more, repetition ${run.doing.repetition}`;
+  if (run.doing && run.doing.repetition > 1) return `Re-timing ${candidateText(run.doing)} for ${run.doing.target}, round ${run.doing.repetition}`;
   if (run.doing) return `Building and timing ${candidateText(run.doing)} for ${run.doing.target}${progressText(run)}`;
+  if (run.comparing) return comparingText(run.comparing);
   if (run.search) {
     const { states, covered, nodes } = run.search;
-    return `Searching: ${plural(states, "state")} taken, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
+    return `Searching: ${plural(states, "state")} expanded, ${count(covered)} of ${plural(nodes, "node")} covered by the newest`;
   }
   return capitalised(PHASE_TEXT[phase]) + stepText(run) + (phase === "costs" ? progressText(run) : "");
 }
 
 /** The step of the measuring loop, where it says more than the phase. */
 function stepText({ phase, step }: RunSnapshot): string {
-  return step && step !== phase ? ` (${step})` : "";
+  return step && step !== phase ? ` (${STEP_TEXT[step] ?? step})` : "";
+}
+
+function comparingText({ doing, name, done, total }: Comparing): string {
+  if (doing === "build") return `Building other plans to time beside it: ${name}, ${count(done + 1)} of ${count(total)}`;
+  return `Timing ${name || "whole plans"} in turns, round ${count(done + 1)} of about ${count(total)}`;
 }
 
 const OPERATORS_NAMED = 3;
@@ -75,7 +89,14 @@ export function trialTimeText(run: RunSnapshot): string {
   return `a trial takes ${each.join(", ")}`;
 }
 
-/** The estimated time until all costs are known, in seconds; null where it is not known. */
+/** The time remaining in words; empty where it is not known, or no time is left to speak of. */
+export function remainingText(run: RunSnapshot, nowS: number): string {
+  const left = remainingS(run, nowS);
+  if (left === null || left < 1) return "";
+  return run.comparing ? `about ${elapsed(left)} left` : `up to about ${elapsed(left)} of measuring left`;
+}
+
+/** The estimated time until measuring, or the comparison of whole plans, is over, in seconds; null where it is not known. */
 export function remainingS(run: RunSnapshot, nowS: number): number | null {
   return run.ends_s === null || hasEnded(run) ? null : Math.max(0, run.ends_s - nowS);
 }

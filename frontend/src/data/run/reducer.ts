@@ -2,7 +2,7 @@
 // names of a plan's partitions, which come with the final snapshot.
 
 import type {
-  BaselineMeasured, CandidateBuilding, CandidateCosted, ConvergencePoint, Numbered, PhaseTime, PlanDecided, PlanPartition, RunEvent, RunSnapshot, SearchProgress, TargetCounts, Verified,
+  BaselineMeasured, CandidateBuilding, CandidateCosted, ComparingPlans, ConvergencePoint, Numbered, PhaseTime, PlanDecided, PlanPartition, RunEvent, RunSnapshot, SearchProgress, TargetCounts, Verified,
 } from "../protocol";
 
 const NOTES_KEPT = 200;
@@ -11,7 +11,7 @@ const NOTES_KEPT = 200;
 const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validity", "device", "import", "build"]);
 
 /** The fields of a run that is between two phases, or over. */
-const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null } as const;
+const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null } as const;
 
 /** Whether a run is over. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
@@ -49,7 +49,7 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     case "PhaseStarted":
       return { ...AT_REST, phase: event.phase, phases: timed(run, { phase: event.phase, started_s: run.now_s, seconds: null }) };
     case "StepStarted":
-      return { step: event.step, doing: null };
+      return { step: event.step, doing: null, ends_s: endsS(run, event.left_s) };
     case "PhaseEnded":
       return phaseEnded(run, event.phase, event.seconds);
     case "CandidatesFound":
@@ -72,16 +72,20 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
     case "Note":
       return { notes: [...run.notes, event.text].slice(-NOTES_KEPT) };
     case "RunStateChanged": {
-      const { state, error, conflict, uncovered, artifact } = event;
-      return { state, error, conflict, uncovered, artifact, ...(state === "running" ? {} : AT_REST) };
+      const { state, error, conflict, uncovered, artifact, waits_for } = event;
+      return { state, error, conflict, uncovered, artifact, waits_for, ...(state === "running" ? {} : AT_REST) };
     }
     default:
       return measuredWhole(run, event);
   }
 }
 
-function measuredWhole(run: RunSnapshot, event: BaselineMeasured | PlanDecided | Verified): Partial<RunSnapshot> {
+function measuredWhole(run: RunSnapshot, event: ComparingPlans | BaselineMeasured | PlanDecided | Verified): Partial<RunSnapshot> {
   switch (event.type) {
+    case "ComparingPlans": {
+      const { doing, name, done, total, left_s } = event;
+      return { comparing: { doing, name, done, total }, ends_s: endsS(run, left_s) };
+    }
     case "BaselineMeasured": {
       const { type, ...baseline } = event;
       void type;
@@ -91,7 +95,7 @@ function measuredWhole(run: RunSnapshot, event: BaselineMeasured | PlanDecided |
       return { decided_by: event.decided_by, alternatives: event.alternatives, verify: run.verify && { ...run.verify, measured_s: event.measured_s } };
     case "Verified":
       return {
-        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null, errors: {}, interval_s: null },
+        verify: { measured_s: event.measured_s, additive_error_s: null, max_rel_error: event.max_rel_error, accuracy: event.accuracy, reference: null, errors: {}, interval_s: null, apart: run.baselines.some((one) => one.measured_s !== null), gap: "" },
       };
   }
 }
@@ -114,7 +118,11 @@ function phaseEnded(run: RunSnapshot, phase: string, seconds: number): Partial<R
 }
 
 function progress(run: RunSnapshot, { done, total, left_s }: CandidateBuilding | CandidateCosted): Partial<RunSnapshot> {
-  return { done, total, ends_s: left_s === null ? null : run.now_s + left_s };
+  return { done, total, ends_s: endsS(run, left_s) };
+}
+
+function endsS(run: RunSnapshot, leftS: number | null): number | null {
+  return leftS === null ? null : run.now_s + leftS;
 }
 
 function costed(run: RunSnapshot, { cost, from_cache, took_s }: CandidateCosted, counts: TargetCounts): Partial<TargetCounts> {

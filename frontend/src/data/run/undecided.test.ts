@@ -9,6 +9,7 @@ const BUDGET = { limit_s: 20, spent_s: 20.5, undecided: [RIVAL] };
 test("a choice that measuring left open names both sides, the place and the gain", () => {
   const run = runSnapshot({ state: "done", budget: BUDGET });
   expect(undecidedOf(run)).toEqual([RIVAL]);
+  expect(undecidedOf({ ...run, state: "recorded" })).toEqual([RIVAL]);
   expect(run.plan && undecidedText(RIVAL, run.plan)).toBe("onnxruntime or tvm + openvino in 2 partitions for 2 nodes from n1: the second could be 0.10 ms faster (5.00 %)");
 });
 

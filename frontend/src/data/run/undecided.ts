@@ -5,7 +5,7 @@ import type { RunSnapshot, Undecided } from "../protocol";
 
 /** Everything that measuring left undecided in a run that is over, what could gain most first; empty for other runs. */
 export function undecidedOf(run: RunSnapshot): readonly Undecided[] {
-  return run.state === "done" && run.plan !== null ? (run.budget?.undecided ?? []) : [];
+  return (run.state === "done" || run.state === "recorded") && run.plan !== null ? (run.budget?.undecided ?? []) : [];
 }
 
 /** The two sides, the first node, and by how much the other side could be faster. */

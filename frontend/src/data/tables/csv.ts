@@ -2,6 +2,7 @@
 
 import { csv, type Cell } from "../../base/csv";
 import { changeOf, type Difference } from "../overlays/difference";
+import { baselineName } from "../plan/baselines";
 import { totalLines, type TotalLine } from "../plan/totals";
 import { isRight, largestError } from "../plan/verification";
 import type { CostedRow, NodeJson, PlanInfo, PlanPartition, RunSnapshot, RunSummary } from "../protocol";
@@ -26,7 +27,7 @@ export function costsCsv(rows: readonly CostedRow[], nodes: Names): string {
 
 /** A line for each partition, in the order given; then one for each transition. */
 export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanInfo, nodes: Names): string {
-  const header = ["target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_total", "samples", "source", "stability", "id"];
+  const header = ["target", "operators", "nodes", "count", "cost_s", "interval_s", "spread_s", "share_of_predicted", "samples", "source", "stability", "id"];
   const share = (costS: number | null): number | null => (costS === null || plan.total_s <= 0 ? null : costS / plan.total_s);
   const lines = partitions.map((one): Cell[] => [
     one.target, opsOf(one.nodes, nodes), namesOf(one.nodes, nodes), one.nodes.length, one.cost_s, one.interval_s, one.spread_s, share(one.cost_s), one.samples, one.source, one.stability, one.id,
@@ -37,18 +38,18 @@ export function partitionsCsv(partitions: readonly PlanPartition[], plan: PlanIn
 
 /** A line for the plan, then one for each baseline and each other plan that was measured whole. */
 export function totalsCsv(run: RunSnapshot): string {
-  const nameOf = ({ name, kind }: TotalLine): string => (kind === "baseline" && name !== "greedy" ? `${name} alone` : name);
+  const nameOf = ({ name, kind }: TotalLine): string => (kind === "baseline" ? baselineName(name) : name);
   const lines = totalLines(run).map((line): Cell[] => [
-    nameOf(line), line.sumS, line.measuredS, line.kind === "plan" ? largestError(run.verify) : null, line.reason, line.measuredIntervalS, line.rounds,
+    nameOf(line), line.sumS, line.sumIntervalS, line.measuredS, line.measuredIntervalS, line.rounds, line.kind === "plan" ? largestError(run.verify) : null, line.reason,
   ]);
-  return csv(["plan", "sum_of_costs_s", "measured_s", "max_rel_error", "reason", "measured_interval_s", "rounds"], lines);
+  return csv(["plan", "predicted_s", "predicted_interval_s", "measured_s", "measured_interval_s", "rounds", "max_rel_error", "reason"], lines);
 }
 
 /** A line for each run, in the order given. */
 export function runsCsv(runs: readonly RunSummary[]): string {
   const targets = [...new Set(runs.flatMap((run) => Object.keys(run.by_target)))].sort();
   const header = [
-    "id", "name", "starred", "note", "model", "created", "machine", "state", "targets", "constraints", "base", "options", "total_s",
+    "id", "name", "starred", "note", "model", "created", "machine", "state", "targets", "constraints", "base", "options", "predicted_s",
     ...targets.map((target) => `${target}_s`), "transitions_s", "optimal", "measured_s", "max_rel_error", "right",
   ];
   const lines = runs.map((run): Cell[] => [

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runSummary } from "../../../test/runs";
 import { filteredRuns, kindOf, optionsOf, orderedRuns, reorderedRuns, type RunColumn, type RunFilter } from "./run_rows";
 
-const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null };
+const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, accuracy: 1e-3, reference: "onnxruntime", errors: {}, interval_s: null, apart: false, gap: "" };
 const ROWS = [
   runSummary("a", { created: "2026-01-03T00:00:00Z", total_s: 3e-3, is_starred: true, name: "Before the holidays" }),
   runSummary("b", { created: "2026-01-02T00:00:00Z", total_s: null, state: "failed", model: "m2", model_name: "bert" }),
@@ -24,7 +24,7 @@ test("runs are filtered by model, by star, and by any of their words", () => {
   expect(kept({ isEveryModel: true })).toBe("abcd");
   expect(kept({ isStarredOnly: true })).toBe("a");
   expect(kept({ text: " STEM" })).toBe("c");
-  expect(kept({ text: "searched again" })).toBe("c");
+  expect(kept({ text: "re-planned" })).toBe("c");
   expect(kept({ text: "threads 2" })).toBe("c");
   expect(kept({ text: "holidays nothing" })).toBe("");
   expect(kept({ text: "bert", isEveryModel: true })).toBe("b");
@@ -37,12 +37,12 @@ test("every column sorts; rows without a value come last in both directions", ()
   expect(by("verified")).toBe("cdab");
   expect(by("note")[0]).toBe("c");
   expect(by("star", true)[0]).toBe("a");
-  expect(by("name")).toBe("adbc");
+  expect(by("name")).toBe("acdb");
   expect(reorderedRuns({ by: "total", isDown: false }, "when")).toEqual({ by: "when", isDown: true });
   expect(reorderedRuns({ by: "when", isDown: true }, "when")).toEqual({ by: "when", isDown: false });
 });
 
 test("a row names its run and the options of the run", () => {
-  expect(ROWS.map(kindOf)).toEqual(["run", "run", "searched again", "recorded run"]);
+  expect(ROWS.map(kindOf)).toEqual(["run", "run", "re-planned", "recorded run"]);
   expect(ROWS.map(optionsOf)).toEqual(["", "", "known costs, 2 constraints, max depth 3 for tvm, threads 2, accuracy 0.01", ""]);
 });

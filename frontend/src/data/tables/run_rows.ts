@@ -31,7 +31,7 @@ export function filteredRuns(rows: readonly RunSummary[], filter: RunFilter, mod
 export function kindOf(row: Pick<RunSummary, "state" | "base" | "remeasured">): string {
   if (row.state === "recorded") return "recorded run";
   if (row.remeasured !== null) return "measured again";
-  return row.base === null ? "run" : "searched again";
+  return row.base === null ? "run" : "re-planned";
 }
 
 /** When a run was created, in the user's own time. */

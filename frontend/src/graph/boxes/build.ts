@@ -4,11 +4,12 @@
 
 import { attribute, shape } from "../../base/format";
 import { eachOf, type LongWork } from "../../base/long_work";
+import { printable } from "../../base/printable";
 import { formalInput, type FormalInputs } from "../../data/model/formal_inputs";
 import type { ConstantJson, GraphJson, NodeJson } from "../../data/protocol";
 import { categoryOf, type Category } from "./categories";
 
-/** A line inside a box: the name in bold, then the text. */
+/** A line inside a box, printable: the name in bold, then the text. */
 export interface Row {
   name: string;
   text: string;
@@ -18,8 +19,9 @@ export interface Box {
   /** Its index in `BuiltGraph.boxes`: nodes first, with their own index, then the model's inputs, its outputs, and groups. */
   id: number;
   kind: "node" | "input" | "output" | "group";
+  /** As it is drawn, printable. */
   title: string;
-  /** The name of the node, tensor or group. */
+  /** The name of the node, tensor or group, as the model has it. */
   name: string;
   category: Category;
   rows: Row[];
@@ -60,13 +62,13 @@ export function* building(graph: GraphJson, formal: FormalInputs): LongWork<Buil
     const text = `${shape(tensor.shape, tensor.open_axes)} ${tensor.dtype}`;
     producer.set(tensor.name, boxes.length);
     types.set(tensor.name, shape(tensor.shape, tensor.open_axes));
-    boxes.push({ id: boxes.length, kind: "input", title: tensor.name, name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
+    boxes.push({ id: boxes.length, kind: "input", title: printable(tensor.name), name: tensor.name, category: "other", rows: [{ name: "", text }], isHost: false });
   }
   const readers = graph.nodes.map((node): [number, string[]] => [node.id, node.inputs]);
   for (const name of graph.outputs) {
     readers.push([boxes.length, [name]]);
     const text = types.get(name);
-    boxes.push({ id: boxes.length, kind: "output", title: name, name, category: "other", rows: text ? [{ name: "", text }] : [], isHost: false });
+    boxes.push({ id: boxes.length, kind: "output", title: printable(name), name, category: "other", rows: text ? [{ name: "", text }] : [], isHost: false });
   }
   const edges = yield* connecting(readers, producer, types);
   const order = drawingOrder(boxes, edges, graph.nodes.length);
@@ -79,18 +81,18 @@ function nodeBox(node: NodeJson, constants: Record<string, ConstantJson>, formal
   const rows: Row[] = [];
   node.inputs.forEach((name, index) => {
     const constant = constants[name];
-    if (constant) rows.push({ name: formalInput(formal, node.op, index, name), text: constantText(constant) });
+    if (constant) rows.push({ name: printable(formalInput(formal, node.op, index, name)), text: constantText(constant) });
   });
   for (const [name, value] of Object.entries(node.attributes)) {
-    if (isTelling(name, value)) rows.push({ name, text: clip(attribute(value), 28) });
+    if (isTelling(name, value)) rows.push({ name: printable(name), text: clip(printable(attribute(value)), 28) });
   }
-  const title = node.op.slice(node.op.lastIndexOf(".") + 1);
+  const title = printable(node.op.slice(node.op.lastIndexOf(".") + 1));
   return { id: node.id, kind: "node", title, name: node.name, category: categoryOf(node.op), rows, isHost: node.host };
 }
 
 /** A constant in a row: a weight by its shape, ⟨64×3×7×7⟩; few values as they are. */
 function constantText(constant: ConstantJson): string {
-  if (constant.value && constant.value.length <= 4) return `= ${clip(attribute(constant.value), 24)}`;
+  if (constant.value && constant.value.length <= 4) return `= ${clip(printable(attribute(constant.value)), 24)}`;
   return `⟨${shape(constant.shape)}⟩`;
 }
 

@@ -3,11 +3,11 @@ import { inception, residual, transformer } from "../../../test/graphs";
 import { atOnce, builtOf, sceneOf } from "../../../test/layouts";
 import { partition } from "../../../test/runs";
 import { touches } from "../../base/geometry";
-import type { GraphJson, ModelGroups, NodeGroupJson } from "../../data/protocol";
+import type { GraphJson, ModelGroups, NodeGroupJson, PlanPartition } from "../../data/protocol";
 import { framing, handlesOf } from "../scene/handles";
 import { boxesOf, hullsOf } from "../scene/hulls";
 import { folding, type ShownGraph } from "./fold";
-import { foldOf, groupCount, groupsAround, groupTree, GROUPINGS, LARGE, openingGrouping, type GroupTree } from "./groups";
+import { foldOf, groupCount, groupsAround, groupTree, FOLDS_FROM, GROUPINGS, openingGrouping, type GroupTree } from "./groups";
 
 const group = (first: number, count: number, name: string, times = 1): NodeGroupJson => ({ first, count, name, times, is_alike: false });
 const groupsOf = (changes: Partial<ModelGroups>): ModelGroups => ({ id: "m1", repeats: [], scopes: [], sections: [], ...changes });
@@ -76,14 +76,21 @@ test("scopes stand within scopes, called by what their names have more", () => {
   expect(groupsAround(tree, 99)).toEqual([]);
 });
 
-test("a large model opens folded: by repeats, else by scopes, else in sections; a small one as it is", () => {
+test("a large model opens folded by what says most in few boxes, else in sections; a small one as it is", () => {
   const sections = [group(0, 5000, "all")];
   const repeats = [group(0, 4990, "layer", 499)];
   const scopes = [group(10, 4900, "encoder")];
-  expect(openingGrouping(LARGE - 1, groupsOf({ repeats, scopes, sections }))).toBe("nothing");
-  expect(openingGrouping(5000, groupsOf({ repeats, scopes, sections }))).toBe("repeats");
-  expect(openingGrouping(5000, groupsOf({ repeats: [group(0, 100, "x", 10)], scopes, sections }))).toBe("scopes");
-  expect(openingGrouping(5000, groupsOf({ sections }))).toBe("sections");
+  const cut = (times: number, nodes: number): PlanPartition[] =>
+    Array.from({ length: times }, (_, i) => partition("tvm", Array.from({ length: nodes / times }, (_, node) => (i * nodes) / times + node)));
+  expect(openingGrouping(FOLDS_FROM - 1, groupsOf({ repeats, scopes, sections }), [])).toBe("nothing");
+  expect(openingGrouping(5000, groupsOf({ repeats, scopes, sections }), [])).toBe("repeats");
+  expect(openingGrouping(5000, groupsOf({ repeats: [group(0, 100, "x", 10)], scopes, sections }), [])).toBe("sections");
+  expect(openingGrouping(5000, groupsOf({ sections }), [])).toBe("sections");
+  const halves = [group(0, 120, "a"), group(120, 120, "b")];
+  expect(openingGrouping(240, groupsOf({ scopes: halves, sections }), [])).toBe("scopes");
+  expect(openingGrouping(240, groupsOf({ scopes: halves, sections }), cut(8, 240))).toBe("partitions");
+  expect(openingGrouping(240, groupsOf({ repeats: [group(0, 240, "layer", 12)], scopes: halves, sections }), cut(8, 240))).toBe("repeats");
+  expect(openingGrouping(240, groupsOf({ sections }), cut(1, 240))).toBe("sections");
 });
 
 test("groups are counted without a tree of them: those that stand in no other", () => {
@@ -96,7 +103,7 @@ test("groups are counted without a tree of them: those that stand in no other", 
 test("a link's fold is taken as far as there are such groups, and its node is not hidden", () => {
   const wanted = { by: "repeats", open: ["2.264", "9.9"], node: 50 } as const;
   expect([...foldOf(LAYERS, 266, [], wanted).open]).toEqual(["2.264", "46.22"]);
-  expect(foldOf(LAYERS, 266, [], { by: null, open: [], node: null }).by).toBe("nothing");
+  expect(foldOf(LAYERS, 266, [], { by: null, open: [], node: null }).by).toBe("repeats");
 });
 
 test("a partition is drawn around boxes of its own nodes alone, and not where a folded group holds other nodes as well", () => {

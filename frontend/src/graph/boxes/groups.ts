@@ -1,5 +1,6 @@
 // The trees of groups by which a model can be folded: repeated blocks, name scopes, partitions, or sections of a long model. Pure.
 
+import { printable } from "../../base/printable";
 import type { ModelGroups, NodeGroupJson, NodeJson, PlanPartition } from "../../data/protocol";
 import type { Box, Row } from "./build";
 
@@ -106,16 +107,31 @@ function treeOf(roots: readonly Group[]): GroupTree {
   return { roots, all, byId: new Map(all.map((group) => [group.id, group])) };
 }
 
-/** A model of at least this many nodes opens folded, */
-export const LARGE = 1500;
-/** into at most this many boxes, where its groups allow it. */
-const MANY = 700;
+/** A model of at least this many nodes opens folded, into fewer boxes than that. */
+export const FOLDS_FROM = 150;
+/** Less would be one box for nearly everything. */
+const LEAST_BITS = 0.95;
+/** Another grouping says more only by this factor; of two that say the same, repeated blocks come first. */
+const MORE = 1.05;
 
-/** The grouping with which a model opens. */
-export function openingGrouping(nodes: number, groups: ModelGroups): Grouping {
-  if (nodes < LARGE) return "nothing";
-  const fits = (by: "repeats" | "scopes"): boolean => outermost(groups[by]).reduce((left, one) => left - one.count + 1, nodes) <= MANY;
-  return (["repeats", "scopes"] as const).find(fits) ?? "sections";
+/** The grouping with which a model opens: of those that leave few boxes the one that says most. */
+export function openingGrouping(nodes: number, groups: ModelGroups, partitions: readonly PlanPartition[]): Grouping {
+  if (nodes < FOLDS_FROM) return "nothing";
+  const sizes = partitions.filter(isGroup).map((one) => ({ count: one.nodes.length, times: 1 }));
+  const kinds: [Grouping, { count: number; times: number }[]][] = [["repeats", outermost(groups.repeats)], ["partitions", sizes], ["scopes", outermost(groups.scopes)]];
+  let [best, most]: [Grouping, number] = ["sections", LEAST_BITS];
+  for (const [by, found] of kinds) {
+    const single = found.reduce((left, one) => left - one.count, nodes);
+    const bits = bitsOf(nodes, found, single);
+    if (single + found.length < FOLDS_FROM && bits > most * (best === "sections" ? 1 : MORE)) [best, most] = [by, bits];
+  }
+  return best;
+}
+
+/** How much one learns of a node from the box, or the equal block of it, that holds the node: the entropy in bits. */
+function bitsOf(nodes: number, groups: readonly { count: number; times: number }[], single: number): number {
+  const grouped = groups.reduce((sum, { count, times }) => sum + (count / nodes) * Math.log2((nodes * times) / count), 0);
+  return grouped + (single / nodes) * Math.log2(nodes);
 }
 
 /** The fold that an address asks for. */
@@ -129,7 +145,7 @@ export interface WantedFold {
 
 /** The wanted fold, without groups that do not exist. */
 export function foldOf(groups: ModelGroups, nodes: number, partitions: readonly PlanPartition[], wanted: WantedFold): Fold {
-  const by = wanted.by ?? openingGrouping(nodes, groups);
+  const by = wanted.by ?? openingGrouping(nodes, groups, partitions);
   const tree = groupTree(by, groups, partitions);
   const around = wanted.node === null ? [] : groupsAround(tree, wanted.node).map((group) => group.id);
   return { by, tree, open: new Set([...wanted.open.filter((id) => tree.byId.has(id)), ...around]) };
@@ -170,7 +186,7 @@ export function groupBox(id: number, group: Group, nodes: readonly NodeJson[]): 
 
 /** "encoder layer ×12". */
 export function groupTitle({ name, times }: Group): string {
-  return times > 1 ? `${name} ×${times}` : name;
+  return times > 1 ? `${printable(name)} ×${times}` : printable(name);
 }
 
 const OPERATORS_SHOWN = 3;
@@ -180,7 +196,7 @@ function rowsOf(group: Group, nodes: readonly NodeJson[]): Row[] {
   const counts = new Map<string, number>();
   for (const node of group.nodes.slice(0, each)) {
     const op = nodes[node]?.op ?? "";
-    const short = op.slice(op.lastIndexOf(".") + 1);
+    const short = printable(op.slice(op.lastIndexOf(".") + 1));
     counts.set(short, (counts.get(short) ?? 0) + 1);
   }
   const frequent = [...counts].sort((a, b) => b[1] - a[1]);

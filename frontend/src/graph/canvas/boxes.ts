@@ -7,15 +7,25 @@ import { holderOf, type PlacedBox } from "../scene/scene";
 import type { Context2d } from "./context_2d";
 import type { Detail } from "./detail";
 import type { Drawing } from "./drawing";
+import { SolidRects } from "./solid_rects";
+import type { Theme } from "./theme";
 
 export const CORNER = 5;
+/** Below this scale a box has its colour all over: a header would be a faint line. */
+const BODY_SCALE = 0.16;
 
 /** Draw boxes, and their text as far as it can be read at this scale. */
 export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail: Detail): void {
   const { context, frame } = drawing;
   context.globalAlpha = detail.boxes;
-  const isRound = frame.camera.k > 0.3;
-  for (const box of boxes) drawBody(drawing, box, isRound);
+  if (frame.camera.k < BODY_SCALE) {
+    const solid = new SolidRects();
+    for (const box of boxes) solid.add(headerColour(box, frame.theme), box);
+    solid.fill(context, drawing.projection);
+  } else {
+    const isRound = frame.camera.k > 0.3;
+    for (const box of boxes) drawBody(drawing, box, isRound);
+  }
   if (detail.titles > 0) drawTitles(drawing, boxes, detail.boxes * detail.titles);
   if (detail.rows > 0) drawRows(drawing, boxes, detail.boxes * detail.rows);
   context.globalAlpha = 1;
@@ -24,7 +34,7 @@ export function drawBoxes(drawing: Drawing, boxes: readonly PlacedBox[], detail:
 function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   const { context, frame } = drawing;
   const { x, y, width, height, box } = placed;
-  const header = isTerminal(box) ? frame.theme.ioHeader : box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
+  const header = headerColour(placed, frame.theme);
   const hasBody = height > TITLE_HEIGHT;
   if (!isRound) {
     context.fillStyle = hasBody ? frame.theme.nodeBody : header;
@@ -49,6 +59,11 @@ function drawBody(drawing: Drawing, placed: PlacedBox, isRound: boolean): void {
   round(context, x, y, width, height, CORNER);
   context.stroke();
   if (box.isHost) context.setLineDash([]);
+}
+
+function headerColour({ box }: PlacedBox, theme: Theme): string {
+  if (isTerminal(box)) return theme.ioHeader;
+  return box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
 }
 
 /** Whether a box is an input or output of the model. */

@@ -10,7 +10,7 @@ test("detail fades: a zoom by half a percent changes nothing by more than three"
   }
 });
 
-test("from near everything is drawn, from afar only the partitions", () => {
+test("from near everything is drawn, from afar coloured boxes on the partitions, and at last these alone", () => {
   expect(detailAt(1)).toEqual({ titles: 1, rows: 1, edgeLabels: 1, edges: 1, boxes: 1, hull: 0 });
   expect(detailAt(0.01)).toEqual({ titles: 0, rows: 0, edgeLabels: 0, edges: 0, boxes: 0, hull: 1 });
 });

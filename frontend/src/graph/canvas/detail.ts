@@ -18,7 +18,7 @@ export function detailAt(k: number): Detail {
     rows: ramp(k, 0.38, 0.5),
     edgeLabels: ramp(k, 0.42, 0.55),
     edges: ramp(k, 0.025, 0.07),
-    boxes: ramp(k, 0.03, 0.09),
+    boxes: ramp(k, 0.012, 0.03),
     hull: 1 - ramp(k, 0.07, 0.24),
   };
 }

@@ -1,5 +1,6 @@
 // Draws edges: curves with arrowheads and the shape of the tensor beside them, and stubs in place of edges that would run too far.
 
+import { printable } from "../../base/printable";
 import { LABEL_FONT } from "../layout/measure";
 import type { PlacedEdge } from "../scene/scene";
 import type { Context2d, PathContext } from "./context_2d";
@@ -96,11 +97,13 @@ function drawStubs(drawing: Drawing, stubs: readonly PlacedEdge[], detail: Detai
   for (const stub of stubs) {
     const [x, y] = at(stub);
     const from = frame.scene.graph.boxes[stub.edge.from];
-    context.fillText(`from ${from?.kind === "node" ? `${from.title} ${from.name}` : (from?.title ?? "")}`, x + 5, y - STUB + 4);
+    context.fillText(`from ${from?.kind === "node" ? `${from.title} ${printable(from.name)}` : (from?.title ?? "")}`, x + 5, y - STUB + 4);
   }
 }
 
-/** Draw the shapes of the tensors beside their edges. */
+const LINE_PX = 11;
+
+/** Draw the shapes of the tensors beside their edges, and below them what crosses between partitions. */
 export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], detail: Detail): void {
   const { context, frame } = drawing;
   if (detail.edgeLabels === 0) return;
@@ -109,6 +112,11 @@ export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], d
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillStyle = frame.theme.text;
-  for (const { edge, label } of edges) if (label) context.fillText(edge.label, label.x, label.y);
+  for (const { edge, label } of edges) {
+    if (!label) continue;
+    context.fillText(edge.label, label.x, label.y);
+    const crossing = frame.crossings.get(edge);
+    if (crossing) context.fillText(crossing.label, label.x, label.y + LINE_PX);
+  }
   context.globalAlpha = 1;
 }

@@ -2,6 +2,7 @@
 
 import type { Size } from "../../base/geometry";
 import type { NodePaint } from "../../data/overlays/colours";
+import type { Edge } from "../boxes/build";
 import type { Camera } from "../scene/camera";
 import type { GroupFrame, Handle } from "../scene/handles";
 import type { Hull } from "../scene/hulls";
@@ -43,6 +44,8 @@ export interface Frame {
   groups: GroupsDrawn;
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
+  /** What crosses at edges between partitions, below the shape of the tensor. */
+  crossings: ReadonlyMap<Edge, { label: string }>;
   /** Boxes to outline: selected, found, hovered. */
   selected: ReadonlySet<number>;
   hits: ReadonlySet<number>;

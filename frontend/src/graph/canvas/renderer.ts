@@ -2,6 +2,7 @@
 // badges (a file each). Only what is in view is drawn.
 
 import { type Size, touches } from "../../base/geometry";
+import type { NodePaint } from "../../data/overlays/colours";
 import { seen } from "../scene/camera";
 import { type Hull, HULL_PAD } from "../scene/hulls";
 import { drawBadges } from "./badges";
@@ -13,6 +14,7 @@ import { course, drawEdgeLabels, drawEdges } from "./edges";
 import type { Frame, Renderer } from "./frame";
 import { drawFrames, drawGroupMarks, drawGroupPads, drawTabs } from "./groups";
 import { drawPads } from "./pads";
+import { SolidRects } from "./solid_rects";
 import { hatch, tinter } from "./tints";
 
 export class CanvasRenderer implements Renderer {
@@ -61,12 +63,14 @@ export class CanvasRenderer implements Renderer {
 /** Draw a frame of this size with a context; `ratio` of its pixels are one pixel of the screen. */
 export function drawFrame(context: Context2d, frame: Frame, size: Size, ratio: number): void {
   const { k, x, y } = frame.camera;
+  const projection = { scale: k * ratio, left: x * k * ratio, top: y * k * ratio };
   const drawing: Drawing = {
     context,
     frame,
     area: seen(frame.camera, size),
     screen: size,
-    toGraph: () => context.setTransform(k * ratio, 0, 0, k * ratio, -x * k * ratio, -y * k * ratio),
+    projection,
+    toGraph: () => context.setTransform(projection.scale, 0, 0, projection.scale, -projection.left, -projection.top),
     toScreen: () => context.setTransform(ratio, 0, 0, ratio, 0, 0),
   };
   drawing.toScreen();
@@ -99,31 +103,42 @@ const RADIUS = 8;
 
 const paths = new WeakMap<Hull, Path2D>();
 
-const BLOCK_SCALE = 0.045;
+/** Below this scale the round corners, the border and the lines between the pieces of a hull are thinner than a pixel. */
+const BLOCK_SCALE = 0.12;
+/** Below this scale hatching and dashes cannot be seen either. */
+const PLAIN_SCALE = 0.045;
 
 /** Draw the hulls, as tints when zoomed in and solid when zoomed out, dashed where the last decision changed the partition. A hull without
  * one paint for all of its nodes is only an outline. */
 function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Detail): void {
   const { frame, context } = drawing;
   const tint = tinter(frame.theme, detail);
+  const blocks = new SolidRects();
+  const outlined: Hull[] = [];
   for (const hull of hulls) {
     const { node } = frame.paint(hull);
+    if (node && isBlock(frame, hull, node)) for (const rect of hull.rects) blocks.add(tint(node), rect);
+    else outlined.push(hull);
+  }
+  blocks.fill(context, drawing.projection);
+  for (const hull of outlined) {
+    const { node } = frame.paint(hull);
     const isSelected = hull.partition.id === frame.selectedPartition;
-    const fill = node ? tint(node) : frame.theme.background;
-    if (frame.camera.k < BLOCK_SCALE && !isSelected && node) {
-      context.fillStyle = fill;
-      for (const rect of hull.rects) context.fillRect(rect.x, rect.y, rect.width, rect.height);
-      continue;
-    }
     const border = isSelected ? frame.theme.select : (node?.fill ?? frame.theme.edge);
     const line = (isSelected ? 2.5 : 1.5) / Math.max(frame.camera.k, 0.3);
     const dash = frame.changed.has(hull.partition.id) ? [6, 4] : [];
-    fillHull(context, hull, fill, border, line, dash);
+    fillHull(context, hull, node ? tint(node) : frame.theme.background, border, line, dash);
     if (node?.isHatched) {
       context.fillStyle = hatch(context, frame.theme, frame.camera.k);
       context.fill(pathOf(hull));
     }
   }
+}
+
+/** Whether nothing of a hull can be seen but its colour. */
+function isBlock({ camera, changed, selectedPartition }: Frame, { partition }: Hull, paint: NodePaint): boolean {
+  if (camera.k >= BLOCK_SCALE || partition.id === selectedPartition) return false;
+  return camera.k < PLAIN_SCALE || !(paint.isHatched || changed.has(partition.id));
 }
 
 /** Fill and stroke a hull of one rectangle; paint one of many twice: wider in the colour of the border, then in that of the fill. */

@@ -9,21 +9,11 @@ export interface Camera {
   k: number;
 }
 
-/** The screen on which the graph is seen, and what covers it. */
-export interface Screen extends Size {
-  /** The height at the top that the controls cover, over the whole width. */
-  top: number;
-  /** The size of the legend, which covers the bottom left corner. */
-  corner: Size;
-}
-
 const MIN_SCALE = 0.0005;
 const MAX_SCALE = 6;
 const MARGIN = 32;
-/** Between controls or legend and the graph beside them. */
-const GAP = 6;
-/** The margin under a graph that is shown as a whole. */
-const FOOT = 14;
+/** The margin above and below a graph that is shown as a whole. */
+const EDGE = 14;
 /** The margin around a rectangle that is brought into view. */
 const AROUND = 70;
 
@@ -38,61 +28,52 @@ export function zoomedAbout(camera: Camera, factor: number, sx: number, sy: numb
   return { k, x: camera.x + sx / camera.k - sx / k, y: camera.y + sy / camera.k - sy / k };
 }
 
-/** The view with all of `bounds` in the middle of the screen, clear of controls and legend. */
-export function fitted(bounds: Rect, screen: Screen, maxScale = 1.25): Camera {
-  const view = fittedAbove(FOOT, bounds, screen, maxScale);
-  return isInCorner(bounds, view, screen) ? fittedAbove(screen.corner.height + GAP, bounds, screen, maxScale) : view;
+/** The size that a graph can have which is shown as a whole. */
+export function roomIn({ width, height }: Size): Size {
+  return { width: Math.max(1, width - 2 * MARGIN), height: Math.max(1, height - 2 * EDGE) };
 }
 
-/** As `fitted`, with `foot` pixels free below. */
-function fittedAbove(foot: number, bounds: Rect, screen: Screen, maxScale: number): Camera {
-  const wide = Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width);
-  const high = Math.max(1, screen.height - screen.top - GAP - foot) / Math.max(1, bounds.height);
-  return centred(bounds, screen, clamp(Math.min(wide, high), MIN_SCALE, maxScale), foot);
-}
-
-/** Whether the legend covers some of the rectangle. */
-function isInCorner(rect: Rect, view: Camera, { height, corner }: Screen): boolean {
-  const left = (rect.x - view.x) * view.k;
-  const bottom = (rect.y + rect.height - view.y) * view.k;
-  return left < corner.width && bottom > height - corner.height;
+/** The view with all of `bounds` in the middle of the screen. */
+export function fitted(bounds: Rect, screen: Size, maxScale = 1.25): Camera {
+  const room = roomIn(screen);
+  const k = Math.min(room.width / Math.max(1, bounds.width), room.height / Math.max(1, bounds.height));
+  return centred(bounds, screen, clamp(k, MIN_SCALE, maxScale));
 }
 
 /** The view with the whole width of `bounds`, at the height where `camera` is: the readable fit of a deep model. */
-export function fittedWidth(bounds: Rect, screen: Screen, camera: Camera): Camera {
-  const k = clamp(Math.max(1, screen.width - 2 * MARGIN) / Math.max(1, bounds.width), MIN_SCALE, 1.25);
-  const middle = camera.y + middleOf(screen) / camera.k;
-  return keptNear({ ...centred(bounds, screen, k), y: middle - middleOf(screen) / k }, bounds, screen);
+export function fittedWidth(bounds: Rect, screen: Size, camera: Camera): Camera {
+  const k = clamp(roomIn(screen).width / Math.max(1, bounds.width), MIN_SCALE, 1.25);
+  const middle = camera.y + screen.height / camera.k / 2;
+  return keptNear({ ...centred(bounds, screen, k), y: middle - screen.height / k / 2 }, bounds, screen);
 }
 
-/** The view with which a model opens: all of the model where that can be read, else its top. */
-export function opening(bounds: Rect, screen: Screen): Camera {
+/**
+ * The view with which a model opens: all of it where it is fitted at `readable` or more, else the top of its first column, `lead`. Where
+ * that column is wider than the screen, its corner may be empty, and all of the model is shown.
+ */
+export function opening(bounds: Rect, screen: Size, lead = bounds, readable = 0.6): Camera {
   const whole = fitted(bounds, screen);
-  if (whole.k >= 0.6) return whole;
-  const k = clamp((screen.width - 2 * MARGIN) / Math.max(1, bounds.width), 0.6, 1.1);
-  return { k, x: bounds.x + bounds.width / 2 - screen.width / k / 2, y: bounds.y - (screen.top + GAP) / k };
+  if (whole.k >= readable) return whole;
+  const { width } = roomIn(screen);
+  const k = clamp(width / Math.max(1, lead.width), 0.6, 1.1);
+  const isWider = bounds.width * k > width && lead.width < bounds.width;
+  if (isWider && lead.width * k > width) return whole;
+  const x = isWider ? lead.x - MARGIN / k : bounds.x + bounds.width / 2 - screen.width / k / 2;
+  return { k, x, y: bounds.y - EDGE / k };
 }
 
-/** The view with the middle of `rect` in the middle of the free screen. */
-export function centred(rect: Rect, screen: Screen, k: number, foot = FOOT): Camera {
-  return { k, x: rect.x + rect.width / 2 - screen.width / k / 2, y: rect.y + rect.height / 2 - middleOf(screen, foot) / k };
-}
-
-/** The height of the middle of the free screen. */
-function middleOf({ height, top }: Screen, foot = FOOT): number {
-  return (top + GAP + height - foot) / 2;
+/** The view with the middle of `rect` in the middle of the screen. */
+export function centred(rect: Rect, screen: Size, k: number): Camera {
+  return { k, x: rect.x + rect.width / 2 - screen.width / k / 2, y: rect.y + rect.height / 2 - screen.height / k / 2 };
 }
 
 /** The view, moved as little as possible, with all of `rect` and a margin in it; zoomed in where `rect` would be too small to read. */
-export function revealing(camera: Camera, rect: Rect, screen: Screen, minScale = 0.7): Camera {
+export function revealing(camera: Camera, rect: Rect, screen: Size, minScale = 0.7): Camera {
   const k = Math.max(camera.k, minScale);
   const zoomed = k === camera.k ? camera : centred(rect, screen, k);
   const around = AROUND / k;
   const x = nudge(zoomed.x, screen.width / k, rect.x - around, rect.x + rect.width + around);
-  const above = Math.max(AROUND, screen.top + GAP) / k;
-  const isBesideCorner = (rect.x - x) * k >= screen.corner.width;
-  const below = Math.max(AROUND, isBesideCorner ? 0 : screen.corner.height + GAP) / k;
-  return { k, x, y: nudge(zoomed.y, screen.height / k, rect.y - above, rect.y + rect.height + below) };
+  return { k, x, y: nudge(zoomed.y, screen.height / k, rect.y - around, rect.y + rect.height + around) };
 }
 
 function nudge(start: number, length: number, from: number, to: number): number {

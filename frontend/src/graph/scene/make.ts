@@ -1,6 +1,7 @@
-// Makes the scene of a model from its boxes: fold, measure, lay out in the worker, place. Done once for each model and fold, over
+// Makes the scene of a model from its boxes: fold, measure, lay out in the worker, wrap into columns, place. Done once for each model and fold, over
 // several frames for a large one.
 
+import type { Size } from "../../base/geometry";
 import { nextFrame, overFrames } from "../../base/long_work";
 import type { GraphJson, PlanPartition } from "../../data/protocol";
 import type { BuiltGraph } from "../boxes/build";
@@ -9,6 +10,7 @@ import type { GroupTree } from "../boxes/groups";
 import { findLayout } from "../layout/cache";
 import { measuring, textWidth } from "../layout/measure";
 import { Superseded } from "../layout/request";
+import { wrapping } from "../layout/wrap";
 import { framing, type GroupFrame } from "./handles";
 import { hulling } from "./hulls";
 import { layoutRequest, placing, type Scene } from "./scene";
@@ -21,9 +23,9 @@ export interface MadeScene {
 
 let newest = 0;
 
-/** Make the scene of a model, all groups folded but those in `open`, with the hulls of a plan. Rejects with `Superseded` where a newer
- * scene was asked for. */
-export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[]): Promise<MadeScene> {
+/** Make the scene of a model for a window of the size `room`, all groups folded but those in `open`, with the hulls of a plan. Rejects
+ * with `Superseded` where a newer scene was asked for. */
+export async function makeScene(model: string, json: GraphJson, built: BuiltGraph, tree: GroupTree, open: ReadonlySet<string>, plan: readonly PlanPartition[], room: Size): Promise<MadeScene> {
   const mine = ++newest;
   const pause = async (): Promise<void> => {
     await nextFrame();
@@ -31,8 +33,10 @@ export async function makeScene(model: string, json: GraphJson, built: BuiltGrap
   };
   const graph = await overFrames(folding(built, json.nodes, tree, open), pause);
   const sizes = await overFrames(measuring(graph, textWidth), pause);
-  const layout = await findLayout(model, layoutRequest(graph, sizes));
-  const scene = await overFrames(placing(graph, sizes, layout), pause);
+  const request = layoutRequest(graph, sizes);
+  const laid = await findLayout(model, request);
+  const { layout, leadRight } = await overFrames(wrapping(request, laid, room), pause);
+  const scene = await overFrames(placing(graph, sizes, layout, leadRight), pause);
   const frames = await overFrames(framing(scene), pause);
   await overFrames(hulling(scene, plan), pause);
   await pause();

@@ -1,6 +1,6 @@
 // Texts about a node, for screen readers and for the tip at the pointer, by the present overlay.
 
-import { signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { signedDuration, duration, percent, plural, plusMinus } from "../../base/format";
 import { doubtOf } from "../../data/overlays/certainty";
 import { changeOf } from "../../data/overlays/difference";
 import type { PlanPartition } from "../../data/protocol";
@@ -10,6 +10,7 @@ import { planDifference } from "../plan/compare";
 import type { Picture } from "../replay/overlay";
 import { searchPicture } from "../replay/overlay";
 import { partitionOf, run } from "../run/run";
+import { kernels } from "../tables/node_times";
 import { coverage, coveredTarget } from "./coverage";
 import { groupText, groupAriaText } from "./group_painting";
 
@@ -44,7 +45,7 @@ export function overlayText(node: number): string {
     case "certainty":
       return partition ? certaintyText(partition) : "";
     case "cost":
-      return partition ? costText(partition) : "";
+      return partition ? [kernelText(node), costText(partition)].filter(Boolean).join("; ") : "";
     case "target":
       return partition ? targetText(partition) : "";
     case "search":
@@ -82,10 +83,18 @@ function company(partition: PlanPartition): string {
   return partition.nodes.length > 1 ? `with ${plural(partition.nodes.length - 1, "other node")}` : "";
 }
 
+/** What a node takes inside its partition. */
+function kernelText(node: number): string {
+  const kernel = kernels.value.get(node);
+  if (!kernel || kernel.seconds === null || kernel.source === "cost") return "";
+  const others = kernel.nodes.length > 1 ? ` with ${plural(kernel.nodes.length - 1, "other node")} in one kernel` : "";
+  return `takes ${duration(kernel.seconds)}${others}, ${percent(kernel.share)} of its partition`;
+}
+
 function costText(partition: PlanPartition): string {
   if (partition.cost_s === null) return "its cost is not known";
   const totalS = run.value?.plan?.total_s ?? 0;
-  const share = totalS > 0 ? `, ${Math.round((100 * partition.cost_s) / totalS)} % of the total` : "";
+  const share = totalS > 0 ? `, ${Math.round((100 * partition.cost_s) / totalS)} % of the predicted total` : "";
   return [`${duration(partition.cost_s)}${estimated(partition)} ${company(partition)}`.trim(), share].join("");
 }
 

@@ -4,13 +4,14 @@ import { computed } from "@preact/signals";
 import { duration, plural } from "../../base/format";
 import type { NodePaint } from "../../data/overlays/colours";
 import { heat } from "../../data/overlays/ramps";
-import type { PlanPartition } from "../../data/protocol";
+import { costOfNodes } from "../../data/plan/node_times";
 import { groupTitle, type Group } from "../../graph/boxes/groups";
 import type { BarShare, GroupsDrawn } from "../../graph/canvas/frame";
 import { overlay } from "../display";
 import { groupFrames, handles } from "../model/folding";
 import { model } from "../model/model";
 import { partitionOf } from "../run/run";
+import { kernels } from "../tables/node_times";
 import { hottest, nodePaints, palette } from "./painting";
 
 /** Everything that is drawn for groups. */
@@ -38,33 +39,13 @@ function sharesOf({ nodes }: Group): BarShare[] {
   return [...counts.values()].sort((a, b) => b.count - a.count).map(({ paint, count }) => ({ paint, fraction: count / nodes.length }));
 }
 
-/** The heat of a group: one colour for the sum of the partitions that are wholly in it. */
+/** The heat of a group: one colour for the sum of its partitions, and of its kernels in partitions that reach beyond it. */
 function heatOf(group: Group): BarShare[] {
-  const { costS, whole } = costOf(group);
-  if (whole.length === 0) return [];
-  if (costS === null) return [{ paint: { fill: palette.value.bare, strength: 2, isHatched: true }, fraction: 1 }];
-  const share = hottest.value.costS > 0 ? Math.min(1, costS / hottest.value.costS) : 0;
+  const { seconds, partitions, uncounted } = costOfNodes(group.nodes, partitionOf.value, kernels.value);
+  if (partitions === uncounted) return [];
+  if (seconds === null) return [{ paint: { fill: palette.value.bare, strength: 2, isHatched: true }, fraction: 1 }];
+  const share = hottest.value.costS > 0 ? Math.min(1, seconds / hottest.value.costS) : 0;
   return [{ paint: { fill: heat(share, palette.value.isDark), strength: 3, isHatched: false }, fraction: 1 }];
-}
-
-interface GroupCost {
-  /** The partitions that are wholly in the group, and the number of those that are partly in it. */
-  whole: PlanPartition[];
-  shared: number;
-  /** The sum of the costs of the whole ones; null where one is not known. */
-  costS: number | null;
-}
-
-function costOf(group: Group): GroupCost {
-  const within = new Map<PlanPartition, number>();
-  for (const node of group.nodes) {
-    const partition = partitionOf.value.get(node);
-    if (partition) within.set(partition, (within.get(partition) ?? 0) + 1);
-  }
-  const whole = [...within].filter(([partition, count]) => count === partition.nodes.length).map(([partition]) => partition);
-  const costs = whole.map((partition) => partition.cost_s);
-  const costS = costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost), 0);
-  return { whole, shared: within.size - whole.length, costS };
 }
 
 /** The text of a folded group for screen readers. */
@@ -72,7 +53,7 @@ export function groupAriaText(group: Group): string {
   return [`${groupTitle(group)}, ${plural(group.nodes.length, "node")}, folded`, ...groupText(group)].join("; ");
 }
 
-/** The targets of the nodes of a group, and the cost of its partitions, in words. */
+/** The targets of the nodes of a group, and what its partitions and kernels cost, in words. */
 export function groupText(group: Group): string[] {
   const counts = new Map<string, number>();
   for (const node of group.nodes) {
@@ -80,9 +61,10 @@ export function groupText(group: Group): string[] {
     if (target !== undefined) counts.set(target, (counts.get(target) ?? 0) + 1);
   }
   if (counts.size === 0) return [];
-  const { whole, shared, costS } = costOf(group);
+  const { seconds, partitions, uncounted } = costOfNodes(group.nodes, partitionOf.value, kernels.value);
   const targets = [...counts].sort((a, b) => b[1] - a[1]).map(([target, count]) => `${plural(count, "node")} on ${target}`);
-  const border = shared === 0 ? "" : `, and parts of ${plural(shared, "partition")} that reach beyond it`;
-  const cost = whole.length === 0 ? [] : [`${plural(whole.length, "partition")}: ${costS === null ? "a cost is not known" : duration(costS)}${border}`];
+  const border = uncounted === 0 ? "" : `, and parts of ${plural(uncounted, "partition")} that reach beyond it`;
+  const counted = partitions - uncounted;
+  const cost = counted === 0 ? [] : [`${plural(counted, "partition")}: ${seconds === null ? "a cost is not known" : duration(seconds)}${border}`];
   return [targets.join(", "), ...cost];
 }

@@ -4,6 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import { mix } from "../../base/colour";
 import { isSamePaint, paintNodes, type NodePaint, type Painted, type Palette } from "../../data/overlays/colours";
+import { costOfNodes } from "../../data/plan/node_times";
 import type { PlanPartition } from "../../data/protocol";
 import { CATEGORY_COLOUR } from "../../graph/boxes/categories";
 import type { HullPaint } from "../../graph/canvas/frame";
@@ -14,7 +15,8 @@ import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
 import { planDifference, planSide } from "../plan/compare";
 import { searchPicture } from "../replay/overlay";
-import { partitions, run } from "../run/run";
+import { partitionOf, partitions, run } from "../run/run";
+import { kernels } from "../tables/node_times";
 import { badges } from "./badges";
 import { coverage, coveredTarget } from "./coverage";
 
@@ -41,17 +43,27 @@ const drawnPartitionOf = computed(() => {
   return found;
 });
 
-/** The highest cost of a partition, in seconds, and its share of the total. */
+/** What the kernel of each node takes, where that is known. */
+const secondsOf = computed(() => {
+  const found = new Map<number, number>();
+  for (const [node, { seconds }] of kernels.value) if (seconds !== null) found.set(node, seconds);
+  return found;
+});
+
+/** The highest cost that is drawn in one colour, in seconds: of a kernel, of a partition whose kernels are not known, or of a folded
+ * group; and its share of the total. */
 export const hottest = computed(() => {
-  const costS = Math.max(0, ...partitions.value.map((partition) => partition.cost_s ?? 0));
+  const whole = partitions.value.filter((one) => !secondsOf.value.has(one.nodes[0] ?? -1)).map((one) => one.cost_s ?? 0);
+  const folded = [...(model.value?.scene.graph.groupAt.values() ?? [])].map((group) => costOfNodes(group.nodes, partitionOf.value, kernels.value).seconds ?? 0);
+  const costS = [...whole, ...secondsOf.value.values(), ...folded].reduce((most, one) => Math.max(most, one), 0);
   const totalS = run.value?.plan?.total_s ?? 0;
-  return { costS, share: totalS > 0 ? costS / totalS : 0 };
+  return { costS, share: totalS > 0 ? costS / totalS : 0, isByKernel: secondsOf.value.size > 0 };
 });
 
 const painted = computed((): Painted => {
   switch (overlay.value) {
     case "cost":
-      return { overlay: "cost", hottestS: hottest.value.costS };
+      return { overlay: "cost", hottestS: hottest.value.costS, secondsOf: secondsOf.value };
     case "coverage":
       return { overlay: "coverage", target: coveredTarget.value ?? "", nodes: coverage.value };
     case "difference":
@@ -101,7 +113,7 @@ const NO_PADS: ReadonlyMap<number, NodePaint> = new Map();
 
 /** The paints of nodes that are painted one by one: those of hulls without a common paint, and those outside of all hulls. */
 export const pads = computed((): ReadonlyMap<number, NodePaint> => {
-  if (overlay.value !== "coverage" && overlay.value !== "difference" && overlay.value !== "search") return NO_PADS;
+  if (overlay.value === "target" || overlay.value === "certainty") return NO_PADS;
   const inOne = new Set(hulls.value.filter((hull) => commonPaint(hull) !== undefined).flatMap((hull) => hull.partition.nodes));
   return new Map(nodePaints.value.flatMap((one, node): [number, NodePaint][] => (one && !inOne.has(node) ? [[node, one]] : [])));
 });

@@ -2,9 +2,10 @@
 
 import { signal } from "@preact/signals";
 import { mix } from "../../base/colour";
-import { duration } from "../../base/format";
 import { during } from "../../base/idle";
+import { printable } from "../../base/printable";
 import { api, asApiError } from "../../data/api";
+import { timeText } from "../../data/plan/basis";
 import type { Caption, PictureFrame } from "../../graph/canvas/picture";
 import { overlay } from "../display";
 import { saveBlob, saveText } from "../download";
@@ -12,6 +13,7 @@ import { styleOf } from "../model/catalogue";
 import { model } from "../model/model";
 import { run, runError } from "../run/run";
 import { badgeOf } from "./badges";
+import { drawnCrossings } from "./crossings";
 import { groupsDrawn } from "./group_painting";
 import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./painting";
 
@@ -40,7 +42,7 @@ async function draw(kind: "svg" | "png", name: string): Promise<void> {
   const [scene, colours] = [model.peek()?.scene, theme.peek()];
   if (!scene || !colours) return;
   const { svgPicture, pngPicture } = await import("../../graph/canvas/picture");
-  const frame: PictureFrame = { scene, theme: colours, hulls: hulls.peek(), paint: paintOf, pads: pads.peek(), groups: groupsDrawn.peek() };
+  const frame: PictureFrame = { scene, theme: colours, hulls: hulls.peek(), paint: paintOf, pads: pads.peek(), groups: groupsDrawn.peek(), crossings: drawnCrossings.peek() };
   if (kind === "svg") saveText(name, "image/svg+xml", svgPicture(frame, caption()));
   else saveBlob(name, await pngPicture(frame, caption()));
 }
@@ -52,7 +54,7 @@ function caption(): Caption {
 
 function title(): string {
   const total = run.peek()?.plan?.total_s;
-  return [model.peek()?.info.name ?? "", total === undefined ? "" : `total ${duration(total)}`, total === undefined ? "" : `by ${overlay.peek()}`].filter(Boolean).join(" · ");
+  return [printable(model.peek()?.info.name ?? ""), total === undefined ? "" : timeText("predicted", total), total === undefined ? "" : `by ${overlay.peek()}`].filter(Boolean).join(" · ");
 }
 
 async function dot(id: string): Promise<string> {

@@ -1,9 +1,11 @@
-// The node at the pointer, and the position of the tip that shows the overlay's text about it.
+// The node at the pointer, or the edge between partitions, and the position of the tip that says more about it.
 
 import { signal } from "@preact/signals";
+import type { Edge } from "../../graph/boxes/build";
 
 export interface Tip {
-  box: number;
+  box: number | undefined;
+  edge: Edge | undefined;
   /** Pixels from the top left of the graph. */
   x: number;
   y: number;
@@ -11,11 +13,12 @@ export interface Tip {
 
 export const tip = signal<Tip | null>(null);
 
-/** Show the tip for the box at the pointer; hide it where the box is undefined. */
-export function pointAt(box: number | undefined, x: number, y: number): void {
-  if (box === undefined) {
-    if (tip.peek()) tip.value = null;
+/** Show the tip for the box or the edge at the pointer; hide it where there is neither. */
+export function pointAt(box: number | undefined, x: number, y: number, edge?: Edge): void {
+  const now = tip.peek();
+  if (box === undefined && edge === undefined) {
+    if (now) tip.value = null;
     return;
   }
-  if (tip.peek()?.box !== box) tip.value = { box, x, y };
+  if (now?.box !== box || now?.edge !== edge) tip.value = { box, edge, x, y };
 }

@@ -2,18 +2,29 @@
 
 import { signal } from "@preact/signals";
 import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
-import type { Rect } from "../../base/geometry";
+import type { Rect, Size } from "../../base/geometry";
 import * as cameras from "../../graph/scene/camera";
-import type { Camera, Screen } from "../../graph/scene/camera";
+import type { Camera } from "../../graph/scene/camera";
 import { holderOf } from "../../graph/scene/scene";
 import { model } from "../model/model";
 import { selection } from "../selection/selection";
 
 export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
-/** The size of the graph's screen, and what covers it. */
-export const screenSize = signal<Screen>({ width: 0, height: 0, top: 0, corner: { width: 0, height: 0 } });
+/** The size of the graph's screen. */
+export const screenSize = signal<Size>({ width: 0, height: 0 });
 
 const MOVE_MS = 180;
+/** What the rest of the page takes of a window. */
+const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, controls: 92 };
+
+/** The size that a whole graph has on its screen: before the page has a graph, as far as the size of the window tells. */
+export function roomForGraph(): Size {
+  if (screenSize.peek().width > 0) return cameras.roomIn(screenSize.peek());
+  if (typeof window === "undefined") return { width: 0, height: 0 };
+  const { bar, strip, drawer, controls } = AROUND_GRAPH;
+  const panel = Math.max(280, Math.min(380, window.innerWidth / 4));
+  return cameras.roomIn({ width: window.innerWidth - strip - panel, height: window.innerHeight - bar - drawer - controls });
+}
 /** Whether the user prefers reduced motion. */
 export function prefersReducedMotion(): boolean {
   return reducedMotion?.matches ?? false;
@@ -71,6 +82,12 @@ export function zoomStep(direction: 1 | -1): void {
 
 const RIBBON = 0.12;
 
+/** Show the whole model. */
+export function fitWhole(): void {
+  const bounds = model.peek()?.scene.bounds;
+  if (bounds) glide(cameras.fitted(bounds, screenSize.peek()));
+}
+
 /** Show the whole model; if it is shown already and would be too thin to read, show its width. */
 export function fit(): void {
   const bounds = model.peek()?.scene.bounds;
@@ -96,12 +113,24 @@ export function revealWhole(rect: Rect): void {
   else glide(whole);
 }
 
+/** A model opens as a whole where its fitted boxes are at least this large: those of a folded one say more by their places and colours. */
+const OPENS_WHOLE = { folded: 0.2, unfolded: 0.45 };
+
+/** The view that was set last to show the whole model, or its opening; the user has moved if the camera has another. */
+let wholeView: Camera | undefined;
+
+/** Show the whole again after the screen has changed, unless the user has moved since. */
+export function keepWhole(): void {
+  if (wholeView && camera.peek() === wholeView) openView();
+}
+
 /** Set the view with which a model opens; the selected box is in it. */
 export function openView(): void {
   const scene = model.peek()?.scene;
   if (!scene || screenSize.peek().width === 0) return;
-  const view = cameras.opening(scene.bounds, screenSize.peek());
+  const view = cameras.opening(scene.bounds, screenSize.peek(), scene.lead, scene.graph.groupAt.size > 0 ? OPENS_WHOLE.folded : OPENS_WHOLE.unfolded);
   const chosen = selection.peek();
   const box = chosen.kind === "box" ? holderOf(scene, chosen.box) : undefined;
   setCamera(box ? cameras.revealing(view, box, screenSize.peek()) : view);
+  wholeView = camera.peek();
 }

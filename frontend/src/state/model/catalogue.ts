@@ -2,12 +2,14 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
-import type { ApiError, ModelInfo, SampleInfo, Storage, ToolchainInfo } from "../../data/protocol";
+import type { ApiError, ModelInfo, ModelList, PlanResult, SampleInfo, Storage, ToolchainInfo } from "../../data/protocol";
 import { freeLetter, targetStyle, type TargetStyle } from "../../data/toolchains/target_style";
 
 export const toolchains = signal<ToolchainInfo[]>([]);
 export const samples = signal<SampleInfo[]>([]);
 export const models = signal<ModelInfo[]>([]);
+/** The best result of each model that has one, by the model's id. */
+export const results = signal<Readonly<Record<string, PlanResult>>>({});
 /** The folder in which everything is kept, and its size; null until it is known. */
 export const storage = signal<Storage | null>(null);
 /** Why a list could not be fetched; null where none failed. */
@@ -44,7 +46,7 @@ export async function loadCatalogue(): Promise<void> {
 /** Fetch the samples and the models that were opened before. */
 export async function loadModels(): Promise<void> {
   loadingSamples = shown(api.samples(), (answer) => (samples.value = answer.samples));
-  await Promise.all([loadingSamples, shown(api.models(), (answer) => (models.value = answer.models))]);
+  await Promise.all([loadingSamples, shown(api.models(), adoptModels)]);
 }
 
 /** The recorded run of a sample, once the list of samples is there; undefined where it has none. */
@@ -66,10 +68,11 @@ async function shown<T>(asked: Promise<T>, show: (answer: T) => void): Promise<v
   }
 }
 
-/** Take a new list of toolchains. A new one that is described, or a variant (`@`) of another, is switched off until the user wants it. */
+/** Take a new list of toolchains. A new one that is described, a library of calls, or a variant (`@`) is switched off until the user wants it. */
 function adopt(found: ToolchainInfo[]): void {
   const known = new Set(toolchains.value.map((one) => one.name));
-  const isOff = (one: ToolchainInfo): boolean => one.described || one.lowers_precision || one.name.includes("@");
+  const isOff = (one: ToolchainInfo): boolean =>
+    one.described || one.style === "library" || one.lowers_precision || one.name.includes("@");
   const off = found.filter((one) => isOff(one) && !known.has(one.name)).map((one) => one.name);
   batch(() => {
     toolchains.value = found;
@@ -90,5 +93,22 @@ export async function loadStorage(): Promise<void> {
 /** Fetch the models again, after one more was opened; a failure leaves the old list. */
 export async function refreshModels(): Promise<void> {
   const opened = await api.models().catch(() => null);
-  if (opened) models.value = opened.models;
+  if (opened) adoptModels(opened);
+}
+
+function adoptModels({ models: list, results: best }: ModelList): void {
+  batch(() => {
+    models.value = list;
+    results.value = best;
+  });
+}
+
+/** Delete a model for good; its runs stay. */
+export async function deleteModel(id: string): Promise<void> {
+  try {
+    await api.deleteModel(id);
+    models.value = models.value.filter((one) => one.id !== id);
+  } catch (error) {
+    catalogueError.value = asApiError(error);
+  }
 }

@@ -4,14 +4,14 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { type Rect, touches } from "../../base/geometry";
 import { asApiError } from "../../data/api";
-import { groupCount, groupsAround, groupTitle, groupTree, LARGE, type Fold, type Group, type Grouping } from "../../graph/boxes/groups";
+import { FOLDS_FROM, groupCount, groupsAround, groupTitle, groupTree, type Fold, type Group, type Grouping } from "../../graph/boxes/groups";
 import { textWidth, TITLE_FONT } from "../../graph/layout/measure";
 import { Superseded } from "../../graph/layout/request";
 import * as cameras from "../../graph/scene/camera";
 import { handlesOf, type GroupFrame } from "../../graph/scene/handles";
 import { makeScene } from "../../graph/scene/make";
 import { holderOf, type Scene } from "../../graph/scene/scene";
-import { camera, glide, setCamera, screenSize } from "../graph/view";
+import { camera, fitWhole, roomForGraph, screenSize, setCamera } from "../graph/view";
 import { partitions, runError } from "../run/run";
 import { model, modelState, type OpenedModel } from "./model";
 
@@ -33,7 +33,7 @@ export const groupings = computed((): { by: Grouping; count: number }[] => {
   const opened = model.value;
   if (!opened) return [];
   const all: Grouping[] = ["nothing", "repeats", "scopes", "partitions"];
-  if (opened.graph.nodes.length >= LARGE) all.push("sections");
+  if (opened.graph.nodes.length >= FOLDS_FROM) all.push("sections");
   return all.map((by) => ({ by, count: groupCount(by, opened.groups, partitions.value) }));
 });
 
@@ -102,7 +102,7 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
   if (!opened) return;
   wanted.value = { of: opened.graph, fold: next };
   try {
-    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open, partitions.peek());
+    const laid = await makeScene(opened.info.id, opened.graph, opened.built, next.tree, next.open, partitions.peek(), roomForGraph());
     const now = model.peek();
     if (now?.graph !== opened.graph || wanted.peek()?.fold !== next) return;
     const view = anchored(now.scene, laid.scene, anchor);
@@ -110,7 +110,8 @@ async function refold(next: Fold, anchor: number | undefined): Promise<void> {
       modelState.value = { kind: "ready", model: { ...now, fold: next, ...laid } };
       setCamera(view);
     });
-    if (now.fold.by !== next.by) showWhole(laid.scene);
+    const isAllFolded = next.open.size === 0 && now.fold.open.size > 1;
+    if (now.fold.by !== next.by || isAllFolded) fitWhole();
   } catch (error) {
     if (error instanceof Superseded) return;
     wanted.value = null;
@@ -137,14 +138,6 @@ function middleNode(): number | undefined {
   const nodes = scene.drawn.filter((one) => one.box.kind === "node" || one.box.kind === "group");
   const nearest = nodes.sort((a, b) => off(a) - off(b))[0];
   return nearest && (scene.graph.groupAt.get(nearest.box.id)?.nodes[0] ?? nearest.box.id);
-}
-
-const READABLE = 0.6;
-
-/** Show the whole graph where it can be read as a whole. */
-function showWhole(scene: Scene): void {
-  const whole = cameras.fitted(scene.bounds, screenSize.peek());
-  if (whole.k >= READABLE) glide(whole);
 }
 
 /** Group anew when the plan changes, where the model is grouped by the partitions of its plan. */

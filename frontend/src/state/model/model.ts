@@ -22,8 +22,8 @@ export interface OpenedModel {
   frames: readonly GroupFrame[];
 }
 
-/** The source of a model, kept so that opening it can be tried again with shapes. */
-export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string };
+/** The source of a model, kept so that opening it can be tried again with shapes. `values` are of inputs that are to be constants. */
+export type Source = { kind: "sample"; name: string } | { kind: "files"; files: readonly File[] } | { kind: "path"; path: string } | { kind: "id"; id: string } | { kind: "again"; id: string; values?: Record<string, string> };
 
 export type ModelState =
   | { kind: "empty" }

@@ -4,11 +4,13 @@ import { batch } from "@preact/signals";
 import { nextFrame, overFrames } from "../../base/long_work";
 import { api, asApiError, type Shapes } from "../../data/api";
 import type { ModelGraph, ModelGroups, ModelInfo, RunSnapshot } from "../../data/protocol";
+import { undecidedOf } from "../../data/run/undecided";
 import { building } from "../../graph/boxes/build";
 import { foldOf, type WantedFold } from "../../graph/boxes/groups";
 import { prepareLayout, Superseded } from "../../graph/layout/request";
 import { makeScene } from "../../graph/scene/make";
-import { isDrawerOpen } from "../display";
+import { asPlanTab, drawerTab, isDrawerOpen, planTab, showDrawer } from "../display";
+import { roomForGraph } from "../graph/view";
 import { adoptRun } from "../plan/decisions";
 import { clearRun, showRun } from "../run/run";
 import { clearSelection } from "../selection/selection";
@@ -19,7 +21,7 @@ const ANY_FOLD: WantedFold = { by: null, open: [], node: null };
 
 let newest = 0;
 
-/** Open a model, with shapes for its open dimensions. `run` is the run to show with it; a sample's recorded run by default. */
+/** Open a model, with sizes for its dynamic dimensions. `run` is the run to show with it; a sample's recorded run by default. */
 export async function openSource(source: Source, shapes: Shapes = {}, run?: string, wanted: WantedFold = ANY_FOLD): Promise<void> {
   const mine = ++newest;
   modelState.value = { kind: "loading", what: nameOf(source) };
@@ -38,7 +40,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     isCurrent();
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
-    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan);
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, roomForGraph());
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
@@ -46,6 +48,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
       if (shown) showRun(shown);
       else clearRun();
       isDrawerOpen.value = shown !== undefined;
+      if (shown) showTabOf(shown);
       adoptRun(shown ?? null);
     });
     void refreshModels();
@@ -53,6 +56,12 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     if (mine !== newest || error instanceof Superseded) return;
     modelState.value = { kind: "failed", error: asApiError(error), source };
   }
+}
+
+/** Show the plan of a run, or the search where that goes on, or ended without a sure plan. */
+function showTabOf(shown: RunSnapshot): void {
+  const isSettled = shown.state === "recorded" || (shown.state === "done" && undecidedOf(shown).length === 0);
+  if (drawerTab.peek() === "search" || asPlanTab(drawerTab.peek())) showDrawer(isSettled ? planTab.peek() : "search");
 }
 
 /** Close the model and go back to the page with the samples. */
@@ -77,7 +86,7 @@ function infoOf(source: Source, shapes: Shapes): Promise<ModelInfo> {
     case "id":
       return api.model(source.id);
     case "again":
-      return api.openModel({ again: source.id });
+      return api.openModel({ again: source.id, shapes, ...(source.values && { values: source.values }) });
   }
 }
 

@@ -4,6 +4,8 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import { differenceOf, type Difference } from "../../data/overlays/difference";
+import { baselineName, isAlone } from "../../data/plan/baselines";
+import { measuredBeside } from "../../data/plan/summary";
 import type { ApiError, PlanInfo, RunSnapshot, RunSummary } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { drawerTab, isDrawerOpen, overlay } from "../display";
@@ -38,7 +40,7 @@ export const againstRef = computed(() => {
 });
 
 function bestAlone(current: RunSnapshot | null): string | null {
-  const known = (current?.baselines ?? []).filter((one) => one.total_s !== null && one.name !== "greedy");
+  const known = (current?.baselines ?? []).filter((one) => one.total_s !== null && isAlone(one.name));
   const others = known.filter((one) => current?.plan?.partitions.some((partition) => partition.target !== one.name && partition.target !== "host"));
   const best = [...(others.length > 0 ? others : known)].sort((a, b) => (a.total_s ?? 0) - (b.total_s ?? 0))[0];
   return best ? BASELINE + best.name : null;
@@ -143,11 +145,7 @@ function whyNot(other: RunSnapshot, current: RunSnapshot): string | null {
 
 function sideOf(current: RunSnapshot, name: string): Side {
   if (!current.plan) throw new Error("the run has no plan");
-  return { name, plan: current.plan, measuredS: current.verify?.measured_s ?? null };
-}
-
-export function baselineName(name: string): string {
-  return name === "greedy" ? "greedy" : `${name} alone`;
+  return { name, plan: current.plan, measuredS: measuredBeside(current)?.seconds ?? null };
 }
 
 /** A run in few words: its name, or else its time and its number of constraints. */

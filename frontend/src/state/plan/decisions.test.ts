@@ -11,6 +11,7 @@ import {
   canUndo,
   constraints,
   decide,
+  decideWithout,
   discard,
   isWaiting,
   keep,
@@ -22,6 +23,7 @@ import {
   stepHistory,
   switchTarget,
   termCount,
+  terms,
   withdraw,
 } from "./decisions";
 
@@ -39,7 +41,7 @@ function planOf({ constraints: held = [], targets, accuracy }: Pick<WhatIfReques
 const askWhatIf = vi.fn((_run: string, body: WhatIfRequest): Promise<WhatIf> => Promise.resolve({ run: "opened", plan: planOf(body), optimal: true, untimed: 0, error: null, conflict: [], off: [], uncovered: [] }));
 let started = 0;
 const startRun = vi.fn((body: RunRequest): Promise<RunSnapshot> =>
-  Promise.resolve(runSnapshot({ id: `kept${++started}`, state: "done", base: body.base ?? null, counts, targets: body.targets, constraints: body.constraints ?? [], plan: planOf(body) })),
+  Promise.resolve(runSnapshot({ id: `kept${++started}`, state: "done", base: body.base ?? null, counts, targets: body.targets, constraints: body.constraints ?? [], groups: body.groups ?? [], plan: planOf(body) })),
 );
 
 const totalMs = (): number => Math.round((run.value?.plan?.total_s ?? 0) * 1e3);
@@ -130,10 +132,37 @@ test("a decision that cannot hold changes nothing and gives the reason", async (
   const error = { code: "infeasible", message: "the constraints 0, 1 cannot hold together", hint: "" };
   askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, error, conflict: [0, 1], off: ["tvm"], uncovered: [] });
   await decide(VETO);
-  expect(refusal.value).toEqual({ error, wanted: [PIN, VETO], conflict: [0, 1], off: ["tvm"] });
+  expect(refusal.value).toEqual({ error, wanted: { groups: [[PIN], [VETO]], off: [], accuracy: "" }, groups: [0, 1], off: ["tvm"] });
   expect([totalMs(), constraints.value]).toEqual([3, [PIN]]);
   stepHistory(-1);
   expect(refusal.value).toBeNull();
+});
+
+test("a decision that cannot hold is tried again without one of those that it collides with", async () => {
+  const cuts = [cutBetween("n0", "n1"), cutBetween("n1", "n2")];
+  await decide(...cuts);
+  await switchTarget("tvm");
+  const error = { code: "infeasible", message: "", hint: "" };
+  askWhatIf.mockResolvedValueOnce({ run: "opened", plan: null, optimal: false, untimed: 0, error, conflict: [1, 2], off: ["tvm"], uncovered: [] });
+  await decide(PIN);
+  const refused = refusal.value;
+  expect(refused?.groups).toEqual([0, 1]);
+  if (!refused) return;
+  await decideWithout(refused, 0);
+  expect([constraints.value, terms.value.off, refusal.value]).toEqual([[PIN], ["tvm"], null]);
+  await decideWithout(refused, "tvm");
+  expect([constraints.value, terms.value.off]).toEqual([[...cuts, PIN], []]);
+});
+
+test("cuts of one decision are one constraint in the kept run, and in the page that opens it", async () => {
+  await decide(cutBetween("n0", "n1"), cutBetween("n1", "n2"));
+  await decide(cutBetween("n2", "n3"));
+  await keep();
+  expect(startRun).toHaveBeenCalledWith(expect.objectContaining({ groups: [[0, 1], [2]] }));
+  const kept = keptRun.value;
+  adoptRun(null);
+  adoptRun(kept);
+  expect(termCount.value).toBe(2);
 });
 
 test("without a plan decisions wait for the next run", async () => {

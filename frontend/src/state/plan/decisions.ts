@@ -6,7 +6,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { api, asApiError } from "../../data/api";
 import { cutBetween, isSame, pinExactly, pinNodes, vetoCandidate, vetoNodes, type Constraint } from "../../data/plan/constraints";
 import { planChange, type PlanChange } from "../../data/plan/summary";
-import { areEqual, NO_TERMS, parseAccuracy, requestOf, termsOf, type Terms } from "../../data/plan/terms";
+import { areEqual, indicesOf, NO_TERMS, parseAccuracy, requestOf, termsOf, type Terms } from "../../data/plan/terms";
 import type { ApiError, NodeCandidate, RunSnapshot, WhatIf } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../display";
@@ -25,11 +25,11 @@ interface Entry {
   answer: WhatIf | null;
 }
 
-/** A decision that cannot hold: the wanted constraints, the indices of those that collide, and the switched-off targets that do. */
+/** A decision that cannot hold: the wanted terms, the indices of their groups that collide, and the switched-off targets that do. */
 export interface Refusal {
   error: ApiError;
-  wanted: readonly Constraint[];
-  conflict: readonly number[];
+  wanted: Terms;
+  groups: readonly number[];
   off: readonly string[];
 }
 
@@ -129,6 +129,11 @@ export function withdraw(group: number): Promise<void> {
   return attempt({ ...terms.peek(), groups: terms.peek().groups.filter((_, i) => i !== group) });
 }
 
+/** Decide the refused terms without one group of constraints, by its index, or without one switched-off target, by its name. */
+export function decideWithout({ wanted }: Pick<Refusal, "wanted">, one: number | string): Promise<void> {
+  return attempt({ ...wanted, groups: wanted.groups.filter((_, i) => i !== one), off: wanted.off.filter((name) => name !== one) });
+}
+
 /** Switch a target of the run on or off; a target that the run does not know is switched for the next run. */
 export function switchTarget(name: string): Promise<void> {
   const { off } = terms.peek();
@@ -181,9 +186,11 @@ async function decidingOn(next: Terms, work: () => Promise<void>): Promise<void>
   }
 }
 
-function refuse(next: Terms, why: Omit<Refusal, "wanted">): void {
+/** Refuse terms; `conflict` has the indices of the constraints that collide, in the list of them all. */
+function refuse(next: Terms, { error, conflict, off }: Pick<WhatIf, "conflict" | "off"> & { error: ApiError }): void {
+  const groups = indicesOf(next.groups).flatMap((group, i) => (group.some((index) => conflict.includes(index)) ? [i] : []));
   batch(() => {
-    refusal.value = { ...why, wanted: next.groups.flat() };
+    refusal.value = { error, wanted: next, groups, off };
     mirror();
   });
 }

@@ -15,9 +15,7 @@ export const effects = signal<Effects | null>(null);
 const asked = computed(() => {
   const base = keptRun.value;
   if (panelTab.value !== "pins" || isDeciding.value || termCount.value === 0 || !base?.plan || !hasEnded(base)) return null;
-  let count = 0;
-  const groups = terms.value.groups.map((group) => group.map(() => count++));
-  return { run: base.id, body: { ...requestOf(base, terms.value), groups } };
+  return { run: base.id, body: requestOf(base, terms.value) };
 });
 
 /** Keep `effects` in step with the terms; a failure only leaves them out. */

@@ -61,7 +61,7 @@ function finish(base: RunSnapshot, row: CostedRow, result: RunSnapshot): void {
   } else {
     const total = base.plan ? signedDuration(result.plan.total_s - base.plan.total_s) : "";
     const before = row.cost.seconds === null ? row.cost.source : duration(row.cost.seconds);
-    const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best total changes by ${total}.`;
+    const text = `${row.label} on ${row.target} was measured again; it was ${before} before. The best predicted total changes by ${total}.`;
     last.value = { run: result.id, text };
     if (run.peek()?.id === base.id) goOnFrom(result);
   }

@@ -1,12 +1,12 @@
 // Starts a run of the open model.
 
 import { api, asApiError } from "../../data/api";
-import { parseAccuracy } from "../../data/plan/terms";
+import { indicesOf, parseAccuracy } from "../../data/plan/terms";
 import type { RunRequest, RunSnapshot } from "../../data/protocol";
 import { showDrawer } from "../display";
 import { chosenTargets } from "../model/catalogue";
 import { model } from "../model/model";
-import { constraints, keepRun } from "../plan/decisions";
+import { constraints, keepRun, terms } from "../plan/decisions";
 import { showRulesPage } from "../tables/rules";
 import { optionsToRun } from "./options";
 import { accuracyText, isActive, runError, showRun, starting } from "./run";
@@ -26,7 +26,7 @@ export async function runNow(): Promise<void> {
     runError.value = { code: "accuracy", message: `the accuracy ${accuracyText.peek()} is not a number between 0 and 1`, hint: "write it like 1e-3" };
     return;
   }
-  const started = await start({ ...options, model: current.info.id, targets: chosenTargets.peek(), constraints: [...constraints.peek()], accuracy });
+  const started = await start({ ...options, model: current.info.id, targets: chosenTargets.peek(), constraints: [...constraints.peek()], groups: indicesOf(terms.peek().groups), accuracy });
   if (started) keepRun(started);
 }
 
@@ -34,8 +34,8 @@ export async function runNow(): Promise<void> {
 export async function goOn(run: RunSnapshot): Promise<void> {
   if (isActive.peek()) return;
   showDrawer("search");
-  const { model: opened, targets, constraints: held, accuracy, options } = run;
-  const started = await start({ ...options, model: opened, targets, constraints: held, accuracy });
+  const { model: opened, targets, constraints: held, groups, accuracy, options } = run;
+  const started = await start({ ...options, model: opened, targets, constraints: held, groups, accuracy });
   if (started) keepRun(started);
 }
 

@@ -56,13 +56,18 @@ async function fetchSnapshot(id: string, entry: Followed): Promise<void> {
     if (known.code === "unreachable") void open();
     else followed.delete(id);
     entry.failed(known);
+    tell(entry);
     return;
   } finally {
     entry.isFetching = false;
   }
   if (followed.get(id) !== entry) return;
-  if (entry.feed.snapshot) entry.changed(entry.feed.snapshot);
+  tell(entry);
   await advance(id, entry);
+}
+
+function tell({ feed, changed }: Followed): void {
+  if (feed.snapshot) changed(feed.snapshot);
 }
 
 const listeners = new Map<string, Set<(batch: Batch) => void>>();
@@ -132,7 +137,8 @@ function received(batch: Batch): void {
   const before = entry.feed.snapshot;
   entry.feed = withBatch(entry.feed, batch);
   const after = entry.feed.snapshot;
-  if (after && after !== before) entry.changed(after);
+  // Events do not know the costs of the final plan: that a run has ended is told with the snapshot that does.
+  if (after && after !== before && !hasEnded(after)) entry.changed(after);
   for (const heard of listeners.get(batch.run) ?? []) heard(batch);
   if (needsSnapshot(entry.feed)) void advance(batch.run, entry);
 }

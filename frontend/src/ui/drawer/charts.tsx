@@ -20,14 +20,14 @@ import { SaveMenu, type Format } from "../widgets/save_menu";
 import { clear, draw, chartPicture, resize } from "./plot";
 
 const CHARTS: readonly { id: ChartId; content: string; title: string }[] = [
-  { id: "totals", content: "Totals", title: "The total of every run of this model, by target" },
-  { id: "predicted", content: "Predicted", title: "Predictions against measurements" },
+  { id: "totals", content: "Totals", title: "The predicted total of every run of this model, by target, and the measured one" },
+  { id: "predicted", content: "Predicted", title: "Predicted against measured" },
   { id: "spread", content: "Spread", title: "The cost of each candidate against the number of its samples, with its spread" },
-  { id: "convergence", content: "Convergence", title: "The best total and the bound as the run went on" },
+  { id: "convergence", content: "Convergence", title: "The best predicted total and the bound as the run went on" },
 ];
 
 const PREDICTED = [
-  { id: "plans", content: "plans", title: "The sum of the costs of each plan against its time measured end to end" },
+  { id: "plans", content: "plans", title: "The predicted total of each plan against the measured one" },
   { id: "candidates", content: "candidates", title: "The roofline estimate of each candidate against its measured cost" },
 ] as const;
 

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { signedDuration, duration, plural } from "../../base/format";
 import type { Difference } from "../../data/overlays/difference";
+import { MEANING } from "../../data/plan/basis";
 import { hasEnded } from "../../data/run/reducer";
 import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
@@ -45,7 +46,7 @@ export function CompareTab(): JSX.Element {
           choose={(id) => (grain.value = id)}
         />
         <label>
-          <input type="checkbox" checked={isAllCompared.value} onChange={(event) => (isAllCompared.value = event.currentTarget.checked)} /> the same too
+          <input type="checkbox" checked={isAllCompared.value} onChange={(event) => (isAllCompared.value = event.currentTarget.checked)} /> show unchanged
         </label>
         {planDifference.value && <SaveMenu what="the comparison" formats={[{ name: "CSV", says: "Save every region of the two plans", save: saveCompared }]} />}
       </div>
@@ -75,11 +76,11 @@ function Body(): JSX.Element {
 function Totals({ plan, against, found }: { plan: Side; against: Side; found: Difference }): JSX.Element {
   const count = (side: Side): string => plural(side.plan.partitions.length, "partition");
   const lines: [string, string, string, string][] = [
-    ["sum of its costs", duration(plan.plan.total_s), duration(against.plan.total_s), signedDuration(plan.plan.total_s - against.plan.total_s)],
+    ["predicted", duration(plan.plan.total_s), duration(against.plan.total_s), signedDuration(plan.plan.total_s - against.plan.total_s)],
     ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
   ];
   if (plan.measuredS !== null && against.measuredS !== null) {
-    lines.push(["measured end to end", duration(plan.measuredS), duration(against.measuredS), signedDuration(plan.measuredS - against.measuredS)]);
+    lines.push(["measured", duration(plan.measuredS), duration(against.measuredS), signedDuration(plan.measuredS - against.measuredS)]);
   }
   return (
     <table class="compared" aria-label="Totals">
@@ -98,7 +99,9 @@ function Totals({ plan, against, found }: { plan: Side; against: Side; found: Di
       <tbody>
         {lines.map(([name, ...cells]) => (
           <tr key={name}>
-            <th scope="row">{name}</th>
+            <th scope="row" title={name === "predicted" || name === "measured" ? MEANING[name] : undefined}>
+              {name}
+            </th>
             {cells.map((cell, i) => (
               <td key={i}>{cell}</td>
             ))}

@@ -62,7 +62,7 @@ const REGION_COLUMNS: readonly Column<RegionRow, string>[] = [
   { id: "change", title: "difference", widthPx: 110, isNumber: true, cell: ({ region, partition }) => (partition ? "" : words(changeOf(region))) },
 ];
 
-const KIND_TEXT: Record<Region["kind"], string> = { moved: "changes target", recut: "cut otherwise", same: "the same" };
+const KIND_TEXT: Record<Region["kind"], string> = { moved: "changes target", recut: "cut otherwise", same: "unchanged" };
 
 function words(change: number | null): string {
   return change === null ? "not known" : signedDuration(change);

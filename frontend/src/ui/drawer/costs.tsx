@@ -132,7 +132,7 @@ function Spread({ row }: { row: CostedRow }): JSX.Element | null {
 function Source({ row }: { row: CostedRow }): JSX.Element {
   const { source, stopped_early: isEarly } = row.cost;
   const isKnown = source === "measured" || source === "recorded";
-  return isKnown ? <span title={isEarly ? "ended early, since it was sure to lose: the cost rests on the few runs there were" : undefined}>{isEarly ? `${source}, cut` : source}</span> : <i title={row.cost.reason}>{source}</i>;
+  return isKnown ? <span title={isEarly ? "stopped early, since it cannot win: the cost rests on the few samples there were" : undefined}>{isEarly ? `${source}, stopped early` : source}</span> : <i title={row.cost.reason}>{source}</i>;
 }
 
 /** The regret of a row. Those of a large model do not come with the plan, and are fetched for the rows in view. */

@@ -15,8 +15,8 @@ const VALIDITY: readonly [Validity, string][] = [
 const REGRET: readonly [string, RegretFilter, string][] = [
   ["all", "all", "any regret"],
   ["none", "none", "no regret"],
-  ["1", 0.01, "up to 1 % of the total"],
-  ["10", 0.1, "up to 10 % of the total"],
+  ["1", 0.01, "up to 1 % of the predicted total"],
+  ["10", 0.1, "up to 10 % of the predicted total"],
   ["in-no-plan", "in-no-plan", "in no plan"],
   ["unknown", "unknown", "not known"],
 ];

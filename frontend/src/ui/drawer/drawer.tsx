@@ -1,10 +1,10 @@
-// The drawer at the bottom, with a tab each for the search, the partitions, the costs of all candidates, toolchains and their rules, the
-// totals, all runs, the comparison of two plans, charts, Netron and the log.
+// The drawer at the bottom, with a tab each for the plan (its partitions, the time inside them, totals, comparison and charts), the costs of all candidates, the
+// search, toolchains and their rules, all runs and the log. Netron has a tab as long as it is open.
 
 import type { JSX } from "preact";
-import { drawerTab, type DrawerTab, isDrawerOpen, openDrawer } from "../../state/display";
+import { asPlanTab, drawerTab, type DrawerTab, isDrawerOpen, openDrawer, planTab, type PlanTab, showDrawer } from "../../state/display";
 import { run } from "../../state/run/run";
-import { later } from "../widgets/lazy";
+import { later, useIsDrawn } from "../widgets/lazy";
 import { type TabItem, Tabs } from "../widgets/tabs";
 import { CompareTab } from "./compare";
 import { CostsTab } from "./costs";
@@ -12,11 +12,13 @@ import { LogTab } from "./log";
 import { PartitionsTab } from "./partitions";
 import { RunsTab } from "./runs";
 import { SearchTab, RunStatus } from "./search/search";
+import { TimeTab } from "./time";
 import { TotalsTab } from "./totals";
 
 const BODY: Record<DrawerTab, () => JSX.Element> = {
   search: SearchTab,
   partitions: PartitionsTab,
+  time: TimeTab,
   costs: CostsTab,
   rules: later(() => import("./rules/rules").then((part) => part.RulesTab)),
   totals: TotalsTab,
@@ -30,30 +32,52 @@ const BODY: Record<DrawerTab, () => JSX.Element> = {
 /** Tabs that make the drawer high; their own content scrolls, and not the drawer. */
 const TALL: ReadonlySet<DrawerTab> = new Set<DrawerTab>(["costs", "rules", "runs", "charts", "compare", "netron", "log"]);
 
-function tabItems(): TabItem<DrawerTab>[] {
-  const partitions = run.value?.plan?.partitions.length ?? 0;
+/** A tab that is always there: one of the drawer's own, or that of all views of the plan. */
+type HeadTab = Exclude<DrawerTab, PlanTab> | "plan";
+
+function tabItems(): TabItem<HeadTab>[] {
   const notes = (run.value?.notes.length ?? 0) + (run.value?.error ? 1 : 0);
   return [
-    { id: "search", label: "Search" },
-    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
+    { id: "plan", label: "Plan" },
     { id: "costs", label: "Costs" },
-    { id: "rules", label: "Toolchains & rules" },
-    { id: "totals", label: "Totals" },
+    { id: "search", label: "Search" },
+    { id: "rules", label: "Toolchains" },
     { id: "runs", label: "Runs" },
+    { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
+    ...(drawerTab.value === "netron" ? [{ id: "netron" as const, label: "Netron" }] : []),
+  ];
+}
+
+function planItems(): TabItem<PlanTab>[] {
+  const partitions = run.value?.plan?.partitions.length ?? 0;
+  return [
+    { id: "partitions", label: "Partitions", ...(partitions > 0 && { note: String(partitions) }) },
+    { id: "time", label: "Time" },
+    { id: "totals", label: "Totals" },
     { id: "compare", label: "Compare" },
     { id: "charts", label: "Charts" },
-    { id: "netron", label: "Netron" },
-    { id: "log", label: "Log", ...(notes > 0 && { note: String(notes) }) },
   ];
+}
+
+function choose(tab: HeadTab): void {
+  openDrawer(tab === "plan" ? (asPlanTab(drawerTab.peek()) ?? planTab.peek()) : tab);
 }
 
 export function Drawer(): JSX.Element {
   const Body = BODY[drawerTab.value];
+  const isDrawn = useIsDrawn();
   const isOpen = isDrawerOpen.value;
+  const view = asPlanTab(drawerTab.value);
+  const head: HeadTab = drawerTab.value === view ? "plan" : (drawerTab.value as Exclude<DrawerTab, PlanTab>);
   return (
     <section class={["drawer", isOpen ? "" : "closed", isOpen && TALL.has(drawerTab.value) ? "tall" : ""].filter(Boolean).join(" ")} aria-label="Run">
       <div class="drawer-head">
-        <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? drawerTab.value : null} controls="drawer-body" choose={openDrawer} />
+        <Tabs label="Run" tabs={tabItems()} chosen={isOpen ? head : null} controls="drawer-body" choose={choose} />
+        {isOpen && view && (
+          <div class="plan-views">
+            <Tabs label="Plan" tabs={planItems()} chosen={view} controls="drawer-body" choose={showDrawer} />
+          </div>
+        )}
         <span class="spacer" />
         <RunStatus />
         <button type="button" class="plain" aria-expanded={isOpen} aria-controls="drawer-body" aria-label={isOpen ? "Close the drawer" : "Open the drawer"} onClick={() => openDrawer(drawerTab.value)}>
@@ -62,7 +86,7 @@ export function Drawer(): JSX.Element {
       </div>
       {isOpen && (
         <div class="drawer-body" id="drawer-body" role="tabpanel" tabIndex={0} aria-label={drawerTab.value}>
-          <Body />
+          {isDrawn && <Body />}
         </div>
       )}
     </section>

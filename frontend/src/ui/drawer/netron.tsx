@@ -1,4 +1,4 @@
-// The tab "Netron": Netron in a frame with the original, the partitioned model or one partition. The selection is the same on the page
+// Netron, opened from the model's menu: a frame with the original, the partitioned model or one partition. The selection is the same on the page
 // and in Netron.
 
 import { effect } from "@preact/signals";

@@ -1,5 +1,6 @@
 // The tab "Partitions": the partitions of the plan, the most expensive first; a click selects one on the graph.
 
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { duration, plural, plusMinus } from "../../base/format";
 import { UNCERTAIN } from "../../data/overlays/certainty";
@@ -17,9 +18,11 @@ import { Bar } from "../widgets/bar";
 import { SaveMenu } from "../widgets/save_menu";
 import { TotalByTarget } from "./total_by_target";
 
-const SHOWN = 300;
+/** Rows at first, and with each click on the button below them: hundreds at once would hold up the page's first frames. */
+const [FIRST, MORE] = [50, 300];
 
 export function PartitionsTab(): JSX.Element {
+  const shown = useSignal(FIRST);
   const plan = run.value?.plan;
   if (!plan) return <p class="muted">No plan yet.</p>;
   const sorted = [...plan.partitions].sort((a, b) => (b.cost_s ?? -1) - (a.cost_s ?? -1));
@@ -40,19 +43,23 @@ export function PartitionsTab(): JSX.Element {
               ±
             </th>
             <th scope="col" class="wide">
-              share of the total
+              share of the predicted total
             </th>
             <th scope="col">samples</th>
             {hasStability && <th scope="col">stability</th>}
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, SHOWN).map((partition) => (
+          {sorted.slice(0, shown.value).map((partition) => (
             <Row key={partition.id} partition={partition} totalS={plan.total_s} hasStability={hasStability} />
           ))}
         </tbody>
       </table>
-      {sorted.length > SHOWN && <p class="muted">and {plural(sorted.length - SHOWN, "cheaper partition")}</p>}
+      {sorted.length > shown.value && (
+        <button type="button" class="link" onClick={() => (shown.value += MORE)}>
+          and {plural(sorted.length - shown.value, "cheaper partition")}
+        </button>
+      )}
     </>
   );
 }
@@ -67,9 +74,9 @@ function Row({ partition, totalS, hasStability }: { partition: PlanPartition; to
   const isSelected = selection.value.kind === "partition" && selection.value.id === id;
   const share = costS === null || totalS <= 0 ? 0 : costS / totalS;
   return (
-    <tr class={isSelected ? "selected" : undefined} onPointerEnter={() => point(partition.nodes)} onPointerLeave={() => point([])}>
+    <tr class={isSelected ? "selected" : undefined} onClick={() => goToPartition(partition)} onPointerEnter={() => point(partition.nodes)} onPointerLeave={() => point([])}>
       <th scope="row">
-        <button type="button" class="row" aria-pressed={isSelected} onClick={() => goToPartition(partition)}>
+        <button type="button" class="row" aria-pressed={isSelected}>
           <Badge target={target} /> {labelOf(partition)}
           {lastChange.value?.changed.has(id) && <span class="tag">changed</span>}
         </button>

@@ -39,7 +39,7 @@ export async function draw(host: HTMLElement, figure: Figure, theme: Theme, pick
 /** Fit the chart to the size of its element. */
 export async function resize(host: HTMLElement): Promise<void> {
   if (!loading || !host.isConnected || host.clientWidth === 0) return;
-  await during("chart", plotly().then((chart) => chart.Plots.resize(host)));
+  await during("chart", plotly().then((chart) => (host.isConnected && host.clientWidth > 0 ? chart.Plots.resize(host) : undefined)));
 }
 
 export function clear(host: HTMLElement): void {

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { duration, relativeError } from "../../base/format";
+import { MEANING } from "../../data/plan/basis";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { RunSummary } from "../../data/protocol";
 import { kindOf, optionsOf, whenOf, type RunColumn } from "../../data/tables/run_rows";
@@ -20,7 +21,7 @@ export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
   { id: "when", title: "when", widthPx: 132, cell: (row) => <span title={`${row.created}\n${row.machine}`}>{whenOf(row)}</span> },
   { id: "targets", title: "targets", widthPx: 96, cell: (row) => <Targets row={row} /> },
   { id: "options", title: "options", widthPx: 176, hint: "the run's options, other than its targets; empty for the defaults", cell: (row) => <Options row={row} /> },
-  { id: "total", title: "total", widthPx: 84, isNumber: true, hint: "the sum of the plan's costs", cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
+  { id: "total", title: "predicted", widthPx: 84, isNumber: true, hint: MEANING.predicted, cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
   { id: "verified", title: "verified", widthPx: 84, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
   { id: "state", title: "state", widthPx: 92, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
   { id: "note", title: "note", widthPx: 250, cell: (row, isReached) => <NoteAndActions row={row} isReached={isReached} /> },

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { duration, percent } from "../../base/format";
+import { MEANING } from "../../data/plan/basis";
 import { shares } from "../../data/plan/summary";
 import type { PlanInfo } from "../../data/protocol";
 import { styleOf } from "../../state/model/catalogue";
@@ -14,7 +15,8 @@ export function TotalByTarget({ plan }: { plan: PlanInfo }): JSX.Element {
   const all = shares(plan).filter((share) => share.seconds > 0);
   const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
   return (
-    <div class="by-target" role="group" aria-label="Total by target">
+    <div class="by-target" role="group" aria-label="Predicted total by target" title={`predicted: ${MEANING.predicted}`}>
+      <span class="muted">predicted</span>
       <span class="total-bar" aria-hidden="true">
         {all.map((share) => (
           <span key={share.name} style={{ flexGrow: share.seconds / sum, background: share.name === TRANSITION ? "var(--grey)" : styleOf(share.name).base }} />

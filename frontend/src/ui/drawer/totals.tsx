@@ -1,7 +1,9 @@
-// The tab "Totals": the totals of this plan, of the baselines and of other plans, as the sum of the costs and measured end to end.
+// The tab "Totals": the totals of this plan, of the baselines and of other plans, predicted (the sum of the costs) and measured (the whole, end to end).
 
 import type { JSX } from "preact";
 import { duration, plural, plusMinus, signedDuration } from "../../base/format";
+import { baselineMeaning, isAlone } from "../../data/plan/baselines";
+import { MEANING } from "../../data/plan/basis";
 import { decisionText, totalLines, type TotalLine } from "../../data/plan/totals";
 import { totalsCsv } from "../../data/tables/csv";
 import { saveText } from "../../state/download";
@@ -32,8 +34,8 @@ export function TotalsTab(): JSX.Element {
         <thead>
           <tr>
             <th scope="col">plan</th>
-            <th scope="col">sum of its costs</th>
-            <th scope="col">measured end to end</th>
+            <th scope="col" title={MEANING.predicted}>predicted</th>
+            <th scope="col" title={MEANING.measured}>measured</th>
             <td class="wide" />
             <th scope="col">against this plan</th>
           </tr>
@@ -50,22 +52,22 @@ export function TotalsTab(): JSX.Element {
   );
 }
 
-/** How much slower a line is than the plan: as measured end to end, where both were, else by the sums. */
+/** How much slower a line is than the plan: as measured, where both were, else as predicted; which one is said. */
 function against(line: TotalLine, plan: TotalLine | undefined): string {
   if (!plan || line.kind === "plan") return "";
   const isMeasured = line.measuredS !== null && plan.measuredS !== null;
   const [own, base] = isMeasured ? [line.measuredS, plan.measuredS] : [line.sumS, plan.sumS];
-  return own === null || base === null ? "" : signedDuration(own - base);
+  return own === null || base === null ? "" : `${signedDuration(own - base)} ${isMeasured ? "measured" : "predicted"}`;
 }
 
 function Row({ line, widest, plan }: { line: TotalLine; widest: number; plan: TotalLine | undefined }): JSX.Element {
   const isPlan = line.kind === "plan";
-  const isSingle = line.kind === "baseline" && line.name !== "greedy";
+  const isSingle = line.kind === "baseline" && isAlone(line.name);
   const colour = isSingle ? styleOf(line.name).base : isPlan ? "var(--accent)" : "var(--grey)";
   const value = line.measuredS ?? line.sumS;
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" title={line.kind === "baseline" ? baselineMeaning(line.name) : undefined}>
         {isSingle && <Badge target={line.name} />} {line.name}
         {isSingle && <span class="muted"> alone</span>}
       </th>

@@ -1,7 +1,7 @@
 // Whether the plan is right: its largest error against the reference, and the error of each output.
 
 import type { JSX } from "preact";
-import { signedDuration, relativeError } from "../../base/format";
+import { duration, signedDuration, relativeError } from "../../base/format";
 import { errorsOf, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
 
@@ -14,10 +14,12 @@ export function Verification({ run: current }: { run: RunSnapshot }): JSX.Elemen
   if (verify === null || error === null) return <p class="muted">Not verified yet: Export builds this plan, compares it with the reference and measures it end to end.</p>;
   const facts = [`Largest relative error ${relativeError(error)} against ${verify.reference ?? "the reference"}`];
   if (verify.accuracy !== null) facts.push(`${relativeError(verify.accuracy)} is accepted`);
-  if (verify.additive_error_s !== null) facts.push(`measured end to end: ${signedDuration(verify.additive_error_s)} against the sum of the costs`);
+  if (verify.apart && verify.measured_s !== null) facts.push(`measured by itself, apart from the other plans: ${duration(verify.measured_s)}`);
+  if (verify.additive_error_s !== null) facts.push(`measured less predicted: ${signedDuration(verify.additive_error_s)}`);
   return (
     <>
       <p class="muted">{facts.join("; ")}.</p>
+      {verify.gap !== "" && <p class="warn">{`${verify.gap.charAt(0).toUpperCase()}${verify.gap.slice(1)}.`}</p>}
       <OutputErrors errors={errorsOf(verify)} accuracy={verify.accuracy} />
     </>
   );

@@ -5,11 +5,12 @@ import { cancelFrame, requestFrame } from "../../base/frame_scheduler";
 import { type Rect, type Size, touches } from "../../base/geometry";
 import { begin } from "../../base/idle";
 import type { GraphJson, PlanPartition } from "../../data/protocol";
+import type { Edge } from "../../graph/boxes/build";
 import { showsElements } from "../../graph/canvas/detail";
 import type { Frame, Renderer } from "../../graph/canvas/frame";
 import { CanvasRenderer } from "../../graph/canvas/renderer";
 import type { Theme } from "../../graph/canvas/theme";
-import { seen, type Camera, type Screen } from "../../graph/scene/camera";
+import { seen, type Camera } from "../../graph/scene/camera";
 import { edgeAt } from "../../graph/scene/edge_at";
 import type { Handle } from "../../graph/scene/handles";
 import { hullAt } from "../../graph/scene/hulls";
@@ -17,11 +18,12 @@ import { holderOf, type Scene } from "../../graph/scene/scene";
 import { overlay } from "../../state/display";
 import { ariaText } from "../../state/graph/aria_text";
 import { band, endBand } from "../../state/graph/band";
+import { crossings, drawnCrossings } from "../../state/graph/crossings";
 import { focusWanted } from "../../state/graph/focus";
 import { groupsDrawn } from "../../state/graph/group_painting";
 import { hulls, nodePaints, pads, paintOf, theme } from "../../state/graph/painting";
 import { pointAt } from "../../state/graph/tip";
-import { camera, prefersReducedMotion, openView, pan, screenSize, zoom } from "../../state/graph/view";
+import { camera, keepWhole, prefersReducedMotion, openView, pan, screenSize, zoom } from "../../state/graph/view";
 import { openMenuAt, type Pointed } from "../../state/menu/decide_menu";
 import { groupOfNodes, handles } from "../../state/model/folding";
 import { model } from "../../state/model/model";
@@ -34,13 +36,6 @@ import { hovered, select, selection, selectionOf } from "../../state/selection/s
 import { ElementLayer } from "./element_layer";
 import { listenToGestures } from "./gestures";
 
-/** The elements over the graph: the controls at its top, and the legend in its bottom left corner. */
-export interface Over {
-  head: HTMLElement;
-  corner: HTMLElement;
-}
-
-const NOTHING: Size = { width: 0, height: 0 };
 const NONE: ReadonlySet<never> = new Set<never>();
 const PARTITION_SCALE = 0.14;
 const EDGE_SLACK_PX = 5;
@@ -62,18 +57,13 @@ class GraphController {
     private readonly host: HTMLElement,
     canvas: HTMLCanvasElement,
     svg: SVGSVGElement,
-    private readonly over: Over,
   ) {
     this.renderer = new CanvasRenderer(canvas);
     this.elements = new ElementLayer(svg);
     const observer = new ResizeObserver(() => this.resized());
     observer.observe(host);
-    const overObserver = new ResizeObserver(() => (screenSize.value = this.measured()));
-    overObserver.observe(over.head);
-    overObserver.observe(over.corner);
     this.stops = [
       () => observer.disconnect(),
-      () => overObserver.disconnect(),
       listenToGestures(host, {
         pan,
         zoom,
@@ -96,27 +86,18 @@ class GraphController {
   }
 
   private resized(): void {
-    const size = this.measured();
+    const size: Size = { width: this.host.clientWidth, height: this.host.clientHeight };
     this.renderer.resize(size, window.devicePixelRatio);
     screenSize.value = size;
+    keepWhole();
     requestFrame(this.draw);
-  }
-
-  private measured(): Screen {
-    const { head, corner } = this.over;
-    return {
-      width: this.host.clientWidth,
-      height: this.host.clientHeight,
-      top: head.offsetTop + head.offsetHeight,
-      corner: corner.offsetHeight > 0 ? { width: corner.offsetLeft + corner.offsetWidth, height: this.host.clientHeight - corner.offsetTop } : NOTHING,
-    };
   }
 
   /** Read everything that a frame shows, so that a change of it requests a frame. */
   private watch(): void {
     void [camera.value, theme.value, hulls.value, nodePaints.value, selection.value, outlined.value, hovered.value, marked.value, triedIds.value];
     void [overlay.value, lastChange.value, partitions.value, constraints.value];
-    void [groupsDrawn.value, focusWanted.value];
+    void [groupsDrawn.value, focusWanted.value, drawnCrossings.value];
     const scene = model.value?.scene;
     if (scene !== this.shown) {
       this.elements.clear();
@@ -250,11 +231,19 @@ class GraphController {
     return hullAt(hulls.peek(), x, y)?.partition;
   }
 
+  /** The edge between two partitions at a point of the graph. */
+  private crossingAt(x: number, y: number): Edge | undefined {
+    const { k } = camera.peek();
+    const scene = model.peek()?.scene;
+    const edge = scene && k >= PARTITION_SCALE ? edgeAt(scene, x, y, EDGE_SLACK_PX / k) : undefined;
+    return edge && crossings.peek().has(edge) ? edge : undefined;
+  }
+
   /** Set the cursor and the tip for the thing at the pointer. */
   private pointed(sx: number, sy: number): void {
     const { x, y } = this.graphPoint(sx, sy);
     const box = this.boxAt(sx, sy);
-    pointAt(box, sx, sy);
+    pointAt(box, sx, sy, box === undefined ? this.crossingAt(x, y) : undefined);
     const next = box !== undefined || hullAt(hulls.peek(), x, y) ? "pointer" : "grab";
     if (next === this.hoverTarget) return;
     this.hoverTarget = next;
@@ -274,6 +263,7 @@ function frameOf(scene: Scene, colours: Theme, fade: number): Frame {
     paint: paintOf,
     groups: groupsDrawn.peek(),
     pads: pads.peek(),
+    crossings: drawnCrossings.peek(),
     selected: drawnFor(scene, outlined.peek()),
     hits: marked.peek(),
     hovered: hovered.peek(),
@@ -294,9 +284,9 @@ function drawnFor(scene: Scene, boxes: Iterable<number>): ReadonlySet<number> {
 }
 
 /** Draw into these elements, until the function that is returned is called. */
-export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement, over: Over): () => void {
+export function startGraph(host: HTMLElement, canvas: HTMLCanvasElement, svg: SVGSVGElement): () => void {
   const end = begin("graph");
-  const controller = new GraphController(host, canvas, svg, over);
+  const controller = new GraphController(host, canvas, svg);
   end();
   return () => controller.stop();
 }

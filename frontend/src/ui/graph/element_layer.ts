@@ -1,6 +1,7 @@
 // DOM elements over the boxes in view, when zoomed in: transparent, with a role, a name and an id, for the keyboard, screen readers and
 // tests. The canvas below draws the boxes; of the elements only the ring of the keyboard's focus is visible.
 
+import { printable } from "../../base/printable";
 import type { Rect } from "../../base/geometry";
 import { CORNER } from "../../graph/canvas/boxes";
 import type { Camera } from "../../graph/scene/camera";
@@ -38,7 +39,7 @@ export class ElementLayer {
     for (const box of [...boxes].sort((a, b) => a.y - b.y || a.x - b.x)) {
       const known = this.elements.get(box.box.id);
       const element = known ?? this.make(box);
-      if (!known || isRenamed) write(element, "aria-label", nameOf(box.box.id));
+      if (!known || isRenamed) write(element, "aria-label", printable(nameOf(box.box.id)));
       write(element, "aria-pressed", String(selected.has(box.box.id)));
       write(element, "tabindex", box.box.id === entry ? "0" : "-1");
     }

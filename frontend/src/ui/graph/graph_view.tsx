@@ -1,4 +1,5 @@
-// The graph and the controls over it: overlays, find box, legend, zoom buttons. The controller draws the graph into its elements.
+// The graph with the controls above it (overlays, find box) and below it (legend, grouping, zoom buttons): none covers any of the graph.
+// The controller draws the graph into its elements.
 
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -12,6 +13,7 @@ import { startGraph } from "./controller";
 import { FindBox } from "./find_box";
 import { GroupMenu } from "./group_menu";
 import { Legend } from "./legend";
+import { Marks } from "./marks";
 import { NodeTip } from "./node_tip";
 import { Notices } from "./notices";
 import { OverlayMenu } from "./overlay_menu";
@@ -20,11 +22,9 @@ export function GraphView(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const head = useRef<HTMLDivElement>(null);
-  const corner = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!host.current || !canvas.current || !svg.current || !head.current || !corner.current) return undefined;
-    return startGraph(host.current, canvas.current, svg.current, { head: head.current, corner: corner.current });
+    if (!host.current || !canvas.current || !svg.current) return undefined;
+    return startGraph(host.current, canvas.current, svg.current);
   }, []);
   return (
     <main class="graph">
@@ -32,23 +32,23 @@ export function GraphView(): JSX.Element {
         <canvas ref={canvas} aria-hidden="true" />
         <svg ref={svg} />
         <Band />
+        <NodeTip />
       </div>
-      <div class="over over-top" ref={head}>
-        <div class="top-row">
-          <OverlayMenu />
-          <FindBox />
-        </div>
+      <div class="graph-head">
+        <OverlayMenu />
+        <FindBox />
         <Notices />
       </div>
-      <div class="over bottom-left" ref={corner}>
-        <Legend />
+      <div class="graph-foot">
         <GroupMenu />
-      </div>
-      <div class="over bottom-right">
-        <SaveMenu what="the graph" formats={FORMATS} />
+        <Legend />
+        <span class="spacer" />
+        <Marks />
+        <span class="bottom-right">
+          <SaveMenu what="the graph" formats={FORMATS} />
+        </span>
         <ZoomButtons />
       </div>
-      <NodeTip />
       <MenuHost />
     </main>
   );
@@ -69,7 +69,7 @@ const FORMATS: readonly Format[] = [
 
 function ZoomButtons(): JSX.Element {
   return (
-    <div class="segments vertical" role="group" aria-label="Zoom">
+    <div class="segments" role="group" aria-label="Zoom">
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomStep(1)}>
         +
       </button>

@@ -54,13 +54,13 @@ function Swatch({ colour, isHatched = false, children }: { colour: string; isHat
 
 /** The ramp of the overlay Cost, with its ends in words. */
 function CostLegend(): JSX.Element {
-  const { costS, share } = hottest.value;
+  const { costS, share, isByKernel } = hottest.value;
   return (
-    <div class="legend" role="img" aria-label={`Cost of a partition, from nothing to ${duration(costS)}`}>
+    <div class="legend" role="img" aria-label={`Cost of a ${isByKernel ? "node, or of nodes that one kernel computes" : "partition"}, from nothing to ${duration(costS)}`}>
       <span>0</span>
       <Ramp colour={heat} />
       <span>
-        {duration(costS)} <span class="muted">{`${Math.round(share * 100)} % of the total`}</span>
+        {duration(costS)} <span class="muted">{`${Math.round(share * 100)} % of the predicted total`}</span>
       </span>
     </div>
   );
@@ -125,7 +125,7 @@ function DifferenceLegend(): JSX.Element {
   return (
     <div class="legend">
       <span>
-        <b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b>
+        <b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b> predicted
       </span>
       {moved.size > 0 && <span>{`${count(moved.size)} ${moved.size === 1 ? "node changes its" : "nodes change their"} target, in the colour of the one in ${sideName(planRef.value, plan.side)}`}</span>}
       {moved.size === 0 && <span>{isShown ? "no node changes its target; the pale ones are cut otherwise" : "both plans have the same partitions"}</span>}

@@ -10,7 +10,7 @@ import { PlanChoice } from "./plan_choice";
 const OVERLAY_NAME: Record<Overlay, string> = { target: "Target", cost: "Cost", certainty: "Certainty", coverage: "Coverage", difference: "Difference", search: "Search" };
 const OVERLAY_SAYS: Record<Overlay, string> = {
   target: "The target of each node (t)",
-  cost: "The share of each partition in the total (h)",
+  cost: "The share of each partition in the predicted total (h)",
   certainty: "The certainty of each partition (s)",
   coverage: "The nodes that one target could take, and why it cannot take the others (1 to 9)",
   difference: "The difference from another plan (d)",

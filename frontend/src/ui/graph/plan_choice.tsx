@@ -1,9 +1,10 @@
 // The choice of a plan to compare: the shown one, the one before, a baseline, or another run of the model.
 
 import type { JSX } from "preact";
-import { duration } from "../../base/format";
+import { baselineName } from "../../data/plan/baselines";
+import { timeText } from "../../data/plan/basis";
 import type { RunSnapshot, RunSummary } from "../../data/protocol";
-import { againstRef, BASELINE, baselineName, compare, givenAgainst, planRef, runName } from "../../state/plan/compare";
+import { againstRef, BASELINE, compare, givenAgainst, planRef, runName } from "../../state/plan/compare";
 import { runBefore } from "../../state/plan/decisions";
 import { run, whatIf } from "../../state/run/run";
 import { plannedRuns } from "../../state/run/runs";
@@ -42,7 +43,7 @@ function Baselines({ run: { baselines } }: { run: RunSnapshot }): JSX.Element {
     <optgroup label="Baselines">
       {baselines.map((one) => (
         <option key={one.name} value={BASELINE + one.name} disabled={one.total_s === null}>
-          {one.total_s === null ? `${baselineName(one.name)}: ${one.reason || "no plan"}` : `${baselineName(one.name)}, ${duration(one.total_s)}`}
+          {one.total_s === null ? `${baselineName(one.name)}: ${one.reason || "no plan"}` : `${baselineName(one.name)}, ${timeText("predicted", one.total_s)}`}
         </option>
       ))}
     </optgroup>
@@ -54,7 +55,7 @@ function OtherRuns({ runs }: { runs: readonly RunSummary[] }): JSX.Element {
     <optgroup label="Runs of this model">
       {runs.map((one) => (
         <option key={one.id} value={one.id}>
-          {`${runName(one)}${one.total_s === null ? "" : `, ${duration(one.total_s)}`}`}
+          {`${runName(one)}${one.total_s === null ? "" : `, ${timeText("predicted", one.total_s)}`}`}
         </option>
       ))}
     </optgroup>

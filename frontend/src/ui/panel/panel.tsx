@@ -47,11 +47,11 @@ function DecisionBar(): JSX.Element | null {
   if (!change && !canUndo.value && !canRedo.value && !isDeciding.value) return null;
   return (
     <div class={whatIf.value ? "decision trying" : "decision"} aria-live="polite">
-      {isDeciding.value && <span>Searching again…</span>}
+      {isDeciding.value && <span>Re-planning…</span>}
       {!isDeciding.value && change && (
         <span class="change">
           {whatIf.value && "What if: "}
-          <b>{signedDuration(change.differenceS)}</b>, {changeText(change.changed.size)}
+          <b>{signedDuration(change.differenceS)}</b> predicted, against {whatIf.value ? "the kept plan" : "the plan before"}; {changeText(change.changed.size)}
           {change.changed.size > 0 && <DifferenceLink />}
         </span>
       )}

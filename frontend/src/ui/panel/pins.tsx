@@ -1,14 +1,15 @@
 // The tab "Pins": every term of the plan (pins, vetoes, cuts, switched-off targets, the accuracy) with its effect, a link to its nodes
-// and a button to remove it; and the card of a decision that cannot hold.
+// and a button to remove it; and the card of a decision that cannot hold,
+// with a button for each of the colliding terms that tries the rest.
 
 import type { ComponentChildren, JSX } from "preact";
 import { plural } from "../../base/format";
-import { describe, describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
+import { describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
 import { effectText } from "../../data/plan/effect_text";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
-import { isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
+import { decideWithout, isDeciding, isOtherAccuracy, isWaiting, refusal, setAccuracy, switchTarget, termCount, terms, withdraw, type Refusal } from "../../state/plan/decisions";
 import { effects } from "../../state/plan/effects";
 import { run, whatIf } from "../../state/run/run";
 import { point, selectNodes } from "../../state/selection/navigation";
@@ -111,18 +112,20 @@ function GroupLink({ group }: { group: readonly Constraint[] }): JSX.Element {
 
 /** A decision that cannot hold, with the reason and the constraints with which it collides. */
 export function ConflictCard({ refusal: refused }: { refusal: Refusal }): JSX.Element {
-  const colliding = [...refused.wanted.filter((_, i) => refused.conflict.includes(i)).map((one) => describe(one, candidateLabel)), ...refused.off.map((target) => `${target} switched off`)];
+  const groups = refused.groups.map((index) => ({ key: index, words: groupText(refused.wanted.groups[index] ?? []) }));
+  const colliding = [...groups, ...refused.off.map((target) => ({ key: target, words: `${target} switched off` }))];
+  // The list names what the server's message only numbers.
+  const message = colliding.length === 1 ? "no plan holds this" : "these cannot hold together";
   return (
-    <ErrorCard error={refused.error}>
+    <ErrorCard error={colliding.length > 0 ? { ...refused.error, message, hint: "remove one, and the rest is tried" } : refused.error}>
       {colliding.length > 0 && (
-        <>
-          <p>{colliding.length === 1 ? "This cannot hold:" : "These cannot hold together:"}</p>
-          <ul>
-            {colliding.map((words) => (
-              <li key={words}>{words}</li>
-            ))}
-          </ul>
-        </>
+        <ul class="pins">
+          {colliding.map(({ key, words }) => (
+            <Item key={key} words={words} effect={undefined} remove={() => void decideWithout(refused, key)}>
+              <span>{words}</span>
+            </Item>
+          ))}
+        </ul>
       )}
       <p class="hint">The plan is as it was.</p>
       <button type="button" onClick={() => (refusal.value = null)}>

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { atLeast, signedDuration, duration, plural, plusMinus } from "../../base/format";
+import { timeText } from "../../data/plan/basis";
 import { estimateTexts, type EstimateText as Said } from "../../data/plan/estimate_text";
 import { byTarget, whyText, type TargetGroup } from "../../data/plan/why";
 import type { NodeCandidate, NodeCandidates } from "../../data/protocol";
@@ -24,6 +25,7 @@ import { Badge } from "../widgets/badge";
 import { Bar } from "../widgets/bar";
 import { ErrorCard } from "../widgets/error_card";
 import { Key } from "../widgets/key";
+import { NodeTime } from "./node_time";
 import { SelectionTitle } from "./selection_title";
 
 export function WhyPanel(): JSX.Element {
@@ -80,6 +82,7 @@ function Answer(): JSX.Element | null {
       {whyText(state.data).map((line) => (
         <p key={line}>{line}.</p>
       ))}
+      <NodeTime />
       <EstimateSections data={state.data} />
       <Buttons />
       {groups.map((group) => (
@@ -243,7 +246,7 @@ function labelOf(candidate: NodeCandidate): string {
 function totalText({ regret_s: regret, regret_at_least_s: least }: NodeCandidate): string {
   const total = run.value?.plan?.total_s;
   if (least === null || total === undefined) return "";
-  return regret === null ? `no plan that holds it is below ${duration(total + least)}` : `cheapest plan that holds it: ${duration(total + regret)}`;
+  return regret === null ? `no plan that holds it is predicted below ${duration(total + least)}` : `cheapest plan that holds it: ${timeText("predicted", total + regret)}`;
 }
 
 function regretText(candidate: NodeCandidate): string {

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { bytes, plural, shape } from "../../base/format";
+import { showDrawer } from "../../state/display";
 import { models, samples } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { openSource } from "../../state/model/open";
@@ -28,6 +29,9 @@ export function ModelMenu(): JSX.Element | null {
             {info.folded > 0 && ` · ${plural(info.folded, "node")} folded away`}
             {info.quantised && " · quantised"}
           </p>
+          <button type="button" onClick={() => (close(), showDrawer("netron"))}>
+            Show in Netron
+          </button>
           {info.stale && <p class="warn">The file has changed since; open it again.</p>}
           <h2>Samples</h2>
           <ul>

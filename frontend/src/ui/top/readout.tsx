@@ -1,14 +1,16 @@
 // The result of the run in one line (best alone → total, speed-up, verified, recorded), or its progress.
 
 import type { JSX } from "preact";
-import { changeInDuration, duration, relativeError, speedUp } from "../../base/format";
-import { headline, isRecorded } from "../../data/plan/summary";
+import { changeInDuration, duration, plusMinus, relativeError, speedUp } from "../../base/format";
+import { bothText, MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
+import { headline, isRecorded, measuredBeside, type Headline } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
 import type { RunSnapshot } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { undecidedOf } from "../../data/run/undecided";
 import { isDeciding } from "../../state/plan/decisions";
-import { run } from "../../state/run/run";
+import { exporting, measurePlanAgain } from "../../state/run/export";
+import { isActive, run, whatIf } from "../../state/run/run";
 import { connection } from "../../state/run/stream";
 
 export function Readout(): JSX.Element | null {
@@ -16,7 +18,7 @@ export function Readout(): JSX.Element | null {
   return (
     <span class="readout" aria-live="polite">
       {connection.value === "disconnected" && <span class="warn">disconnected</span>}
-      {isDeciding.value && <span class="muted">searching again…</span>}
+      {isDeciding.value && <span class="muted">re-planning…</span>}
       {current && <RunResult run={current} />}
     </span>
   );
@@ -24,28 +26,33 @@ export function Readout(): JSX.Element | null {
 
 function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (!hasEnded(current)) {
-    const best = current.best_s === null ? "" : ` · best ${duration(current.best_s)}`;
+    const best = current.best_s === null ? "" : ` · best ${timeText("predicted", current.best_s)}`;
     return <span class="muted">{`${current.phase ?? current.state}${best}`}</span>;
   }
   if (current.state === "failed") return <span class="bad">failed</span>;
   const figures = headline(current);
   if (!figures) return current.state === "cancelled" ? <span class="muted">cancelled</span> : null;
-  const basis = figures.isMeasured ? "both measured end to end" : "both as the sum of their costs";
+  const basis = figures.isMeasured ? "measured" : "predicted";
   return (
     <>
       {figures.alone ? (
-        <span title={`${figures.alone.name} alone against this plan; ${basis}`}>
+        <span title={`${figures.alone.name} alone against this plan; ${bothText(basis)}`}>
           <span class="muted word">best alone </span>
           <b>{changeInDuration(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
         </span>
       ) : (
-        <b title={basis}>{duration(figures.totalS)}</b>
+        <b title={`${basis}: ${MEANING[basis]}`}>{duration(figures.totalS)}</b>
       )}
+      <Basis run={current} figures={figures} />
       <Verified run={current} />
-      {current.state === "cancelled" && <span class="muted">cancelled</span>}
+      {current.state === "cancelled" && (
+        <span class="muted" title={current.cancelled ? `The best plan so far; ${current.cancelled.missing.join("; ")}` : undefined}>
+          cancelled
+        </span>
+      )}
       <Estimated run={current} />
       {undecidedOf(current).length > 0 && (
-        <span class="tag" title="Measuring could not tell which of some plans is faster; the tab Search says which, and goes on">
+        <span class="tag" title="Measuring could not tell which of some plans is faster; the tab Search says which, and what would tell them apart">
           undecided
         </span>
       )}
@@ -55,6 +62,18 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
         </span>
       )}
     </>
+  );
+}
+
+/** Which of the two totals the header shows, and how sure it is. */
+function Basis({ run: current, figures }: { run: RunSnapshot; figures: Headline }): JSX.Element {
+  const offS = figures.isMeasured ? measuredBeside(current)?.intervalS : current.plan?.total_interval_s;
+  const what: BasisName = figures.isMeasured ? "measured" : "predicted";
+  const off = plusMinus(figures.totalS, offS ?? null);
+  return (
+    <span class="muted basis" title={`${timeText(what, figures.totalS, offS ?? null)}: ${MEANING[what]}`}>
+      {what} <span class="interval">{off}</span>
+    </span>
   );
 }
 
@@ -74,6 +93,19 @@ function SpeedUp({ before, after }: { before: number; after: number }): JSX.Elem
   return <span class={isFaster ? "good" : "muted"}>{speedUp(before, after)}</span>;
 }
 
+/** The plan is right, but takes another time than was predicted. */
+function Gap({ run: current, error, says }: { run: RunSnapshot; error: number; says: string }): JSX.Element {
+  const times = [timeText("measured", current.verify?.measured_s ?? 0), timeText("predicted", current.plan?.total_s ?? 0)].join(", ");
+  return (
+    <>
+      <span class="warn" title={`Right within ${relativeError(error)}; but ${says}`}>{`⚠ verified, but ${times}`}</span>
+      <button type="button" disabled={isActive.value || exporting.value !== null || whatIf.value !== null} title={`${says}. Build it once more, and measure it whole`} onClick={() => void measurePlanAgain()}>
+        Measure again
+      </button>
+    </>
+  );
+}
+
 function Verified({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   const error = largestError(current.verify);
   const accuracy = current.verify?.accuracy ?? null;
@@ -81,5 +113,6 @@ function Verified({ run: current }: { run: RunSnapshot }): JSX.Element | null {
   if (isRight(current.verify) === false) {
     return <span class="bad" title={`over the accuracy of ${relativeError(accuracy ?? 0)}`}>{`✗ wrong by ${relativeError(error)}`}</span>;
   }
+  if (current.verify?.gap) return <Gap run={current} error={error} says={current.verify.gap} />;
   return <span class="good" title="largest relative error against the reference">{`✓ verified ${relativeError(error)}`}</span>;
 }

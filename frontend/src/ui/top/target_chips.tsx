@@ -1,4 +1,5 @@
-// The targets as chips, which switch them on or off. Variants that are off, and unusable ones with reason and remedy, wait behind "more".
+// The targets as chips, which switch them on or off. Variants and libraries that are off, and unusable ones with reason and remedy, wait
+// behind "more".
 
 import type { JSX } from "preact";
 import type { ToolchainInfo } from "../../data/protocol";
@@ -26,9 +27,10 @@ export function TargetChips(): JSX.Element {
   );
 }
 
-/** Whether a chip would only take room: a variant of a toolchain (name@variant) that is off, or what cannot be used. */
-function waits({ name, usable }: ToolchainInfo): boolean {
-  return !usable || (name.includes("@") && switchedOff.value.has(name));
+/** Whether a chip would only take room: what cannot be used, and a variant of a toolchain (name@variant) or a library of calls that is off. */
+function waits({ name, usable, style, described }: ToolchainInfo): boolean {
+  const isSpecial = name.includes("@") || (style === "library" && !described);
+  return !usable || (isSpecial && switchedOff.value.has(name));
 }
 
 function Hidden({ toolchains: hidden, close }: { toolchains: ToolchainInfo[]; close: () => void }): JSX.Element {
@@ -52,7 +54,7 @@ function Chip({ toolchain, then }: { toolchain: ToolchainInfo; then?: () => void
   return (
     <button type="button" class={isOn ? "chip" : "chip off"} aria-pressed={isOn} title={title} disabled={isDeciding.value} onClick={flip}>
       <Badge target={name} isOff={!isOn} />
-      {name}
+      <span class="chip-name">{name}</span>
     </button>
   );
 }

@@ -1,6 +1,7 @@
 // The bar at the top: model, targets, accuracy, Run or Cancel, the total by target, the result, Export, help.
 
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { duration, count } from "../../base/format";
 import { isRecorded, shares } from "../../data/plan/summary";
 import { parseAccuracy } from "../../data/plan/terms";
@@ -9,16 +10,20 @@ import { chosenTargets, styleOf } from "../../state/model/catalogue";
 import { model } from "../../state/model/model";
 import { closeModel } from "../../state/model/open";
 import { setAccuracy } from "../../state/plan/decisions";
-import { exporting, exportRun } from "../../state/run/export";
+import { cancelExport, exporting, exportRun } from "../../state/run/export";
 import { accuracyText, cancelRun, isActive, run, whatIf } from "../../state/run/run";
 import { runNow } from "../../state/run/start";
+import { useOneLine } from "./fitting";
 import { ModelMenu } from "./model_menu";
 import { Readout } from "./readout";
+import { RunPreview } from "./run_preview";
 import { TargetChips } from "./target_chips";
 
 export function TopBar(): JSX.Element {
+  const header = useRef<HTMLElement>(null);
+  useOneLine(header);
   return (
-    <header class="top">
+    <header class="top" ref={header}>
       <button type="button" class="brand" onClick={closeModel} title="All models">
         Collage
       </button>
@@ -31,7 +36,7 @@ export function TopBar(): JSX.Element {
       <TotalBar />
       <Readout />
       {run.value?.plan && <ExportButton />}
-      <button type="button" class="plain" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => (isHelpOpen.value = true)}>
+      <button type="button" class="plain ask-keys" aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={() => (isHelpOpen.value = true)}>
         ?
       </button>
     </header>
@@ -62,24 +67,37 @@ function Accuracy(): JSX.Element {
 function RunButtons(): JSX.Element {
   if (isActive.value) {
     return (
-      <button type="button" class="stop" onClick={() => void cancelRun()}>
+      <button type="button" class="stop run-button" onClick={() => void cancelRun()}>
         Cancel
       </button>
     );
   }
   const targets = chosenTargets.value.length;
   return (
-    <button type="button" class="primary" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={() => void runNow()}>
-      Run <span aria-hidden="true">▸</span>
-    </button>
+    <>
+      <button type="button" class="primary run-button" disabled={targets === 0} title={targets === 0 ? "Switch a target on first" : "Measure and search (Enter)"} onClick={() => void runNow()}>
+        Run <span aria-hidden="true">▸</span>
+      </button>
+      {targets > 0 && <RunPreview />}
+    </>
   );
 }
 
 function ExportButton(): JSX.Element {
-  const phase = exporting.value;
+  const going = exporting.value;
+  if (going) {
+    return (
+      <span class="exporting">
+        <button type="button" disabled>{`${going.what}: ${going.words}…`}</button>
+        <button type="button" class="stop" aria-label={going.what === "Export" ? "Stop the export" : "Stop measuring"} title="Stop; the plan stays as it is" onClick={() => void cancelExport()}>
+          ✕
+        </button>
+      </span>
+    );
+  }
   return (
-    <button type="button" disabled={phase !== null || isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
-      {phase === null ? "Export" : `Export: ${phase}…`}
+    <button type="button" class="export" disabled={isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
+      Export
     </button>
   );
 }
@@ -91,7 +109,7 @@ function TotalBar(): JSX.Element | null {
   const all = shares(plan);
   const sum = all.reduce((seconds, share) => seconds + share.seconds, 0);
   const words = all.map((share) => `${share.name === "transition" ? "transitions" : share.name} ${duration(share.seconds)}`).join(", ");
-  const label = `Total by target: ${words}; ${count(plan.partitions.length)} partitions${isRecorded(run.value) ? ", recorded" : ""}`;
+  const label = `Predicted total by target: ${words}; ${count(plan.partitions.length)} partitions${isRecorded(run.value) ? ", recorded" : ""}`;
   return (
     <span class="total-bar" role="img" aria-label={label} title={label}>
       {all.map((share) => (

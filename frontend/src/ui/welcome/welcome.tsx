@@ -1,17 +1,21 @@
-// The page without a model: the samples as cards, files to open, and the error of a model that could not be opened.
+// The page without a model: the samples as cards, files to open, and the error of a model that could not be opened, or the form for a missing shape.
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { bytes, plural } from "../../base/format";
+import { bytes } from "../../base/format";
 import { config } from "../../data/config";
-import { parseShapes } from "../../data/model/shapes";
+import { wantedShape } from "../../data/model/shapes";
 import type { ApiError, SampleInfo } from "../../data/protocol";
-import { catalogueError, loadCatalogue, loadStorage, models, samples, storage, toolchains } from "../../state/model/catalogue";
+import { catalogueError, loadCatalogue, loadStorage, samples, storage, toolchains } from "../../state/model/catalogue";
 import { modelState, type Source } from "../../state/model/model";
 import { closeModel, openSource } from "../../state/model/open";
+import { forgetOpening } from "../../state/model/typed_shapes";
 import { ErrorCard } from "../widgets/error_card";
 import { FilePicker } from "./drop_zone";
+import { OpenedBefore } from "./opened_before";
+import { Result } from "./result";
+import { ShapeForm } from "./shape_form";
 
 export function Welcome(): JSX.Element {
   const state = modelState.value;
@@ -38,13 +42,13 @@ export function Welcome(): JSX.Element {
         <FilePicker />
         {config.local_paths && <PathField />}
       </div>
+      <OpenedBefore />
       <h2>Samples</h2>
       <ul class="cards">
         {samples.value.map((sample) => (
           <SampleCard key={sample.name} sample={sample} />
         ))}
       </ul>
-      <OpenedBefore />
       <NoToolchains />
       <Kept />
     </main>
@@ -57,30 +61,13 @@ function SampleCard({ sample }: { sample: SampleInfo }): JSX.Element {
       <button type="button" class="card" onClick={() => void openSource({ kind: "sample", name: sample.name })}>
         <b>{sample.title}</b>
         <span class="muted">{sample.description}</span>
-        {sample.recorded !== null && <span class="tag">recorded run</span>}
+        {sample.result && (
+          <span>
+            <Result result={sample.result} /> <span class="tag">recorded run</span>
+          </span>
+        )}
       </button>
     </li>
-  );
-}
-
-function OpenedBefore(): JSX.Element | null {
-  const own = models.value.filter((one) => one.sample === null);
-  if (own.length === 0) return null;
-  return (
-    <>
-      <h2>Opened before</h2>
-      <ul class="cards">
-        {own.slice(0, 9).map((one) => (
-          <li key={one.id}>
-            <button type="button" class="card" onClick={() => void openSource({ kind: "id", id: one.id })}>
-              <b>{one.name}</b>
-              <span class="muted">{plural(one.nodes, "node")}</span>
-              {one.stale && <span class="warn">the file has changed since</span>}
-            </button>
-          </li>
-        ))}
-      </ul>
-    </>
   );
 }
 
@@ -123,46 +110,19 @@ function PathField(): JSX.Element {
   );
 }
 
-/** The error of a model that could not be opened, with a field for missing shapes. */
+/** The error of a model that could not be opened; or, where it only lacks a shape, the form that asks for it. */
 function Failed({ error, source }: { error: ApiError; source: Source }): JSX.Element {
+  const wanted = error.code === "open_shape" ? wantedShape(error) : null;
+  if (wanted) return <ShapeForm source={source} wanted={wanted} />;
+  const dismiss = (): void => {
+    forgetOpening(source);
+    closeModel();
+  };
   return (
     <ErrorCard error={error}>
-      {error.code.includes("shape") && <ShapesField source={source} example={exampleIn(error.hint)} />}
-      <button type="button" onClick={closeModel}>
+      <button type="button" onClick={dismiss}>
         Dismiss
       </button>
     </ErrorCard>
-  );
-}
-
-/** The example in the server's hint (`--shape x=1,3,224,224`); empty where there is none. */
-function exampleIn(hint: string): string {
-  return /--shape (\S+=[\d,]+)/.exec(hint)?.[1] ?? "";
-}
-
-function ShapesField({ source, example }: { source: Source; example: string }): JSX.Element {
-  const text = useSignal(example);
-  const parsed = parseShapes(text.value);
-  const again = (event: Event): void => {
-    event.preventDefault();
-    if (parsed) void openSource(source, parsed);
-  };
-  return (
-    <form class="shapes" onSubmit={again}>
-      <label>
-        Shapes of the inputs{" "}
-        <input
-          type="text"
-          autofocus
-          placeholder="input=1,3,224,224"
-          aria-invalid={parsed === null}
-          value={text.value}
-          onInput={(event) => (text.value = event.currentTarget.value)}
-        />
-      </label>
-      <button type="submit" class="primary" disabled={parsed === null || text.value.trim() === ""}>
-        Open with these shapes
-      </button>
-    </form>
   );
 }

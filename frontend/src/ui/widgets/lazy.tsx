@@ -1,8 +1,11 @@
-// A component whose code is loaded when it is first shown, so that it does not delay the first paint.
+// Parts of the page that come later, so that they do not delay the first paint: components whose code is loaded when they are first
+// shown, and what waits for a frame.
 
 import { signal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { during } from "../../base/idle";
+import { nextFrame } from "../../base/long_work";
 
 /** A component that shows what `load` resolves with, and a line of text until then. */
 export function later(load: () => Promise<ComponentType>): () => JSX.Element {
@@ -23,4 +26,19 @@ export function later(load: () => Promise<ComponentType>): () => JSX.Element {
     if (now === null) return <p class="muted">Loading…</p>;
     return "Part" in now ? <now.Part /> : <p role="alert">This part of the page could not be loaded ({now.error}). Reload the page.</p>;
   };
+}
+
+/** Whether a frame was drawn since the component came onto the page: what that frame can do without waits for it. */
+export function useIsDrawn(): boolean {
+  const [isDrawn, setDrawn] = useState(false);
+  useEffect(() => {
+    let isHere = true;
+    void nextFrame().then(() => {
+      if (isHere) setDrawn(true);
+    });
+    return () => {
+      isHere = false;
+    };
+  }, []);
+  return isDrawn;
 }

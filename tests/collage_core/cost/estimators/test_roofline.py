@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_costs import MEASURED_WHOLLY
 
 from collage_core.base.isolation.errors import WorkerDied
 from collage_core.cost.estimators import machine_speed as speeds
@@ -29,7 +30,6 @@ from collage_core.toolchains.registry import get
 from collage_core.what_if.estimates import estimates
 from tests.helpers.graphs import graph
 from tests.helpers.models import loaded, model_of, weights, write
-from tests.helpers.paths import RECORDED
 
 CONV_RELU = """g (float[1,1,4,4] x) => (float[1,2,4,4] y) {
     [conv] c = Conv<pads = [1, 1, 1, 1]>(x, w)
@@ -258,7 +258,7 @@ def test_what_is_measured_is_a_speed() -> None:
 
 def test_what_a_run_measured_is_estimated_beside_it_as_roofline_would(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roofline, "machine_speed", lambda threads: MachineSpeed(1e11 * threads, 1e10))
-    record = read_record(RECORDED / "lstm.json.gz")
+    record = read_record(MEASURED_WHOLLY / "lstm.json.gz")
     found = estimates(record)
     measured = [item for item in record.candidates if item.cost.seconds is not None and item.target != HOST_TARGET]
     candidates = [CandidatePartition(record.graph, item.target, item.inside, "rule") for item in measured]

@@ -140,6 +140,7 @@ def test_three_workers_of_which_one_is_killed_in_the_middle(fleet: Fleet, work: 
         assert "the workers one, three, two share a computer" in run.notes
 
 
+@pytest.mark.long
 def test_a_worker_ends_with_130_and_leaves_nothing_behind(fleet: Fleet, work: SampleTasks):
     worker = fleet.start_worker("ending", "one")
     fleet.await_free("ending", 1)

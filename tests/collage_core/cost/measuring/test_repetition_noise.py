@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 import pytest
+from recorded_costs import MEASURED_WHOLLY
 
-import collage_core
 from collage_core.cost.measuring import repetition_noise
 from collage_core.cost.measuring.repetition_noise import ASSUMED_CORRELATION, ASSUMED_NOISE, RepetitionNoise
 from collage_core.pipeline.record import RunRecord
 
-RECORDED = Path(collage_core.__file__).parent / "model" / "samples" / "recorded"
 SAMPLES = ("mini_mnist", "squeezenet", "bert")
 ONCE, FEW, MANY = 1, 3, 9
 """How often a candidate is timed: most once, what a plan rests on often."""
@@ -66,7 +64,7 @@ def run(rng: Rng, costs_s: Sequence[float], counts: Sequence[int], noise: Noise)
 
 
 def recorded_costs() -> list[list[float]]:
-    records = [RunRecord.load(RECORDED / f"{name}.json.gz") for name in SAMPLES]
+    records = [RunRecord.load(MEASURED_WHOLLY / f"{name}.json.gz") for name in SAMPLES]
     return [[item.cost.seconds for item in record.candidates if item.cost.source == "measured" and item.cost.seconds] for record in records]
 
 

@@ -21,7 +21,7 @@ from collage_core.cost.measuring.trial_backend import Caller, LocalBackend
 from collage_core.cost.transition import Transition, TransitionModel
 from collage_core.events import Event, Note
 from collage_core.model.base import SubModel
-from collage_core.model.probe import relu_model
+from collage_core.model.probe import product_model, relu_model
 from collage_core.toolchains import registry
 from collage_core.toolchains.nchwc_models import REORDER_TARGET
 
@@ -54,6 +54,19 @@ def test_probe_model_is_one_relu() -> None:
     (node,) = onnx.load_from_string(made.onnx).graph.node
     assert node.op_type == "Relu"
     assert [tensor.type.bytes for tensor in (*made.inputs, *made.outputs)] == [64, 64]
+
+
+@pytest.mark.parametrize("target", ["blas", "onednn"])
+def test_a_library_of_calls_is_probed_with_a_product_of_as_many_bytes(target: str) -> None:
+    made = product_model(64)
+    assert [tensor.type.bytes for tensor in (*made.inputs, *made.outputs)] == [256, 256]
+    if not registry.get(target).availability().usable:
+        pytest.skip(registry.get(target).availability().reason)
+    relus = transition_meter._loaded(registry.get, target, 4096, 1)
+    relus.maker.run()
+    relus.reader.run()
+    first, _, last = transition_meter._buffers(4096)
+    np.testing.assert_allclose(last, first, rtol=1e-6)
 
 
 @pytest.fixture
@@ -143,6 +156,7 @@ def test_target_that_cannot_be_measured_is_free_named_once_and_spoils_no_other_p
 class Ticking:
     """A toolchain whose kernels take as long as they say, by a clock of their own."""
 
+    style = "graph"
     now = 0.0
 
     def __init__(self, layout: str, seconds: float):

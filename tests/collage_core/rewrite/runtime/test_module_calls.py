@@ -109,6 +109,17 @@ def test_a_kernel_that_fails_at_a_later_call_is_named(tmp_path: Path):
     np.testing.assert_array_equal(artifact.run(drawn(0))["y"], want["y"])
 
 
+@pytest.mark.parametrize("name", PLANS)
+def test_a_profile_tells_how_long_each_kernel_takes_inside_the_whole(name: str, tmp_path: Path):
+    pieces, outputs, _ = PLANS[name]
+    artifact = opened(tmp_path, pieces, outputs.split())
+    found = artifact.profile(drawn(0))
+    assert list(found.partitions) == [piece.id for piece in pieces if piece.target != "tvm"]
+    assert all(0 < seconds < found.whole_s for seconds in found.partitions.values())
+    assert 0 < found.rest_s < found.whole_s
+    np.testing.assert_array_equal(artifact.run(drawn(1))["y"], np.maximum(drawn(1)["x"], 0))
+
+
 def test_only_the_kernel_of_a_plan_of_one_is_loaded_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     loaded: list[str] = []
     for name in ("load", "load_alone"):

@@ -84,6 +84,18 @@ def test_whether_any_candidates_cover_the_model(problem: SearchProblem, data: st
     assert is_coverable(problem, usable) == any(True for _ in every_plan(problem, usable))
 
 
+def test_nodes_that_are_held_alone_by_an_excluded_target_do_not_hide_a_plan() -> None:
+    """Node 1 goes to `a` beside the partition of `c`; `b`, which comes first, excludes `c`. The other partition of node 3 makes a cycle."""
+    made = [("a", [0]), ("b", [1]), ("a", [1]), ("a", [2]), ("a", [0, 3]), ("c", [0, 2, 3])]
+    tensors = (
+        FlowTensor("t0", 0, (1, 2), False, 0), FlowTensor("t1", 1, (), True, 0), FlowTensor("t2", 2, (3,), False, 0),
+        FlowTensor("t3", 3, (), True, 0),
+    )  # fmt: skip
+    candidates = tuple(SearchCandidate(IndexSet(inside), target, 1, target) for target, inside in made)
+    problem = SearchProblem(4, tensors, candidates, exclusive=(("b", "c"),))
+    assert is_coverable(problem, range(len(made)))
+
+
 def row(nodes: int, *made: tuple[str, tuple[int, ...]], exclusive: Sequence[tuple[str, str]] = ()) -> SearchProblem:
     """Nodes in a row, and candidates as (target, nodes)."""
     tensors = [FlowTensor(f"t{n}", n, (n + 1,) if n + 1 < nodes else (), n + 1 == nodes, 4) for n in range(nodes)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -10,13 +11,16 @@ from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
+from collage_core.search.alternatives import regret
 from collage_core.search.alternatives.forced_candidate import ForcedCandidateSearch
+from collage_core.search.alternatives.regret import Regrets
 from collage_core.search.constraints.constraints import allowed_indices
 from collage_core.search.decomposition import separators
 from collage_core.search.decomposition.separators import find_separators
 from collage_core.search.decomposition.subproblem_search import SubproblemSearch
 from collage_core.search.problem import FlowTensor, SearchCandidate, SearchProblem, Transition
 from collage_core.search.searcher import SearchRun
+from collage_core.search.searchers import best_first
 from collage_core.search.searchers.exact import astar, dijkstra
 from tests.helpers.examples import examples
 
@@ -125,3 +129,31 @@ def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem
         assert asked.total == whole.total
         assert asked.is_feasible == whole.is_feasible
         assert not asked.is_feasible or index in asked.chosen
+
+
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(long_problems(), st.integers(1, 3), st.sampled_from((1, 4, 64)), st.randoms(use_true_random=False))
+def test_regrets_within_states_are_the_same_whatever_was_asked_before(
+    monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int, alone: int, random: Random
+) -> None:
+    monkeypatch.setattr(separators, "LEAST_NODES", least)
+    monkeypatch.setattr(best_first, "REPORT_EVERY", 1)
+    monkeypatch.setattr(regret, "MOST_STATES_ALONE", alone)
+    best = dijkstra(problem, allowed_indices(problem, ()))
+    if not best.is_feasible:
+        return
+    made = lambda: Regrets(problem, (), best.chosen, best.total, best.total)  # noqa: E731
+    asked = [[index for index, one in enumerate(problem.candidates) if node in one.inside] for node in range(problem.nodes)]
+    fresh = [made().within_states(indices, 3 * alone) for indices in asked]
+    later, order = made(), list(range(len(asked)))
+    random.shuffle(order)
+    assert {index: later.within_states(asked[index], 3 * alone) for index in order} == dict(enumerate(fresh))
+    if any(candidate.is_unknown for candidate in problem.candidates):
+        return  # there a plan of fewer unknown costs comes first, whatever its total
+    exact = made().of(range(len(problem.candidates)))
+    for indices, answers in zip(asked, fresh, strict=True):
+        for index, answer in zip(indices, answers, strict=True):
+            whole = exact[index]
+            assert answer is None or whole is None or answer.low <= whole.low
+            assert answer is None or not answer.is_exact or answer == whole
+            assert answer is not None or whole is None

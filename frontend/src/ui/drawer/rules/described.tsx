@@ -136,7 +136,7 @@ function Answer({ found }: { found: TryOut }): JSX.Element | null {
   return (
     <section aria-label={`Gain with ${name}`}>
       <p role="status">
-        <Badge target={name} /> <b>{gain.total}</b> <span class="tag">estimate</span>
+        <Badge target={name} /> <b>{gain.total}</b> predicted <span class="tag">estimate</span>
         <br />
         {gain.partitions.length === 0 ? `${name} would take nothing: no plan with it is better.` : `${name} would take ${gain.takes}.`} <span class="muted">Its costs are estimates by its [cost]; transitions to and from it count as free.</span>
       </p>

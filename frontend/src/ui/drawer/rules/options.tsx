@@ -73,12 +73,12 @@ function TargetRow({ target }: { target: string }): JSX.Element {
         {target !== ALL && <Badge target={target} />} {name}
       </th>
       <td>
-        <Field label={`max depth of ${name}`} field={at("max_depth", target)} value={said.depth} placeholder={target === ALL ? "its own" : "as all"} set={(depth) => changeTarget(target, { depth })} />
+        <Field label={`max depth of ${name}`} field={at("max_depth", target)} value={said.depth} placeholder={target === ALL ? "default" : "inherit"} set={(depth) => changeTarget(target, { depth })} />
       </td>
       <td>
-        <Field label={`max exits of ${name}`} field={at("max_exits", target)} value={said.exits} placeholder={target === ALL ? "1" : "as all"} set={(exits) => changeTarget(target, { exits })} />
+        <Field label={`max exits of ${name}`} field={at("max_exits", target)} value={said.exits} placeholder={target === ALL ? "default (1)" : "inherit"} set={(exits) => changeTarget(target, { exits })} />
       </td>
-      <td>{target !== ALL && <Select label={`fusion of ${name}`} value={said.fusion} first="its own" options={FUSION} set={(fusion) => changeTarget(target, { fusion })} />}</td>
+      <td>{target !== ALL && <Select label={`fusion of ${name}`} value={said.fusion} first="default" options={FUSION} set={(fusion) => changeTarget(target, { fusion })} />}</td>
       <td>
         <input type="checkbox" aria-label={`taps of ${name}`} checked={said.hasTaps} onChange={(event) => changeTarget(target, { hasTaps: event.currentTarget.checked })} />
       </td>
@@ -120,7 +120,7 @@ function General(): JSX.Element {
       <Labelled words="search">
         <Select label="search algorithm" value={now.search} first="astar (exact)" options={SEARCHERS.slice(1)} set={(search) => changeForm({ search })} />
       </Labelled>
-      <Labelled words="plans by" hint="time, bytes, partitions, memory; one after another (bytes,time) or as a sum (time+2e-10*bytes)">
+      <Labelled words="objective" hint="time, bytes, partitions, memory; one after another (bytes,time) or as a sum (time+2e-10*bytes)">
         <Field label="objective" field="objective" value={now.objective} placeholder="time" set={(objective) => changeForm({ objective })} />
       </Labelled>
       <label class="check" title="every candidate, not only those that can matter">

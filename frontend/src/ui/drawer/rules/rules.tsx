@@ -113,8 +113,8 @@ function Heading({ spec, tree }: { spec: RunSpec | null; tree: RuleTree | null }
       {others.length > 0 ? `One spec with ${others.join(" and ")}: their trees are equal, so its rules ran once for all.` : "A spec of its own."}{" "}
       <span class="muted">
         {[
-          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: their costs are taken only where merging reaches them.` : "",
-          merged > 0 ? `${plural(merged, "more")} came from merging neighbours.` : "",
+          tree.deferred > 0 ? `${plural(tree.deferred, "candidate")} ${tree.deferred === 1 ? "is" : "are"} deferred: their costs are measured only where fusing adjacent partitions asks for them.` : "",
+          merged > 0 ? `${plural(merged, "more")} came from fusing adjacent partitions.` : "",
           spec.is_sample ? "This run kept only a sample of its rejections." : "",
         ].join(" ")}
       </span>{" "}

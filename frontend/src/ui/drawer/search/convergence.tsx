@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { duration, elapsed } from "../../../base/format";
+import { timeText } from "../../../data/plan/basis";
 import type { ConvergencePoint } from "../../../data/protocol";
 
 const WIDTH = 300;
@@ -25,10 +26,10 @@ export function Convergence({ curve, nowS }: { curve: readonly ConvergencePoint[
   const y = (value: number): number => Math.min(HEIGHT - LOW, 6 + (top > bottom ? (top - value) / (top - bottom) : 0.5) * (HEIGHT - LOW - 12));
   const line = (of: Value): string => pathOf(curve, of, end, x, y);
   const best = curve.at(-1)?.best_s ?? null;
-  const label = `${best === null ? "No plan yet" : `Best total ${duration(best)}`} after ${elapsed(end)}; the bound is at ${duration(bottom)}`;
+  const label = `${best === null ? "No plan yet" : `Best total, ${timeText("predicted", best)},`} after ${elapsed(end)}; the bound is at ${duration(bottom)}`;
   return (
     <svg class="convergence" width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
-      <title>line: best total so far; dashed: lower bound; dotted: estimated bound</title>
+      <title>line: best total so far, predicted; dashed: lower bound; dotted: estimated bound</title>
       <text x={LEFT - 6} y={y(top) + 4} text-anchor="end">
         {duration(top)}
       </text>

@@ -2,8 +2,9 @@
 
 import type { JSX } from "preact";
 import { count, duration, elapsed } from "../../../base/format";
+import { MEANING } from "../../../data/plan/basis";
 import type { RunSnapshot } from "../../../data/protocol";
-import { activityText, remainingS, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
+import { activityText, remainingText, trialTimeText, PHASE_TEXT, phaseStates, phaseOf, type PhaseState } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
 import { overlay } from "../../../state/display";
 import { nowS } from "../../../state/run/clock";
@@ -36,7 +37,7 @@ const LONG_S = 3;
 
 /** The present activity of the run, with its time and the time remaining. */
 export function Now({ run }: { run: RunSnapshot }): JSX.Element {
-  const left = remainingS(run, nowS.value);
+  const left = remainingText(run, nowS.value);
   const [pace, isMeasuring] = [trialTimeText(run), phaseOf(run) === "costs"];
   const sinceS = run.doing ? nowS.value - run.doing.since_s : 0;
   return (
@@ -44,7 +45,7 @@ export function Now({ run }: { run: RunSnapshot }): JSX.Element {
       <p>
         <span class="now-words">{activityText(run)}</span>
         {sinceS >= LONG_S && <span class="muted">{` · for ${elapsed(sinceS)} now`}</span>}
-        {left !== null && left >= 1 && <span class="muted">{` · about ${elapsed(left)} of measuring left`}</span>}
+        {left !== "" && <span class="muted">{` · ${left}`}</span>}
         {isMeasuring && pace !== "" && <span class="muted">{` · ${pace}`}</span>}
         {overlay.value !== "search" && (run.considered || run.search) && (
           <button type="button" class="link" onClick={() => (overlay.value = "search")}>
@@ -62,7 +63,7 @@ export function Totals({ run }: { run: RunSnapshot }): JSX.Element {
   const bound = isMeasuring ? (run.considered?.total_s ?? null) : run.lower_bound_s;
   return (
     <dl class="best">
-      <dt>{hasEnded(run) ? "total" : "best total so far"}</dt>
+      <dt title={MEANING.predicted}>{hasEnded(run) ? "predicted" : "best so far, predicted"}</dt>
       <dd>{run.best_s === null ? <span class="muted">none yet</span> : duration(run.best_s)}</dd>
       <dt title={isMeasuring ? "an estimate: a cost that is not measured counts with the lowest value that it is likely to have" : "no plan can be faster than this"}>
         {isMeasuring ? "estimated bound" : "lower bound"}
@@ -79,7 +80,7 @@ const COLUMNS = [
   ["measured", "trials that gave a cost"],
   ["failed", "computations that the target cannot take, with the reason in the table of costs"],
   ["from cache", "their cost was known before"],
-  ["spared", "not measured: no better plan has them, even at the lowest cost that they may have"],
+  ["skipped (cannot win)", "not measured: no better plan has them, even at the lowest cost that they may have"],
   ["rejected", "sub-graphs that became no candidate"],
 ] as const;
 

@@ -41,7 +41,7 @@ function Offer(): JSX.Element | null {
       <button type="button" onClick={() => void traceSearch()}>
         Trace this search
       </button>
-      <span class="muted">and see every step: the states taken, the candidates tried, and the outcomes. Nothing is measured.</span>
+      <span class="muted">and see every step: the states expanded, the candidates tried, and the outcomes. Nothing is measured.</span>
     </p>
   );
 }
@@ -120,7 +120,7 @@ function Speed(): JSX.Element {
   );
 }
 
-/** A choice of the searches of the run, where it has several, since merging searches again. */
+/** A choice of the searches of the run, where it has several, since fusing adjacent partitions searches again. */
 function Searches({ facts: known }: { facts: TraceFacts }): JSX.Element | null {
   if (known.searches.length < 2) return null;
   const current = searchAt(known, replayStep.value);
@@ -140,7 +140,7 @@ function Facts({ facts: known }: { facts: TraceFacts }): JSX.Element {
   const isStopped = known.searches.some((one) => one.result?.stopped);
   return (
     <span class="muted">
-      {`trace of ${bytes(known.size_bytes)}${bound}${isStopped ? ", ended before the search did" : ""}`}{" "}
+      {`trace of ${bytes(known.size_bytes)}${bound}${isStopped ? ", stopped early" : ""}`}{" "}
       <button type="button" class="link" aria-label="Delete the trace" onClick={() => void dropTrace()}>
         delete
       </button>
@@ -164,10 +164,10 @@ function Counts(): JSX.Element | null {
   if (!shown) return null;
   const { counts } = shown;
   const rows: [string, string, string][] = [
-    ["states taken", count(counts.taken), "settled: no better way leads there"],
-    ["states open", count(shown.open), "found and not taken yet"],
+    ["states expanded", count(counts.taken), "settled: no better way leads there"],
+    ["states open", count(shown.open), "found and not expanded yet"],
     ["candidates tried", count(counts.found + counts.improved + counts.refused), "each in one state"],
-    ["better ways", count(counts.improved), "to a state that was known"],
+    ["improved", count(counts.improved), "states to which a better way was found"],
     ["not placed", count(counts.refused), "candidates that were tried in vain"],
     ["best plan so far", shown.bestS === null ? "none" : duration(shown.bestS), "of this search"],
   ];

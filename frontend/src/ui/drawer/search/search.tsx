@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { count } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
+import { proofText } from "../../../data/plan/proof_text";
 import { briefText, keptText } from "../../../data/run/progress_text";
 import { hasEnded } from "../../../data/run/reducer";
 import { traceFacts } from "../../../state/replay/player";
@@ -12,23 +13,28 @@ import { ErrorCard } from "../../widgets/error_card";
 import { Convergence } from "./convergence";
 import { Counts, Now, PhaseLine, Totals } from "./progress";
 import { Replay } from "./replay";
-import { UndecidedNote } from "./undecided";
+import { CancelledNote, UndecidedNote } from "./undecided";
 
 /** The status of the run in one line. */
 export function RunStatus(): JSX.Element | null {
   const current = run.value;
   if (!current) return null;
-  return <span class="search-words muted">{words(current)}</span>;
+  return (
+    <span class="search-words muted" title={words(current)}>
+      {words(current)}
+    </span>
+  );
 }
 
 function words(current: RunSnapshot): string {
   if (!hasEnded(current)) return briefText(current);
   const measured = current.counts.reduce((sum, one) => sum + one.measured, 0);
-  const proof = current.optimal === true ? "optimal · " : "";
+  const proved = proofText(current);
+  const proof = proved === "" ? "" : `${proved} · `;
   if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
   if (current.state !== "done") return current.state;
-  if (current.recorded) return `${proof}searched again over costs recorded on ${current.machine || "another machine"}`;
-  return current.base === null ? `${proof}${count(measured)} distinct candidates measured` : `${proof}searched again over known costs`;
+  if (current.recorded) return `${proof}re-planned over costs recorded on ${current.machine || "another machine"}`;
+  return current.base === null ? `${proof}${count(measured)} distinct candidates measured` : `${proof}re-planned over known costs`;
 }
 
 export function SearchTab(): JSX.Element {
@@ -60,6 +66,7 @@ function Stopped({ run: current }: { run: RunSnapshot }): JSX.Element | null {
     </button>
   );
   if (current.state === "cancelled") {
+    if (current.cancelled) return <CancelledNote run={current} cancelled={current.cancelled} />;
     return (
       <div class="note stopped" role="status">
         <span>{`Cancelled. ${keptText(current)}.`}</span>

@@ -1,8 +1,9 @@
-// What the budget left undecided, with the button that goes on.
+// What the budget or the user's cancel left undone, with the button that goes on.
 
 import type { JSX } from "preact";
 import { elapsed, plural } from "../../../base/format";
-import type { RunSnapshot } from "../../../data/protocol";
+import type { CancelledInfo, RunSnapshot } from "../../../data/protocol";
+import { phaseText } from "../../../data/run/progress_text";
 import { undecidedOf, undecidedText } from "../../../data/run/undecided";
 import { isActive } from "../../../state/run/run";
 import { goOn } from "../../../state/run/start";
@@ -23,10 +24,34 @@ export function UndecidedNote({ run }: { run: RunSnapshot }): JSX.Element | null
           ))}
           {undecided.length > SHOWN && <li class="muted">{`and ${plural(undecided.length - SHOWN, "other")}`}</li>}
         </ul>
+        <span class="muted">To tell two of them apart, both costs must be known better than by that gain: re-timing both does it.</span>
       </div>
-      <button type="button" disabled={isActive.value} title="the same run, on the costs that are known, with a new budget" onClick={() => void goOn(run)}>
-        Go on
-      </button>
+      {run.state === "recorded" ? null : <GoOn run={run} />}
     </div>
+  );
+}
+
+/** What is missing in a run that was cancelled, whose best plan is kept. */
+export function CancelledNote({ run, cancelled }: { run: RunSnapshot; cancelled: CancelledInfo }): JSX.Element {
+  return (
+    <div class="note stopped" role="status">
+      <div>
+        {`Cancelled while ${phaseText(cancelled.phase)}. The best plan so far is kept. Missing:`}
+        <ul class="undecided">
+          {cancelled.missing.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      </div>
+      <GoOn run={run} />
+    </div>
+  );
+}
+
+function GoOn({ run }: { run: RunSnapshot }): JSX.Element {
+  return (
+    <button type="button" disabled={isActive.value} title="the same run, on the costs that are known, with a new budget" onClick={() => void goOn(run)}>
+      Go on
+    </button>
   );
 }

@@ -1,0 +1,31 @@
+"""The environment of a worker: what toolchains and their libraries read, and none of the user's secrets.
+
+A worker runs libraries of others on models of strangers, so tokens and passwords in the user's environment stay with the parent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+_NAMES = frozenset({
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "VIRTUAL_ENV", "CONDA_PREFIX",
+    "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH",
+})  # fmt: skip
+_PREFIXES = (
+    *("COLLAGE_", "COVERAGE_", "PYTHON", "LC_", "LD_", "DYLD_", "XDG_", "MALLOC_", "GLIBC_"),
+    *("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "VECLIB_", "NUMEXPR_", "DNNL_", "ONEDNN_", "TBB_"),
+    *("ORT_", "ONNX", "TVM_", "OV_", "OPENVINO_", "NCNN_", "CUDA_", "NVIDIA_", "TRT_", "TENSORRT_", "VK_"),
+)
+DATABASE = "COLLAGE_COSTS"
+"""Names the cost database, perhaps with a password: only a worker that opens it gets it (`database_access`)."""
+
+
+def worker_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return those variables of `given` that a worker gets."""
+    return {name: value for name, value in given.items() if (name in _NAMES or name.startswith(_PREFIXES)) and name != DATABASE}
+
+
+def database_access() -> dict[str, str]:
+    """Return the variables of this process by which a worker of our own finds the cost database and its password."""
+    return {name: value for name, value in os.environ.items() if name == DATABASE or name.startswith("PG")}

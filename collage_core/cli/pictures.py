@@ -1,0 +1,33 @@
+"""The pictures of `collage explain`: DOT on standard output, or a layout or charts in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..drawings.charts import write_html
+from ..drawings.layouts import draw as draw_layout
+from ..errors import CollageError
+from ..rewrite.export.dot import dot_text, plan_drawing
+from .explanation import record_at
+from .say import say
+
+
+def make_pictures(path: Path, as_dot: bool, draw: Path | None, charts: Path | None) -> None:
+    """Make what is asked for of the run at `path` (as in `explanation.explain_run`).
+
+    Raises:
+        CollageError: there is no such run, a package is not installed, or a file cannot be written.
+    """
+    record = record_at(path)
+    if as_dot:
+        click.echo(dot_text(record.graph, plan_drawing(record.plan)), nl=False)
+    for file, make in ((draw, draw_layout), (charts, write_html)):
+        if file is None:
+            continue
+        try:
+            make(record, file)
+        except OSError as error:
+            raise CollageError(f"cannot write {str(file)!r}: {error.strerror}", "give another file", "unwritable") from error
+        say(f"wrote {file}", err=True)

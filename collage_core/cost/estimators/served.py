@@ -1,0 +1,114 @@
+"""`ServedCosts`: costs that another program answers over HTTP, a tuner or a cache of a fleet. The contract is in docs/costs.md.
+
+Candidates enter; one request for each distinct computation leaves, first with its hash alone, and with its model where the server asks
+for that. An answer is checked before it is believed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import json
+import math
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...base.validation import first_mistake
+from ...errors import CollageError
+from ...model.base import Model
+from ...rules.candidate import CandidatePartition
+from .function import NoCostsError
+
+SCHEMA = 1
+LONGEST_S = 3600.0
+"""Longest that one answer may take: a server may tune before it answers."""
+MOST_BYTES = 1 << 20
+"""Most bytes of an answer."""
+
+
+class Answer(BaseModel):
+    """An answer of a server.
+
+    Attributes:
+        latency_s: Seconds of one run; None where the server does not know.
+        invalid: Why the target cannot take it; empty where it can.
+        needs: ``model`` where the server wants the model to answer.
+        source: Where the cost is from, for the user, such as ``tuned for 60 s on a c7i``.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    schema_: Literal[1] = Field(alias="schema")
+    latency_s: float | None = None
+    invalid: str = ""
+    needs: Literal["", "model"] = ""
+    source: str = ""
+
+
+class ServedCosts:
+    """Asks a server; an object is a `CostFunction`.
+
+    Args:
+        url: Of the server, such as ``http://127.0.0.1:9200``.
+        model: Cuts out the candidates.
+        threads: Threads of every kernel.
+        accuracy: Largest relative error that is accepted.
+    """
+
+    def __init__(self, url: str, model: Model, threads: int, accuracy: float):
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            raise CollageError(f"--costs {url!r} is no address of a cost server", "write http://HOST:PORT", "bad_option")
+        self.__name__ = url
+        self._model, self._terms = model, {"threads": threads, "accuracy": accuracy}
+        self._host, self._port = parts.hostname, parts.port or 80
+        self._path = f"{parts.path.rstrip('/')}/v{SCHEMA}/cost"
+
+    def __call__(self, candidate: CandidatePartition) -> float | None:
+        """Return the seconds of one run of `candidate`; None where the server does not know them.
+
+        Raises:
+            NoCostsError: the server cannot be reached, or its answer is no answer.
+            ValueError: the server says that the target cannot take the candidate.
+        """
+        onnx = self._model.cut(candidate.inside).onnx
+        request = {"schema": SCHEMA, "target": candidate.target, "key": hashlib.sha256(onnx).hexdigest(), **self._terms}
+        answer = self._asked(request)
+        if answer.needs:
+            answer = self._asked({**request, "onnx": base64.b64encode(onnx).decode()})
+        if answer.needs or (answer.latency_s is not None and not math.isfinite(answer.latency_s)):
+            raise self._mistake("it asks for a model that it has, or gives no finite cost")
+        if answer.invalid:
+            raise ValueError(answer.invalid)
+        return answer.latency_s
+
+    def _asked(self, request: dict[str, Any]) -> Answer:
+        body = json.dumps(request)
+        try:
+            data = self._answered(body)
+        except (OSError, http.client.HTTPException) as error:
+            said = f"the cost server {self.__name__!r} cannot be reached: {error}"
+            raise NoCostsError(said, "start it, or check the address", "no_server") from error
+        try:
+            return Answer.model_validate_json(data)
+        except ValidationError as error:
+            raise self._mistake(str(first_mistake(error))) from error
+
+    def _answered(self, body: str) -> bytes:
+        """Return what the server answers; the connection is not kept, since the server may have another user."""
+        connection = http.client.HTTPConnection(self._host, self._port, timeout=LONGEST_S)
+        try:
+            connection.request("POST", self._path, body, {"Content-Type": "application/json", "Connection": "close"})
+            response = connection.getresponse()
+            data = response.read(MOST_BYTES + 1)
+        finally:
+            connection.close()
+        if response.status != http.client.OK or len(data) > MOST_BYTES:
+            raise self._mistake(f"it answers with status {response.status} and {len(data)} bytes")
+        return data
+
+    def _mistake(self, what: str) -> NoCostsError:
+        return NoCostsError(f"the cost server {self.__name__!r} does not keep to the contract: {what}", "docs/costs.md has it", "bad_costs")

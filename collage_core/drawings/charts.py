@@ -1,0 +1,88 @@
+"""Charts of a run by Plotly, and one HTML file that holds them with all that they need: it opens without a network.
+
+A run enters; figures that a notebook shows, or the file, leave. Labels hold names of models: they are escaped, since Plotly reads
+markup in them.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..pipeline.node_times import PartitionTimes
+from ..pipeline.record import RunRecord
+from ..rewrite.export.dot import PLAIN, colour_of
+from ..rewrite.plan import PlacedPartition
+from .optional import needed
+
+_LONGEST = 60
+_MS = 1e3
+
+
+def figures(record: RunRecord) -> dict[str, Any]:
+    """Return the charts of a run as ``plotly.graph_objects.Figure`` by title: totals, and where the time goes.
+
+    Raises:
+        CollageError: the package is not installed.
+    """
+    go = needed("plotly.graph_objects", "plotly", "a chart")
+    return {"Totals": _totals(go, record), "Where the time goes": _time(go, record)}
+
+
+def write_html(record: RunRecord, file: Path) -> None:
+    """Write the charts of a run into `file`, as one HTML page.
+
+    Raises:
+        CollageError: the package is not installed.
+        OSError: `file` cannot be written.
+    """
+    sources = ", ".join(sorted({part.source for part in record.plan.partitions}))
+    title = escape(f"{record.plan.model.name}: {record.plan.total_s * _MS:.4g} ms (costs: {sources})")
+    parts = [f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title>\n<h1>{title}</h1>"]
+    for number, (heading, figure) in enumerate(figures(record).items()):
+        chart = figure.to_html(full_html=False, include_plotlyjs=number == 0, div_id=f"chart{number}")
+        parts.append(f"<h2>{heading}</h2>\n{chart}")
+    file.write_text("\n".join([*parts, "</html>\n"]), encoding="utf-8")
+
+
+def _totals(go: Any, record: RunRecord) -> Any:
+    """Each plan that was made or timed: the sum of its costs beside the time of the whole."""
+    others = {row["name"]: row for key in ("baselines", "alternatives") for row in record.document.get(key) or [] if not row.get("is_plan")}
+    plan = {"total_s": record.plan.total_s, "measured_s": (record.document["verify"] or {}).get("measured_s")}
+    rows = {"the plan": plan, **{_label(name): row for name, row in others.items()}}
+    bars = [
+        go.Bar(name=said, y=list(rows), x=[None if row[key] is None else row[key] * _MS for row in rows.values()], orientation="h")
+        for said, key in (("predicted: the sum of the costs", "total_s"), ("measured: the whole", "measured_s"))
+    ]
+    return go.Figure(bars, {"barmode": "group", "xaxis": {"title": {"text": "ms"}}, "yaxis": {"autorange": "reversed"}})
+
+
+def _time(go: Any, record: RunRecord) -> Any:
+    """An icicle from the model to partitions and their kernels."""
+    times = {one.partition: one for one in record.node_times}
+    known = [part for part in record.plan.partitions if part.cost_s is not None]
+    rows = [("model", "", _label(record.plan.model.name), sum(part.cost_s or 0.0 for part in known), PLAIN)]
+    for part in known:
+        rows += _rows(record, part, times.get(part.id))
+    ids, parents, labels, seconds, colours = zip(*rows, strict=True)
+    shape = {"ids": ids, "parents": parents, "labels": labels, "values": [one * _MS for one in seconds], "marker": {"colors": colours}}
+    chart = go.Icicle(
+        **shape, branchvalues="total", hovertemplate="%{label}<br>%{value:.4g} ms<extra></extra>", tiling={"orientation": "v"}
+    )
+    return go.Figure(chart)
+
+
+def _rows(record: RunRecord, part: PlacedPartition, times: PartitionTimes | None) -> list[tuple[str, str, str, float, str]]:
+    """Id, parent, label, seconds and colour of a partition and of the kernels in it."""
+    colour = colour_of(part.target)
+    rows = [(part.id, "model", _label(f"{part.target}: {'+'.join(part.ops)}"), part.cost_s or 0.0, colour)]
+    for number, group in enumerate(times.groups if times and len(times.groups) > 1 else ()):
+        names = ", ".join(record.graph.nodes[node].name for node in group.nodes)
+        rows.append((f"{part.id}/{number}", part.id, _label(f"{group.kernel} {names}".strip()), group.seconds or 0.0, colour))
+    return rows
+
+
+def _label(text: str) -> str:
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return escape(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")

@@ -1,0 +1,55 @@
+"""Lays the graph of a run out with Graphviz and draws it, its partitions as clusters: `layout` gives what a notebook shows.
+
+A run enters; an SVG, PNG or PDF leaves. The Python package `graphviz` calls the program `dot`, which is installed apart from it; the DOT
+is ours (`rewrite.export.dot`), in which names of models are quoted.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollageError
+from ..pipeline.record import RunRecord
+from ..rewrite.export.dot import dot_text, plan_drawing
+from .optional import needed
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def layout(record: RunRecord) -> Any:
+    """Return the graph of a run with the partitions of its plan as a ``graphviz.Source``.
+
+    Raises:
+        CollageError: the package is not installed.
+    """
+    return needed("graphviz", "graphviz", "laying a graph out").Source(dot_text(record.graph, plan_drawing(record.plan)), engine="dot")
+
+
+def draw(record: RunRecord, file: Path) -> None:
+    """Draw the graph of a run into `file`, in the format of its ending.
+
+    Raises:
+        CollageError: the ending is unknown, the package or the program is not installed, or Graphviz fails.
+        OSError: `file` cannot be written.
+    """
+    wanted = file.suffix.lower().removeprefix(".")
+    if wanted not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise CollageError(f"no drawing is made as {file.name!r}", f"end the name with one of {known}", "bad_option")
+    file.write_bytes(_drawn(layout(record), wanted))
+
+
+def _drawn(source: Any, wanted: str) -> bytes:
+    graphviz = needed("graphviz", "graphviz", "laying a graph out")
+    try:
+        drawn: bytes = source.pipe(format=wanted, quiet=True)
+    except graphviz.ExecutableNotFound as error:
+        hint = "apt install graphviz (or brew install graphviz); --dot prints the graph without it"
+        raise CollageError("Graphviz's program `dot` is not installed", hint, "not_installed") from error
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+        reason = said[-1] if said else f"exit status {error.returncode}"
+        raise CollageError(f"`dot` could not lay the graph out: {reason}", "--dot prints what it was given", "graphviz") from error
+    return drawn

@@ -1,0 +1,29 @@
+"""`load`: a model of any kind by its file: ONNX, or a Relax module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ...base.model_file import is_relax_file
+from ..onnx_model import OnnxModel, load_model
+from ..values import Value
+from .relax_model import load_relax
+
+
+def load(
+    source: str | Path,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    fold: bool = True,
+    name: str | None = None,
+    *,
+    values: Mapping[str, Value] | None = None,
+    ir: str | None = None,
+) -> OnnxModel:
+    """Load the model at `source` as `load_model` does, or as a Relax module where `ir` or the file's ending says so.
+
+    Raises:
+        CollageError: as `load_model` and `load_relax`.
+    """
+    as_relax = is_relax_file(source) if ir is None else ir == "relax"
+    return (load_relax if as_relax else load_model)(source, shapes, fold, name, values=values)

@@ -1,0 +1,4 @@
+"""Relax operators as ONNX nodes: one small function for each, in a table by name.
+
+The arguments of a call enter as a `CallWriter`; the names of the ONNX tensors that hold its result leave. The nodes are those of opset 20.
+"""

@@ -1,0 +1,176 @@
+"""Reads a file that holds a Relax module, or a program of `torch.export`, and writes one of its regions as an ONNX model.
+
+A path and the user's shapes enter; plain data leave. It runs TVM, of a script also Python, and belongs in a worker process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tvm
+from onnx import ModelProto
+from tvm import relax
+
+from ...base.user_file import read_text
+from ...errors import CollageError
+from ..ort_session import MOST_BYTES
+from ..shapes import fix_shapes
+from .call_writer import Untranslatable
+from .module_functions import function_of, prepared, region_module, stub
+from .regions import Region, divided, largest
+
+_HEADER = "import tvm\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
+"""What a script that TVM printed takes for granted."""
+
+
+@dataclass(frozen=True)
+class ReadRegion:
+    """A region of a Relax function.
+
+    Attributes:
+        function: The name of the function.
+        onnx: The region as a serialised ONNX model.
+        ir: A module whose ``main`` is the region, as TVM saves it; its outputs are those of the ONNX model, in a tuple.
+        sizes: Name of each parameter of the function → its shape.
+        parameters: The names of the region's inputs, in order.
+        left: What is in no region, with its reason; and what else the user should know.
+    """
+
+    function: str
+    onnx: bytes
+    ir: str
+    sizes: dict[str, tuple[int, ...]]
+    parameters: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def read_relax(path: str, function: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+    """Return the largest region of a function in the file at `path`.
+
+    Args:
+        function: The name of the function; ``main``, or the only one, unless given.
+        shapes: Shapes of the function's parameters by name, for those with symbols.
+
+    Raises:
+        CollageError: there is no module, no such function, no region in it, or a shape is open.
+    """
+    with _quiet():
+        module, notes = read_module(Path(path))
+    return largest_region(module, function, shapes, notes)
+
+
+def largest_region(
+    module: tvm.IRModule, function: str | None, shapes: Mapping[str, Sequence[int]], notes: Sequence[str] = ()
+) -> ReadRegion:
+    """As `read_relax`, of a module that is there already."""
+    name = function_of(module, function)
+    sizes = _sizes(module[name], shapes)
+    fixed = prepared(module, name, sizes)
+    found = divided(fixed[name])
+    regions, left = found.regions, found.left
+    if not regions:
+        why = f": {left[0].name!r}: {left[0].reason}" if left else ""
+        hint = "calls of high-level operators are wanted, as an importer of TVM makes them, before they are lowered"
+        raise CollageError(f"the function {name!r} has no binding that a toolchain could take{why}", hint, "no_nodes")
+    chosen = largest(regions)
+    said = [f"the binding {one.name!r} of {name!r} is left to TVM: {one.reason}" for one in left]
+    if len(regions) > 1:
+        said.insert(0, f"the function {name!r} has {len(regions)} regions: this is the largest; `CollagePartition` takes all")
+    return ReadRegion(
+        name, _serialised(chosen, name), tvm.ir.save_json(region_module(chosen)), sizes, tuple(chosen.inputs), (*notes, *said)
+    )
+
+
+def _serialised(region: Region, name: str) -> bytes:
+    if sum(array.nbytes for array in region.writer.constants.values()) > MOST_BYTES:
+        raise CollageError("the module holds more weights than the 2 GiB that one ONNX message can", "split it", "too_big")
+    try:
+        return region.model(name).SerializeToString()
+    except Untranslatable as reason:
+        raise CollageError(f"the function {name!r} {reason}", "say its shapes with --shape", "open_shape") from reason
+
+
+def _sizes(function: relax.Function, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the parameters, with symbols as the user says; a symbolic batch is 1."""
+    model = ModelProto()
+    model.CopyFrom(stub(function))
+    return fix_shapes(model, shapes)
+
+
+def read_module(path: Path) -> tuple[tvm.IRModule, list[str]]:
+    """Return the module in the file at `path`, and what the user should know of how it was read."""
+    if path.suffix == ".pt2":
+        from .torch_program import read_program
+
+        return read_program(path)
+    try:
+        return (_run_script(path) if path.suffix == ".py" else _load_json(path)), []
+    except OSError as error:
+        raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
+
+
+def _load_json(path: Path) -> tvm.IRModule:
+    try:
+        found = tvm.ir.load_json(read_text(path))
+    except OSError:
+        raise
+    except Exception as error:  # any exception of TVM says that it is not what it saves
+        hint = "write it with `tvm.ir.save_json(module)`"
+        raise CollageError(f"{str(path)!r} is no module that TVM saved: {_first_line(error)}", hint, "not_relax") from error
+    if not isinstance(found, tvm.IRModule):
+        raise CollageError(f"{str(path)!r} holds a {type(found).__name__}, not a module", "save an IRModule", "not_relax")
+    return found
+
+
+def _run_script(path: Path) -> tvm.IRModule:
+    """Run the script, and return its only module. One that TVM printed, without imports, is run with them."""
+    text = read_text(path)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{path.stem}.py"
+        source.write_text(text if "import" in text.replace("ir_module", "") and "tvm" in text.split("@")[0] else _HEADER + text)
+        spec = importlib.util.spec_from_file_location("collage_user_script", source)
+        assert spec is not None
+        assert spec.loader is not None
+        script = importlib.util.module_from_spec(spec)
+        sys.modules["collage_user_script"] = script
+        try:
+            spec.loader.exec_module(script)
+        except (Exception, SystemExit) as error:  # a script may raise anything
+            reason = f"{type(error).__name__}: {_first_line(error)}"
+            raise CollageError(f"{str(path)!r} does not run as a script of TVM: {reason}", "mend it", "not_relax") from error
+    found = {id(value): value for value in vars(script).values() if isinstance(value, tvm.IRModule)}
+    if len(found) != 1:
+        which = "none" if not found else f"{len(found)}"
+        raise CollageError(f"{str(path)!r} must define one module, and defines {which}", "keep one class under @I.ir_module", "not_relax")
+    return next(iter(found.values()))
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:300]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what importers and scripts print off the terminal."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def run_module(ir: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Compile a module that `ReadRegion.ir` holds with TVM's default pipeline, run it, and return its outputs as arrays."""
+    module = tvm.ir.load_json(ir)
+    built = tvm.compile(module, tvm.target.Target({"kind": "llvm"}))
+    machine = relax.VirtualMachine(built, tvm.cpu())
+    given = [tvm.runtime.tensor(np.require(array, requirements="C")) for array in inputs]
+    return [output.numpy() for output in machine["main"](*given)]

@@ -1,0 +1,115 @@
+"""`RelaxModel`: a region of a Relax function, ready for partitioning like an ONNX model.
+
+A path and the user's shapes enter. A worker process reads the file, since that runs TVM; what leaves it is an ONNX model, whose nodes
+are named after the bindings. The reference is the region as TVM's default pipeline compiles it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import ModelProto, numpy_helper
+
+from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker import Worker
+from ...base.user_file import read_file
+from ...errors import CollageError
+from ..base import Arrays, FoldedNode
+from ..normalising import normalise
+from ..onnx_model import OnnxModel
+from ..ort_session import MOST_BYTES
+from ..values import Value, fix_values
+
+if TYPE_CHECKING:
+    from .reading import ReadRegion
+
+READ_S, REFERENCE_S = 300.0, 900.0
+"""Longest that reading a file, and compiling and running the reference, may take."""
+
+
+class RelaxModel(OnnxModel):
+    """A region of a Relax function (satisfies `Model`).
+
+    Attributes:
+        ir: A module whose ``main`` is the region, as TVM saves it.
+        notes: What the user should know: bindings that are left to TVM, and why.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        user: ModelProto,
+        gone: tuple[FoldedNode, ...],
+        fold: bool,
+        fixed: Mapping[str, Any],
+        read: ReadRegion,
+    ):
+        super().__init__(name, digest, user, gone, fold, fixed)
+        self.ir, self.notes = read.ir, read.left
+        self._parameters = read.parameters
+
+    def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """Return the outputs of the region as TVM's default pipeline compiles it, by output name.
+
+        Raises:
+            CollageError: TVM cannot compile or run it.
+        """
+        names = [value.name for value in self._user.graph.output]
+        fixed = {tensor.name: numpy_helper.to_array(tensor) for tensor in self._user.graph.initializer if tensor.name in self.fixed}
+        given = {**inputs, **fixed}
+        with Worker() as worker:
+            try:
+                made = worker.call(_run, self.ir, [np.asarray(given[name]) for name in self._parameters], timeout_s=REFERENCE_S)
+            except WorkerError as error:
+                raise CollageError(f"TVM could not run the module as it is: {error}", "", "toolchain") from error
+        return dict(zip(names, made, strict=True))
+
+
+def load_relax(
+    source: str | Path,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    fold: bool = True,
+    name: str | None = None,
+    *,
+    values: Mapping[str, Value] | None = None,
+) -> RelaxModel:
+    """Load the Relax module at `source`; the arguments are those of `onnx_model.load_model`.
+
+    Raises:
+        CollageError: the file cannot be read, holds no module, or no region of its function can be partitioned.
+    """
+    path = Path(source)
+    try:
+        digest = hashlib.sha256(read_file(path, MOST_BYTES)).hexdigest()
+    except OSError as error:
+        raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
+    with Worker() as worker:
+        try:
+            read = worker.call(_read, str(path.resolve()), None, dict(shapes or {}), timeout_s=READ_S)
+        except WorkerError as error:
+            raise CollageError(
+                f"{str(path)!r} cannot be read as a Relax module: {error}", "mend it, or save it again", "not_relax"
+            ) from error
+    user, gone = normalise(ModelProto.FromString(read.onnx))
+    fixed = fix_values(user, values or {})
+    identity = [digest, read.function, sorted(read.sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
+    hashed = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    return RelaxModel(name or path.stem, hashed, user, gone, fold, fixed, read)
+
+
+def _read(path: str, function: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:
+    from .reading import read_relax
+
+    return read_relax(path, function, shapes)
+
+
+def _run(ir: str, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    from .reading import run_module
+
+    return run_module(ir, inputs)

@@ -1,0 +1,82 @@
+"""The baselines of a plan: each toolchain alone, what it runs with the rest elsewhere, and greedy. Plain data in and out.
+
+A toolchain alone is what its own users run: the whole model as one. Where it cannot take that, ``<target>+host`` is the best plan
+in which only what it must leave goes elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ..errors import InfeasibleError
+from ..graph.index_set import IndexSet
+from ..rules.baseline_names import GREEDY, main_target
+from ..rules.spec import HOST_TARGET
+from ..search.objective_search import solve_for
+from ..search.problem import SearchProblem
+from ..search.searcher import SearchResult
+from ..search.solve import solve
+from .record import CostedCandidate
+from .search_and_merge import SearchSettings
+
+
+def baseline(name: str, problem: SearchProblem, costed: Sequence[CostedCandidate], settings: SearchSettings) -> SearchResult | None:
+    """Return the plan of the baseline `name`, whatever its errors; None where there is none.
+
+    Args:
+        costed: The candidates with their costs, those that failed among them.
+    """
+    if name == GREEDY:
+        try:
+            return solve(problem, (), GREEDY)
+        except InfeasibleError:
+            return None
+    target = main_target(name)
+    if target is not None:
+        return _with_rest(target, problem, settings)
+    return _alone(name, problem, costed, settings)
+
+
+def _alone(target: str, problem: SearchProblem, costed: Sequence[CostedCandidate], settings: SearchSettings) -> SearchResult | None:
+    """The model as one partition; where the rules offer none of that size, the best plan on `target` alone.
+
+    The host's nodes may stay the host's.
+    """
+    whole = IndexSet(range(problem.nodes)) - _nodes_of(problem, HOST_TARGET)
+    if any(_is_whole(item, target, whole) and item.cost.is_invalid and not item.is_merged for item in costed):
+        return None
+    mine = _indices(problem, target)
+    as_one = [index for index in mine if whole.issubset(problem.candidates[index].inside)]
+    return _best([*(as_one or mine), *_indices(problem, HOST_TARGET)], problem, settings)
+
+
+def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
+    return item.target == target and whole.issubset(item.inside)
+
+
+def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
+    left = IndexSet(range(problem.nodes)) - _nodes_of(problem, target) - _nodes_of(problem, HOST_TARGET)
+    others = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
+    return _best([*_indices(problem, target), *_indices(problem, HOST_TARGET), *others], problem, settings)
+
+
+def _indices(problem: SearchProblem, target: str) -> list[int]:
+    return [index for index, candidate in enumerate(problem.candidates) if candidate.target == target]
+
+
+def _nodes_of(problem: SearchProblem, target: str) -> IndexSet:
+    return IndexSet({node for index in _indices(problem, target) for node in problem.candidates[index].inside})
+
+
+def _best(indices: Collection[int], problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
+    """The best plan of these candidates; None where they do not make up the model."""
+    listed = sorted(indices)
+    only = replace(problem, candidates=tuple(problem.candidates[index] for index in listed), error_budget=None)
+    if len({node for candidate in only.candidates for node in candidate.inside}) < problem.nodes:
+        return None
+    try:
+        result = solve_for(only, settings.objective, (), settings.search, settings.run())
+    except InfeasibleError:
+        return None
+    return replace(result, chosen=tuple(listed[index] for index in result.chosen))

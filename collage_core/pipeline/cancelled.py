@@ -1,0 +1,37 @@
+"""`cancelled_document`: what a run that its user stopped leaves undone, in words.
+
+The phase and the facts of the run enter; the ``cancelled`` part of its document leaves. Plain data in, plain data out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+NOT_BUILT = "not built, since the run was cancelled"
+NOT_TIMED = "not timed, since the run was cancelled"
+_UNSETTLED = "not all adjacent partitions on one target were tried fused, and close choices were not re-timed"
+
+
+def cancelled_document(phase: str, late: int, asked: int, document: Mapping[str, Any], builds: bool) -> dict[str, Any] | None:
+    """The ``cancelled`` part of a run's document: the phase in which the run was stopped, and what is missing, one sentence each.
+
+    None where nothing is missing: the user's wish came when everything was done.
+
+    Args:
+        phase: Empty for a run that nobody stopped.
+        late: How many of the `asked` candidates have no known cost, since there was no time.
+        document: The run's document, with all that was done.
+        builds: The run was to build its plan.
+    """
+    if not phase:
+        return None
+    missing = [f"{late} of {asked} candidates have no known cost"] if late else []
+    if phase in ("costs", "search", "merge"):
+        missing.append(_UNSETTLED)
+    verify = document["verify"]
+    if builds and verify["max_rel_error"] is None:
+        missing.append("the plan was not built, and not compared with the reference")
+    if builds and not document["alternatives"]:
+        missing.append("the plan was not timed beside each target alone")
+    return {"phase": phase, "missing": missing} if missing else None

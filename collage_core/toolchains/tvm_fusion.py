@@ -1,0 +1,46 @@
+"""The toolchain `tvm@fusion`: TVM in fusion mode, in which every candidate is exactly one kernel and the search chooses the fusions.
+
+Its candidates are what TVM's `FuseOps` may fuse, and beyond that chains through an anchor and parallel calls on one tensor. The plan's
+fusions are what is compiled: one PrimFunc a partition, whatever `FuseOps` would have made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base.cores import usable_cores
+from ..model.base import SubModel
+from ..rules.base import PartitionRule, RuleOptions
+from .tvm import TvmToolchain
+from .tvm_operators import OPERATORS
+
+if TYPE_CHECKING:
+    import tvm
+
+DEPTH = 4
+MOST_EXITS = 3
+"""Parallel calls have as many exits as they are."""
+
+
+class TvmFusionToolchain(TvmToolchain):
+    """Takes what one kernel of TVM's can compute."""
+
+    name = "tvm@fusion"
+    letter = "F"
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        from ..rules.base_rules import OpCallByKind
+        from ..rules.trees import kernel_fusion
+
+        return kernel_fusion(OpCallByKind("O", OPERATORS), options, DEPTH, MOST_EXITS)
+
+    def build(self, model: SubModel, threads: int) -> bytes:
+        from .tvm_build import compile_library
+        from .tvm_one_kernel import one_kernel
+
+        return compile_library(one_kernel(model, threads), threads)
+
+    def relax_module(self, model: SubModel) -> tvm.IRModule:
+        from .tvm_one_kernel import one_kernel
+
+        return one_kernel(model, usable_cores())

@@ -1,0 +1,87 @@
+"""Makes exactly one kernel of a sub-model, by TVM's own fusion of PrimFuncs but without its choice of what to fuse.
+
+A sub-model enters; a Relax module whose ``main`` calls one scheduled PrimFunc leaves, or the reason why there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from ..model.base import SubModel
+from ..model.relax.lifting import lifted
+from .base import ToolchainError
+from .reasons import one_line
+from .tvm_build import cpu_target
+from .tvm_import import import_onnx
+from .tvm_packing import PackWeights
+from .tvm_schedule import ScheduleCpu
+
+
+def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
+    """Return `model` as a Relax function ``main`` that calls one PrimFunc.
+
+    Raises:
+        ToolchainError: at stage ``import`` or ``build``; TVM makes more than one kernel of it, or none.
+    """
+    transform = relax.transform
+    before = [
+        transform.DecomposeOpsForInference(),
+        PackWeights(),
+        transform.CanonicalizeBindings(),
+        transform.DeadCodeElimination(),
+        transform.LegalizeOps(),
+        transform.AnnotateTIROpPattern(),
+        AsOneFunction(),
+    ]
+    after = [transform.FuseTIR(), transform.DeadCodeElimination(), ScheduleCpu()]
+    module = import_onnx(model)
+    try:
+        with cpu_target(threads):
+            module = tvm.transform.Sequential(before)(module)
+            module = tvm.transform.Sequential(after)(module)
+    except ToolchainError:
+        raise
+    except Exception as error:  # any exception of TVM is its reason
+        raise ToolchainError("build", one_line(error)) from error
+    _check_one_call(module["main"])
+    return module
+
+
+def _check_one_call(main: relax.Function) -> None:
+    calls = [one for block in main.body.blocks for one in block.bindings if isinstance(one.value, relax.Call)]
+    odd = next((one.value for one in calls if getattr(one.value.op, "name", "") != "relax.call_tir"), None)
+    if odd is not None:
+        raise ToolchainError("build", f"TVM computes {one_line(str(odd.op))} outside of kernels")
+    if len(calls) != 1:
+        raise ToolchainError("build", f"TVM makes {len(calls)} kernels of it, not one")
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageAsOneFunction")
+class AsOneFunction:
+    """Moves everything that ``main`` does into one private ``Primitive`` function, so that `FuseTIR` makes one PrimFunc of it.
+
+    Constants become parameters, since `FuseTIR` takes none. A ``main`` of one call is left as it is.
+    """
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        main = mod["main"]
+        bindings = [binding for block in main.body.blocks for binding in block.bindings]
+        calls = [binding for binding in bindings if isinstance(binding.value, relax.Call)]
+        if len(calls) < 2:
+            return mod
+        inner, constants = lifted(main)
+        given = [relax.const(array, array.dtype.name) for array in constants]
+        builder = relax.BlockBuilder(mod)
+        name = builder.add_func(inner.without_attr("global_symbol").with_attr("Primitive", True), "fused")
+        with builder.function("collage_main", list(main.params)):
+            with builder.dataflow():
+                result = builder.emit_output(relax.Call(name, [*main.params, *given]))
+            builder.emit_func_output(result)
+        made = builder.get()
+        function = made["collage_main"].with_attr("global_symbol", "main")
+        del made[made.get_global_var("collage_main")]
+        made.update_func(made.get_global_var("main"), function)
+        return made

@@ -1,0 +1,233 @@
+"""`CollagePartition`: the module pass that partitions every dataflow block of a Relax module by measured costs.
+
+A module enters; one in which each partition of a toolchain is a private function with the attribute ``Codegen`` leaves, and what is
+left to TVM as it was. TVM's pass `RunCodegen` then has the toolchains build their functions, before ``tvm.compile``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from ..cost.estimators.function import CostFunction
+from ..errors import CollageError
+from ..events import Emit, ignore
+from ..graph.dataflow_graph import DataflowGraph
+from ..model.relax.module_functions import check_shape, prepared, region_module
+from ..model.relax.regions import LeftBinding, Region, divided, largest, variables
+from ..model.relax.relax_model import load_relax
+from ..options import Options
+from ..pipeline.record import RunRecord
+from ..pipeline.run import partition
+from ..rewrite.plan import PlacedPartition, Plan
+from ..rules.spec import HOST_TARGET
+from ..toolchains import registry
+from .grouping import HOST, Group, grouped
+from .hooks import RunHooks
+from .region_rewriter import RegionRewriter, as_byoc, as_composite, as_primitive, is_planned, names_of, spliced
+
+
+def _byoc(target: str, function: relax.Function) -> relax.Function:
+    return (as_composite if registry.get(target).style == "library" else as_byoc)(target, function)
+
+
+ENCODINGS = {"byoc": _byoc, "primitive": as_primitive}
+
+
+@dataclass(frozen=True)
+class PlannedRegion:
+    """A region and what was found for it.
+
+    Attributes:
+        function: The name of its function.
+        record: The run; its graph has the names of the bindings.
+    """
+
+    function: str
+    record: RunRecord
+
+
+@dataclass
+class Report:
+    """What a pass did.
+
+    Attributes:
+        regions: Every region that was planned.
+        left: Function → its bindings that are in no region, with their reasons.
+    """
+
+    regions: list[PlannedRegion] = field(default_factory=list)
+    left: dict[str, list[LeftBinding]] = field(default_factory=dict)
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollagePartition")
+class CollagePartition:
+    """Partitions the Relax functions of a module.
+
+    Args:
+        targets: Names of toolchains, the preferred one first; ``tvm`` stands for what is left to TVM.
+        enabled: Whether the pass does anything; else the module leaves untouched.
+        functions: Names of the functions to partition; all unless given.
+        shapes: Name of a parameter → its shape, for functions with symbols.
+        encoding: ``byoc`` as TVM's own partitioning writes it, or ``primitive``.
+        codegen: Whether `RunHooks` follows at once, so that ``tvm.compile`` may be next.
+        plans: Plans to use instead of a search, by the name of the function: each is for its largest region, and others stay with TVM.
+        cost_function: Gives the costs, in this process; ``costs`` is then only its name.
+        emit: Told what happens meanwhile.
+        report: Gets what was found.
+        options: Further options of a run, as `Options` has them: ``accuracy``, ``budget_s``, ``threads``, ``costs``, ….
+
+    Raises:
+        CollageError: an option is wrong, a function is not well-formed, or no plan was found.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[str],
+        *,
+        enabled: bool = True,
+        functions: Sequence[str] | None = None,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+        encoding: str = "byoc",
+        codegen: bool = False,
+        plans: Mapping[str, Plan] | None = None,
+        cost_function: CostFunction | None = None,
+        emit: Emit = ignore,
+        report: Report | None = None,
+        **options: Any,
+    ):
+        if encoding not in ENCODINGS:
+            raise CollageError(f"unknown encoding {encoding!r}", f"choose one of {', '.join(ENCODINGS)}", "bad_option")
+        self.enabled, self.encoding, self.codegen = enabled, encoding, codegen
+        self.functions = None if functions is None else tuple(functions)
+        self.shapes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+        self.plans = dict(plans or {})
+        self.report = Report() if report is None else report
+        self._emit, self._cost_function = emit, cost_function
+        try:
+            self.options = Options(tuple(targets), ir="relax", **options)
+        except TypeError as error:
+            raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        if not self.enabled:
+            return mod
+        names = self._names(mod)
+        self._check_shapes(mod, names)
+        for name in names:
+            mod = self._function(mod, name)
+        run_hooks: Any = RunHooks()
+        return run_hooks(mod) if self.codegen else mod
+
+    def _names(self, mod: tvm.IRModule) -> list[str]:
+        functions = {str(var.name_hint): function for var, function in mod.functions_items() if isinstance(function, relax.Function)}
+        for name in self.functions or ():
+            if name not in functions:
+                raise CollageError(f"the module has no Relax function {name!r}", f"it has {', '.join(functions) or 'none'}", "not_relax")
+        wanted = self.functions or tuple(functions)
+        return [name for name in wanted if not is_planned(functions[name])]
+
+    def _check_shapes(self, mod: tvm.IRModule, names: Sequence[str]) -> None:
+        for parameter, shape in self.shapes.items():
+            found = [var for name in names for var in mod[name].params if var.name == parameter]
+            if not found:
+                raise CollageError(f"no function has a parameter {parameter!r}, of which a shape was given", "check its name", "shape")
+            for var in found:
+                check_shape(var, shape)
+
+    def _function(self, mod: tvm.IRModule, name: str) -> tvm.IRModule:
+        sizes = {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
+        fixed = prepared(mod, name, sizes)
+        function = fixed[name]
+        found = divided(function)
+        self.report.left[name] = found.left
+        if not found.regions:
+            return mod
+        builder, taken = relax.BlockBuilder(fixed), names_of(fixed)
+        blocks: dict[int, list[Any]] = {}
+        for at, parts in found.blocks.items():
+            blocks[at] = []
+            for part in parts:
+                if isinstance(part, LeftBinding):
+                    blocks[at].append(part.binding)
+                elif part.writer.nodes and not (name in self.plans and part is not largest(found.regions)):
+                    blocks[at] += self._region(builder, name, part, found.regions.index(part), taken)
+                else:
+                    blocks[at] += part.bindings.values()
+        builder.update_func(fixed.get_global_var(name), spliced(function, blocks))
+        return relax.transform.DeadCodeElimination()(builder.get())
+
+    def _region(self, builder: relax.BlockBuilder, function: str, region: Region, at: int, taken: set[str]) -> list[Any]:
+        """Plan one region, add its functions to the module, and return its bindings."""
+        plan, graph = self._planned(function, region, at)
+        inner = prepared(region_module(region), "main", {})["main"]
+        (again,) = divided(inner).regions
+        leaves, last = _results(inner)
+        bindings = [binding for binding in again.bindings.values() if binding.var is not last]
+        given = dict(zip(inner.params, region.inputs.values(), strict=True))
+        stays = (HOST_TARGET,) if self.encoding == "primitive" else (HOST_TARGET, "tvm")
+        partitions = [one for one in plan.partitions if one.target not in stays]
+        of = _partition_of(plan, graph, partitions, again)
+        wanted = {at: of[binding.var] for at, binding in enumerate(bindings) if binding.var in of}
+        names = [_free_name(f"{function}_{one.target}".replace("@", "_"), taken) for one in partitions]
+        rewriter = RegionRewriter(builder, bindings, given, leaves)
+        rewriter.write(_groups(bindings, wanted), [one.target for one in partitions], names, ENCODINGS[self.encoding])
+        rewriter.finish(region.outputs)
+        return rewriter.bindings
+
+    def _planned(self, function: str, region: Region, at: int) -> tuple[Plan, DataflowGraph]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{function}_{at}.json" if at else Path(folder) / f"{function}.json"
+            path.write_text(tvm.ir.save_json(region_module(region)))
+            known = self.plans.get(function)
+            if known is not None:
+                graph = load_relax(path, fold=bool(known.options.get("fold", True))).graph
+                known.check_covers(tuple(node.name for node in graph.nodes))
+                return known, graph
+            record = partition(path, self.options, self._emit, self._cost_function)
+        self.report.regions.append(PlannedRegion(function, record))
+        return record.plan, record.graph
+
+
+def _results(inner: relax.Function) -> tuple[list[Any], Any]:
+    """Return the fields of the tuple that a region's function returns, and the variable of that tuple."""
+    bound = {binding.var: binding.value for block in inner.body.blocks for binding in block.bindings}
+    result = inner.body.body
+    last = result if result in bound else None
+    while result in bound:
+        last, result = result, bound[result]
+    return list(result.fields), last
+
+
+def _partition_of(plan: Plan, graph: DataflowGraph, partitions: Sequence[PlacedPartition], region: Region) -> dict[Any, int]:
+    """Return variable → index in `partitions` of the one that has nodes of its binding, or `HOST` where the plan leaves them to TVM.
+
+    Of a binding with nodes in several partitions it is the last. A binding without nodes is not in it.
+    """
+    found: dict[Any, int] = {}
+    for one in plan.partitions:
+        for node in (graph.nodes[node] for node in one.nodes):
+            for name in (node.name, *node.absorbed):
+                if name in region.writer.binding_of:
+                    var = region.bindings[region.writer.binding_of[name]].var
+                    found[var] = partitions.index(one) if one in partitions else HOST
+    return found
+
+
+def _groups(bindings: Sequence[Any], wanted: Mapping[int, int]) -> list[Group]:
+    index = {binding.var: at for at, binding in enumerate(bindings)}
+    reads = [[index[var] for var in variables(binding.value) if var in index] for binding in bindings]
+    return grouped(reads, wanted, [isinstance(binding.value, relax.TupleGetItem) for binding in bindings])
+
+
+def _free_name(begin: str, taken: set[str]) -> str:
+    found = next(name for number in count() if (name := f"{begin}_{number}") not in taken)
+    taken.add(found)
+    return found

@@ -1,0 +1,191 @@
+"""`RunHooks` and `RunTirHooks`: the passes in which toolchains lower their own functions of a module, by the hooks of RFC 10.
+
+The order is fixed. Before legalisation, for each function with a hint (``Codegen``, or ``Composite`` alone): `prepare` on that function
+only, the constants out of it, `constant_updater`, then `relax_to_tir`, or else `relax_to_runtime`. After legalisation, for the PrimFuncs
+that a toolchain marked with ``Codegen``: `tir_to_runtime`. A hint that is left behind, or a hook that returns nothing, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from ..errors import CollageError
+from ..model.relax.lifting import lifted
+from ..toolchains import registry
+from ..toolchains.base import Toolchain
+from .flattening import flattened
+from .region_rewriter import CODEGEN, COMPOSITE, names_of
+
+EXTERNAL = "external_mods"
+"""Attribute of a module in which `RunCodegen` keeps the runtime modules that are linked into the library."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageRunHooks")
+class RunHooks:
+    """Lowers every function that has the hint of one of our toolchains. Comes before legalisation."""
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        hinted = [(var, function, target) for var, function in mod.functions_items() if (target := target_of(function))]
+        builder = relax.BlockBuilder(mod)
+        runtime: list[Any] = []
+        owners: dict[str, str] = dict.fromkeys(names_of(mod), "")
+        for var, function, target in sorted(hinted, key=lambda one: str(one[0].name_hint)):
+            made = _Lowering(str(var.name_hint), target, function)
+            builder.update_func(var, made.lowered(builder, owners, runtime))
+        made_module = builder.get()
+        return _linked(made_module, runtime)
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageRunTirHooks")
+class RunTirHooks:
+    """Hands the PrimFuncs that a toolchain marked with ``Codegen`` to its `tir_to_runtime`. Comes after legalisation."""
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        marked = [(var, function) for var, function in mod.functions_items() if isinstance(function, tvm.tirx.PrimFunc) and _hint(function)]
+        by_target: dict[str, dict[Any, Any]] = {}
+        for var, function in marked:
+            by_target.setdefault(_hint(function), {})[var] = function
+        runtime = []
+        for target, functions in by_target.items():
+            tool = _tool(target, next(iter(functions)).name_hint)
+            module = tvm.IRModule({name: one.without_attr(CODEGEN) for name, one in functions.items()})
+            made = tool.tir_to_runtime(module)
+            if made is None:
+                raise _nothing(target, "tir_to_runtime", [str(name.name_hint) for name in functions])
+            runtime.append(made)
+        return _linked(_called_outside(mod, {var for var, _ in marked}), runtime)
+
+
+def target_of(function: Any) -> str:
+    """Return the toolchain whose hint a Relax function has; empty where it has none of ours."""
+    if not isinstance(function, relax.Function):
+        return ""
+    attributes = function.attrs or {}
+    hint = attributes.get(CODEGEN) or str(attributes.get(COMPOSITE, "")).rpartition(".")[0]
+    return str(hint) if hint in registry.names() else ""
+
+
+def _hint(function: Any) -> str:
+    return str((function.attrs or {}).get(CODEGEN, ""))
+
+
+def _tool(target: str, function: str) -> Toolchain:
+    if target not in registry.names():
+        raise CollageError(f"the function {function!r} is for {target!r}, which is no toolchain here", "install it", "unavailable_target")
+    return registry.get(target)
+
+
+def _nothing(target: str, hook: str, functions: Sequence[str]) -> CollageError:
+    return CollageError(f"{target}: its hook {hook} returns nothing for {', '.join(functions)}", "mend the toolchain", "bad_hook")
+
+
+class _Lowering:
+    """Lowers one function."""
+
+    def __init__(self, name: str, target: str, function: relax.Function):
+        self.name, self.target, self.tool, self._function = name, target, _tool(target, name), function
+        self._symbol = f"{name}_kernel"
+
+    def lowered(self, builder: relax.BlockBuilder, owners: dict[str, str], runtime: list[Any]) -> relax.Function:
+        """Return the function whose body is a call of what the toolchain made; its runtime modules go into `runtime`."""
+        prepared = self._prepared(builder, owners)
+        inner, constants = lifted(prepared)
+        arrays = [self.tool.constant_updater(f"{self.name}.{at}", array) for at, array in enumerate(constants)]
+        if any(array is None for array in arrays):
+            raise _nothing(self.target, "constant_updater", [self.name])
+        given = [relax.const(array, array.dtype.name) for array in arrays]
+        module = self.tool.relax_to_tir(inner)
+        if module is not None:
+            return self._calls_tir(builder, module, inner, given)
+        made = self.tool.relax_to_runtime(self._symbol, inner)
+        if made is None:
+            from .codegens import runtime_of
+
+            runtime.append(runtime_of(self.target, self._symbol, prepared))
+            return self._calls_symbol(inner, [])
+        runtime.append(made)
+        return self._calls_symbol(inner, given)
+
+    def _prepared(self, builder: relax.BlockBuilder, owners: dict[str, str]) -> relax.Function:
+        """Run `prepare` on this function alone. What it adds to the module must have a name of its own."""
+        module = self.tool.prepare(tvm.IRModule({"main": flattened(self._function)}))
+        if module is None or "main" not in names_of(module):
+            raise _nothing(self.target, "prepare", [self.name])
+        for var, function in module.functions_items():
+            name = str(var.name_hint)
+            if name == "main":
+                continue
+            if name in owners:
+                other = owners[name] or "the module itself"
+                said = f"the preparations of {self.target} and {other} collide: both have a function {name!r}"
+                raise CollageError(said, "leave one of them out", "bad_hook")
+            owners[name] = self.target
+            builder.add_func(function, name)
+        main = module["main"]
+        if target_of(main):
+            raise CollageError(f"{self.target}: its hook prepare leaves its attribute on {self.name}", "mend the toolchain", "bad_hook")
+        return main
+
+    def _calls_tir(self, builder: relax.BlockBuilder, module: tvm.IRModule, inner: relax.Function, given: list[Any]) -> relax.Function:
+        if "main" not in names_of(module) or not isinstance(module["main"], tvm.tirx.PrimFunc):
+            raise _nothing(self.target, "relax_to_tir", [self.name])
+        var = builder.add_func(module["main"].without_attr("global_symbol"), f"{self.name}_tir")
+        return self._body(inner, given, lambda arguments: relax.call_tir(var, arguments, out_ty=_outputs(inner)))
+
+    def _calls_symbol(self, inner: relax.Function, given: list[Any]) -> relax.Function:
+        return self._body(
+            inner, given, lambda arguments: relax.call_dps_packed(self._symbol, relax.Tuple(arguments), out_ty=_outputs(inner))
+        )
+
+    def _body(self, inner: relax.Function, given: list[Any], call: Any) -> relax.Function:
+        count = len(self._function.params)
+        parameters = [relax.Var(var.name, var.ty) for var in inner.params[:count]]
+        builder = relax.BlockBuilder()
+        with builder.function("main", parameters):
+            with builder.dataflow():
+                result = builder.emit_output(call([*parameters, *given]))
+            builder.emit_func_output(result)
+        return builder.get()["main"].without_attr("global_symbol")
+
+
+def _outputs(function: relax.Function) -> Any:
+    kind = function.ret_ty
+    return list(kind.fields) if isinstance(kind, relax.TupleType) else kind
+
+
+def _linked(mod: tvm.IRModule, runtime: Sequence[Any]) -> tvm.IRModule:
+    if not runtime:
+        return mod
+    before = list((mod.attrs or {}).get(EXTERNAL, []))
+    return mod.with_attr(EXTERNAL, [*before, *runtime])
+
+
+def _called_outside(mod: tvm.IRModule, gone: set[Any]) -> tvm.IRModule:
+    """Return `mod` without the PrimFuncs `gone`; what called them calls functions of these names in the runtime modules."""
+    if not gone:
+        return mod
+    outside = _Outside(gone)
+    kept = {var: function for var, function in mod.functions_items() if var not in gone}
+    made = {var: outside.visit_expr(function) if isinstance(function, relax.Function) else function for var, function in kept.items()}
+    return tvm.IRModule(made, attrs=mod.attrs)
+
+
+@relax.expr_functor.mutator
+class _Outside(relax.PyExprMutator):
+    def __init__(self, gone: set[Any]):
+        super().__init__()
+        self._gone = {str(var.name_hint) for var in gone}
+
+    def visit_call_(self, call: Any) -> Any:
+        call = self.visit_expr_post_order(call)
+        if getattr(call.op, "name", "") == "relax.call_tir" and str(call.args[0].name_hint) in self._gone:
+            return relax.call_dps_packed(str(call.args[0].name_hint), call.args[1], out_ty=_listed(call.ty_args[0]))
+        return call
+
+
+def _listed(kind: Any) -> Any:
+    return list(kind.fields) if isinstance(kind, relax.TupleType) else kind

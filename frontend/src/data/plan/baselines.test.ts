@@ -1,0 +1,11 @@
+import { describe, expect, it } from "vitest";
+import { baselineMeaning, baselineName, isAlone } from "./baselines";
+
+describe("baselines", () => {
+  it("are one target alone, what it leaves elsewhere, or greedy", () => {
+    expect(["ncnn", "ncnn+host", "greedy"].map(isAlone)).toEqual([true, false, false]);
+    expect(["ncnn", "ncnn+host", "greedy"].map(baselineName)).toEqual(["ncnn alone", "ncnn+host", "greedy"]);
+    expect(baselineMeaning("openvino@bf16+host")).toBe("only what openvino@bf16 must leave goes elsewhere");
+    expect(baselineMeaning("ncnn")).toBe("");
+  });
+});

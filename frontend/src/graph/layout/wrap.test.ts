@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { chain, inception, residual, transformer } from "../../../test/graphs";
+import { atOnce, laidOut } from "../../../test/layouts";
+import { touches, type Size } from "../../base/geometry";
+import type { GraphJson } from "../../data/protocol";
+import { placing, type Scene } from "../scene/scene";
+import { wrapping } from "./wrap";
+
+const WINDOW: Size = { width: 1000, height: 520 };
+const models = { chain: chain(), inception: inception(9), residual: residual(30), transformer: transformer(6) };
+
+function wrapped(json: GraphJson, room: Size): Scene {
+  const { graph, sizes, request, result } = laidOut(json);
+  const { layout, leadRight } = atOnce(wrapping(request, result, room));
+  return atOnce(placing(graph, sizes, layout, leadRight));
+}
+
+const scaleOf = ({ bounds }: Scene): number => Math.min(WINDOW.width / bounds.width, WINDOW.height / bounds.height);
+
+test("a deep model fills the window in columns: fitted, its boxes are several times as large as in one", () => {
+  for (const json of [residual(30), transformer(12)]) {
+    const [tall, wide] = [wrapped(json, { width: 0, height: 0 }), wrapped(json, WINDOW)];
+    expect(scaleOf(wide)).toBeGreaterThan(3 * scaleOf(tall));
+    expect(wide.lead.width).toBeLessThan(wide.bounds.width);
+    expect(tall.lead).toEqual(tall.bounds);
+  }
+});
+
+test("what can be read in one column stays in one", () => {
+  expect(wrapped(chain(), WINDOW)).toMatchObject({ bounds: wrapped(chain(), { width: 0, height: 0 }).bounds });
+});
+
+test.each(Object.entries(models))("in columns no two boxes of %s overlap", (_, json) => {
+  const { drawn: boxes } = wrapped(json, WINDOW);
+  for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) expect(touches(a, b), `${a.box.name} over ${b.box.name}`).toBe(false);
+});
+
+test.each(Object.entries(models))("in columns every edge of %s still runs from the foot of its producer to the head of its reader, and through no box", (_, json) => {
+  const scene = wrapped(json, WINDOW);
+  for (const { edge, points } of scene.edges.filter((one) => !one.edge.isStub)) {
+    const [from, to] = [scene.boxes[edge.from], scene.boxes[edge.to]];
+    expect(points[1]).toBeCloseTo((from?.y ?? 0) + (from?.height ?? 0), 3);
+    expect(points[points.length - 1]).toBeCloseTo(to?.y ?? 0, 3);
+    for (let i = 2; i < points.length; i += 2) {
+      const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = points.slice(i - 2, i + 2);
+      if (y1 >= y0) continue; // Only the way up, from one column to the next, was added here.
+      const way = { x: x0, y: y1, width: x1 - x0, height: y0 - y1 };
+      expect(scene.drawn.filter((box) => touches(box, way)).map((box) => box.box.name)).toEqual([]);
+    }
+  }
+});
+
+test("boxes stay in the order of the model: down a column, then on at the head of the next", () => {
+  const { drawn, lead } = wrapped(chain(), { width: 1000, height: 90 });
+  expect(lead.width).toBeLessThan(1000);
+  for (const [i, box] of drawn.slice(1).entries()) {
+    const before = drawn[i];
+    expect(before && (box.y > before.y || box.x > before.x + before.width)).toBe(true);
+  }
+});

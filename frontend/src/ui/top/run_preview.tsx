@@ -1,0 +1,62 @@
+// What a run would take, beside its button: builds and time, and a field for the budget.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { count, elapsed, plural } from "../../base/format";
+import type { DryRun } from "../../data/protocol";
+import { askDryRun, dryRun } from "../../state/run/dry_run";
+import { changeForm, form, problems } from "../../state/run/options";
+import { Popover } from "../widgets/popover";
+
+export function RunPreview(): JSX.Element {
+  const known = dryRun.value?.dryRun ?? null;
+  return (
+    <Popover content={
+        <>
+          <span aria-hidden="true">◷</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected)}` : "how long?"}</span>
+        </>
+      } label="What a run takes" class="plain run-preview">
+      {() => <Preview />}
+    </Popover>
+  );
+}
+
+function Preview(): JSX.Element {
+  const known = dryRun.value;
+  const asked = known !== null;
+  useEffect(() => {
+    if (!asked) void askDryRun();
+  }, [asked]);
+  const wrong = problems.value.get("budget_s");
+  return (
+    <>
+      {known?.dryRun ? <Answer dryRun={known.dryRun} /> : <p class="muted">{known ? `Not known: ${known.reason}.` : "Looking at what is to be measured…"}</p>}
+      <label>
+        <span>time budget, s </span>
+        <input
+          type="text"
+          size={6}
+          inputMode="decimal"
+          aria-label="time budget of the next run in seconds"
+          aria-invalid={wrong !== undefined}
+          placeholder={known?.dryRun?.budget_s ? String(Math.round(known.dryRun.budget_s)) : "15 to 45"}
+          value={form.value.budget}
+          onInput={(event) => changeForm({ budget: event.currentTarget.value })}
+        />
+      </label>
+      {wrong && <p class="bad">{wrong}</p>}
+    </>
+  );
+}
+
+function Answer({ dryRun: known }: { dryRun: DryRun }): JSX.Element {
+  const more = known.builds_at_most > known.builds_expected ? `, ${count(known.builds_at_most)} at most` : "";
+  const bound = known.budget_s === null ? "" : "; the budget ends it, with the best plan by then";
+  return (
+    <>
+      <p>{`About ${plural(known.builds_expected, "build")}${more}; measuring takes about ${elapsed(known.seconds_expected)}, ${elapsed(known.seconds_at_most)} at most${bound}.`}</p>
+      {known.busy !== "" && <p class="warn">{`${known.busy.charAt(0).toUpperCase()}${known.busy.slice(1)}: what is measured now may be too high, and unsteady.`}</p>}
+      <p class="muted">{`${known.basis}.`}</p>
+    </>
+  );
+}

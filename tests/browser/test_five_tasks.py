@@ -1,0 +1,87 @@
+"""Five tasks of a new user on a recorded sample as the page opens: each answer is there after at most two clicks, which are counted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched
+
+MOST_CLICKS = 2
+
+
+@dataclass
+class Clicks:
+    """Clicks on a page, no more than a task may take."""
+
+    watched: Watched
+    count: int = 0
+
+    def on(self, what: Locator) -> None:
+        self.count += 1
+        assert self.count <= MOST_CLICKS, f"click {self.count} is one too many: {what}"
+        what.click()
+        self.watched.idle()
+
+
+@pytest.fixture
+def clicks(explorer: Explorer, open_page: OpenPage) -> Clicks:
+    """A sample whose plan is a mix of two toolchains, opened without any choice of tab, overlay or node."""
+    return Clicks(open_page(f"{explorer.address}?sample=crnn"))
+
+
+def partition_of(clicks: Clicks, target: str) -> Locator:
+    """The row of the largest partition of `target`."""
+    rows = clicks.watched.page.get_by_role("table").get_by_role("row")
+    return rows.filter(has=clicks.watched.page.get_by_text(target[0].upper(), exact=True)).first
+
+
+def test_where_does_the_time_go(clicks: Clicks) -> None:
+    page = clicks.watched.page
+    clicks.on(page.get_by_role("tab", name="Time"))
+    parts = page.get_by_role("group", name=re.compile("^Where the time of .* goes$"))
+    expect(parts.get_by_role("button", name=re.compile("% of the predicted total$")).first).to_be_visible()
+
+
+def test_why_not_the_other_toolchain_there(clicks: Clicks) -> None:
+    page = clicks.watched.page
+    clicks.on(partition_of(clicks, "ncnn"))
+    why = page.get_by_role("tabpanel", name="Why")
+    expect(why.get_by_text(re.compile(r"^ncnn runs it in [\d.]+ ms"))).to_be_visible()
+    expect(
+        why.get_by_text(re.compile("^(onnxruntime|openvino|tvm) (would win here below|would not win here|is too close to call)"))
+    ).to_be_visible()
+
+
+def test_what_if_it_were_forced(clicks: Clicks) -> None:
+    page = clicks.watched.page
+    clicks.on(partition_of(clicks, "ncnn"))
+    clicks.on(page.get_by_role("button", name=re.compile("^Pin exactly .* to onnxruntime$")).first)
+    expect(page.locator(".decision")).to_contain_text(re.compile(r"What if: [+±−].* predicted, against the kept plan"))
+
+
+def test_what_would_tell_two_rivals_apart(explorer: Explorer, open_page: OpenPage) -> None:
+    """The sample is one of those whose record has plans that measuring could not tell apart."""
+    clicks = Clicks(open_page(f"{explorer.address}?sample=unet_segmentation"))
+    page = clicks.watched.page
+    clicks.on(page.get_by_role("tab", name="Search"))
+    note = page.get_by_role("status").filter(has_text="undecided")
+    expect(note).to_contain_text(re.compile(r" or .* for \d+ nodes? from .*: the second could be [\d.]+ [mµ]s faster"))
+    expect(note).to_contain_text("To tell two of them apart, both costs must be known better than by that gain")
+
+
+def test_take_it_away(clicks: Clicks) -> None:
+    page = clicks.watched.page
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_enabled()
+    clicks.on(page.get_by_role("tab", name="Totals"))
+    expect(page.get_by_role("region", name="Contents of the export")).to_contain_text(
+        re.compile("Export gives.*and it is used by", re.DOTALL)
+    )
+    with page.expect_download() as download:
+        clicks.on(page.get_by_role("button", name="Save as CSV"))
+    assert Path(download.value.path()).read_text().startswith("plan,predicted_s,")

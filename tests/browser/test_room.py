@@ -1,0 +1,120 @@
+"""Room for the graph: fit shows boxes, deep models open folded and wrapped, nothing lies over the graph, and every width has a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import bench_models
+import pytest
+import requests
+from playwright.sync_api import expect
+
+from .conftest import OpenPage
+from .explorer import Explorer, Watched
+
+BOXES = "[...document.querySelectorAll('.stage [data-id]')].map((box) => box.getBoundingClientRect())"
+FILLED = f"""() => {{ const boxes = {BOXES}; const stage = document.querySelector('.stage').getBoundingClientRect();
+    const right = Math.max(...boxes.map((box) => box.right)), left = Math.min(...boxes.map((box) => box.left));
+    return (right - left) / stage.width; }}"""
+COLOURED = """() => { const canvas = document.querySelector('.stage canvas'); const { width, height } = canvas;
+    const data = canvas.getContext('2d').getImageData(0, 0, width, height).data; let count = 0;
+    for (let i = 0; i < data.length; i += 4) {
+        const [r, g, b] = [data[i], data[i + 1], data[i + 2]];
+        if (Math.max(r, g, b) - Math.min(r, g, b) > 30) count += 1;
+    }
+    return count / (width * height); }"""
+FITS = "() => document.documentElement.scrollWidth <= window.innerWidth"
+
+
+@pytest.fixture(scope="session")
+def deep(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+    """The page of a transformer of 448 nodes."""
+    path: Path = tmp_path_factory.mktemp("deep") / "gpt2.onnx"
+
+    def address() -> str:
+        if not path.exists():
+            path.write_bytes(bench_models.build("gpt2").SerializeToString())
+        answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
+        return f"{explorer.address}?model={answer.json()['id']}"
+
+    return address
+
+
+def inside(watched: Watched, inner: str, outer: str) -> bool:
+    [a, b] = [watched.page.locator(one).bounding_box() for one in (inner, outer)]
+    assert a
+    assert b
+    return a["y"] + a["height"] > b["y"] and b["y"] + b["height"] > a["y"]
+
+
+def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[], str], open_page: OpenPage) -> None:
+    folded = open_page(deep())
+    expect(folded.page.get_by_label("Group by")).to_have_value("repeats")
+    expect(folded.page.get_by_role("button", name="Unfold h ×12")).to_be_visible()
+    folded.page.get_by_label("Group by").select_option("scopes")
+    folded.idle()
+    assert folded.page.locator(".stage [data-id]").count() == 18  # Grouping refits: every fold is in view, and large enough to be read.
+    assert folded.page.evaluate(FILLED) > 0.7
+    flat = open_page(f"{deep()}&group=nothing")
+    flat.press("f")
+    assert flat.page.evaluate(COLOURED) > 0.012
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
+def test_no_bar_covers_the_graph_and_the_header_is_one_line(explorer: Explorer, open_page: OpenPage, width: int, height: int) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist&overlay=coverage", width=width, height=height)
+    expect(watched.page.locator(".legend")).to_be_visible()
+    for bar in (".overlay-menu", ".find", ".legend", ".group-by", ".bottom-right"):
+        assert not inside(watched, bar, ".stage"), bar
+    header = watched.page.locator(".top").bounding_box()
+    assert header
+    assert header["height"] < 50, "one line"
+    assert watched.page.evaluate(FITS)
+    words = watched.page.locator(".readout .word")
+    expect(words).to_be_visible() if width >= 1440 else expect(words).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])
+def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_must(
+    explorer: Explorer, open_page: OpenPage, width: int, height: int
+) -> None:
+    watched = open_page(f"{explorer.address}?sample=speech_transformer", width=width, height=height)
+    header = watched.page.locator(".top").bounding_box()
+    assert header
+    assert header["height"] < 50, "one line"
+    names = watched.page.locator(".top .chip-name").first
+    expect(names).to_be_visible()
+    assert (names.evaluate("(name) => getComputedStyle(name).position") == "absolute") == (width <= 1440), (
+        "letters alone where it is narrow"
+    )
+    watched.page.set_viewport_size({"width": 2400, "height": height})
+    expect(watched.page.locator(".readout .word")).to_be_visible()
+    expect(watched.page.locator(".readout .interval")).to_be_visible()
+
+
+def test_a_phone_in_portrait_reads(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist", width=390, height=844)
+    page = watched.page
+    assert page.evaluate(FITS)
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_hidden()
+    watched.node("relu1").click()
+    watched.idle()
+    expect(page.get_by_role("complementary", name="Details")).to_contain_text("onnxruntime")
+    expect(page.get_by_role("button", name="Pin exactly")).to_have_count(0)
+    expect(page.locator(".readout")).to_contain_text("verified")
+
+
+def test_the_tabs_are_few_and_a_legend_says_what_the_marks_are(explorer: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{explorer.address}?sample=mini_mnist")
+    page = watched.page
+    tabs = page.get_by_role("tablist", name="Run").get_by_role("tab")
+    assert [name.split()[0] for name in tabs.all_inner_texts()] == ["Plan", "Costs", "Search", "Toolchains", "Runs", "Log"]
+    page.get_by_role("tab", name="Charts").click()
+    page.get_by_role("tab", name="Costs").click()
+    page.get_by_role("tab", name="Plan").click()
+    expect(page.get_by_role("tab", name="Charts")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("button", name="Legend").click()
+    marks = page.get_by_role("dialog", name="The marks on the graph")
+    for words in ("that the last decision changed", "pinned", "vetoes the candidate"):
+        expect(marks).to_contain_text(words)

@@ -1,0 +1,71 @@
+"""Programs of `torch.export`: read through TVM's importer where PyTorch is there, and one line where it is not."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.model.accuracy import largest_error
+from collage_core.model.relax.load import load
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="PyTorch is not installed: make torch")
+
+
+@pytest.mark.skipif(HAS_TORCH, reason="PyTorch is installed")
+def test_without_pytorch_it_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "model.pt2").write_bytes(b"PK\x03\x04")
+    with pytest.raises(CollageError, match="which is not installed") as raised:
+        load(tmp_path / "model.pt2")
+    assert raised.value.hint == "pip install torch"
+
+
+@needs_torch
+@pytest.mark.long
+def test_a_damaged_program_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "model.pt2").write_bytes(b"PK\x03\x04 nothing")
+    with pytest.raises(CollageError, match=r"no program that `torch\.export\.save` wrote"):
+        load(tmp_path / "model.pt2")
+
+
+@needs_torch
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["convolutional", "transformer", "recurrent"])
+def test_it_computes_what_pytorch_computes(tmp_path: Path, kind: str) -> None:
+    import torch
+
+    torch.manual_seed(0)
+    network, given = _network(torch, kind)
+    network.eval()
+    torch.export.save(torch.export.export(network, (given,)), str(tmp_path / "model.pt2"))
+    model = load(tmp_path / "model.pt2")
+    (tensor,) = model.graph.inputs
+    with torch.no_grad():
+        expected = network(given).numpy()
+    (name,) = model.graph.outputs
+    inputs = {tensor.name: given.numpy()}
+    assert largest_error(model.reference(inputs), {name: expected}) < 1e-4
+    assert largest_error(model.activations(inputs, [name]), {name: expected}) < 1e-4
+
+
+def _network(torch: Any, kind: str) -> tuple[Any, Any]:
+    nn = torch.nn
+    if kind == "convolutional":
+        layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 5)]
+        return nn.Sequential(*layers), torch.randn(1, 3, 8, 8)
+    if kind == "transformer":
+        return nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, activation="gelu"), torch.randn(1, 6, 16)
+
+    class Recurrent(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = nn.LSTM(8, 8, batch_first=True)
+
+        def forward(self, x: Any) -> Any:
+            return self.lstm(x)[0]
+
+    return Recurrent(), torch.randn(1, 5, 8)

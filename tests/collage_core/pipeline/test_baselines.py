@@ -1,0 +1,74 @@
+"""The plans of the baselines, on given costs: the whole model as one, what a target must leave elsewhere, and greedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collage_core.cost.cost import Cost
+from collage_core.graph.index_set import IndexSet
+from collage_core.pipeline.baselines import baseline
+from collage_core.pipeline.record import CostedCandidate
+from collage_core.pipeline.search_and_merge import SearchSettings, make_problem
+from collage_core.pipeline.why_not_alone import why_not_alone
+from collage_core.rules.baseline_names import GREEDY, with_rest
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.spec import HOST_TARGET
+from tests.collage_core.pipeline.test_certainty import Plain
+from tests.helpers.graphs import graph
+
+CHAIN = graph(["conv: Conv <- x", "relu: Relu <- conv", "top: TopK <- relu", "name: Identity <- top"])
+INVALID = Cost.invalid("numerics", "it errs by 0.2")
+HOST = {(HOST_TARGET, (3,)): 0.0}
+
+Costs = Mapping[tuple[str, tuple[int, ...]], float | Cost]
+
+
+def plan(name: str, costs: Costs) -> list[tuple[str, tuple[int, ...]]] | None:
+    """The partitions of the baseline `name`."""
+    listed = costed(costs)
+    problem = make_problem(CHAIN, listed, {}, {"a": Plain(), "b": Plain()})  # type: ignore[dict-item]
+    found = baseline(name, problem, listed, SearchSettings())
+    return None if found is None else sorted((problem.candidates[i].target, tuple(problem.candidates[i].inside)) for i in found.chosen)
+
+
+def costed(costs: Costs) -> list[CostedCandidate]:
+    return [
+        CostedCandidate(
+            CandidatePartition(CHAIN, target, IndexSet(nodes), "test"), cost if isinstance(cost, Cost) else Cost(cost, "measured")
+        )
+        for (target, nodes), cost in {**costs, **HOST}.items()
+    ]
+
+
+def test_a_target_alone_is_the_model_as_one_although_its_parts_are_faster() -> None:
+    costs = {("a", (0, 1, 2, 3)): 3.0, ("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0, ("b", (0, 1, 2)): 4.0}
+    assert plan("a", costs) == [("a", (0, 1, 2, 3))]
+    assert plan("b", costs) == [("b", (0, 1, 2)), (HOST_TARGET, (3,))], "what only renames stays with the host"
+
+
+def test_what_a_target_must_leave_goes_elsewhere_and_nothing_more() -> None:
+    costs = {("a", (0, 1)): 3.0, ("b", (2,)): 1.0, ("b", (1, 2)): 0.5, ("b", (0, 1, 2)): 2.0, ("a", (0,)): 2.0, ("a", (1,)): 0.5}
+    assert plan("a", costs) is None
+    assert plan(with_rest("a"), costs) == [("a", (0,)), ("a", (1,)), ("b", (2,)), (HOST_TARGET, (3,))]
+    assert plan(with_rest("a"), {("a", (0, 1)): 3.0}) is None, "nobody takes the rest"
+
+
+def test_one_that_fails_as_a_whole_is_not_alone_and_its_parts_are_said_to_be_parts() -> None:
+    costs = {("a", (0, 1, 2, 3)): INVALID, ("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0}
+    assert plan("a", costs) is None
+    assert plan(with_rest("a"), costs) == [("a", (0, 1)), ("a", (2, 3))]
+    assert why_not_alone(CHAIN, "a", costed(costs), ()) == "a takes every node, but not the whole model at once: it errs by 0.2"
+
+
+def test_where_the_rules_offer_nothing_of_that_size_a_target_alone_is_its_best_plan() -> None:
+    costs = {("a", (0, 1)): 1.0, ("a", (2, 3)): 1.0, ("a", (2,)): 0.1}
+    assert plan("a", costs) == [("a", (0, 1)), ("a", (2,)), (HOST_TARGET, (3,))]
+
+
+def test_greedy_takes_the_largest_first() -> None:
+    assert plan(GREEDY, {("a", (0, 1, 2, 3)): 9.0, ("b", (0, 1, 2)): 1.0, ("b", (3,)): 1.0}) == [("a", (0, 1, 2, 3))]
+
+
+def test_parts_that_overlap_make_up_no_model() -> None:
+    overlapping = {("a", (0, 1)): 1.0, ("a", (1, 2)): 1.0}
+    assert [plan(name, overlapping) for name in ("a", with_rest("a"), GREEDY)] == [None, None, None]

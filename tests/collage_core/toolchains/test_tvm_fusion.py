@@ -1,0 +1,94 @@
+"""TVM in fusion mode: a candidate is one kernel, the search chooses among what may be one, and the plan's fusions are compiled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.base import SubModel
+from collage_core.model.onnx_model import load_model
+from collage_core.model.samples.registry import resolve
+from collage_core.rewrite.runtime.manifest import LISTING
+from collage_core.rules.base import RuleOptions
+from collage_core.rules.base_rules import OpCallByKind
+from collage_core.rules.candidate import RejectionLog
+from collage_core.rules.combinators import OnlyValid, Primitive
+from collage_core.rules.combine import CLASSIC, Combine
+from collage_core.rules.spec import find_candidates, gather_specs
+from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.registry import get
+from collage_core.toolchains.tvm_operators import OPERATORS
+from tests.helpers.command import document_of
+from tests.helpers.small_models import conv_relu, drawn, node, normal, reference, sub_model, tensor
+
+from .test_conformance import assert_close, buffers, make
+
+NAME = "tvm@fusion"
+needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+
+def chain_through_an_anchor() -> SubModel:
+    """A product whose rows are normalised: `FuseOps` makes two kernels of it."""
+    nodes = [node("MatMul", "x w", "a"), node("Softmax", "a", "b"), node("Relu", "b", "y")]
+    return sub_model(nodes, [tensor("x", (4, 16))], [tensor("y", (4, 16))], {"w": normal(16, 16)})
+
+
+def parallel_calls() -> SubModel:
+    """Three products of one tensor, as those of an attention."""
+    nodes = [node("MatMul", f"x w{index}", f"y{index}") for index in range(3)]
+    outputs = [tensor(f"y{index}", (4, 16)) for index in range(3)]
+    return sub_model(nodes, [tensor("x", (4, 16))], outputs, {f"w{index}": normal(16, 16) for index in range(3)})
+
+
+@needs_tvm
+@pytest.mark.parametrize("build", [conv_relu, chain_through_an_anchor, parallel_calls])
+def test_a_candidate_is_one_kernel_and_right(build: Callable[[], SubModel]) -> None:
+    model = build()
+    module = get(NAME).relax_module(model)
+    assert module is not None
+    bindings = [binding for block in module["main"].body.blocks for binding in block.bindings]
+    assert [one.value.op.name for one in bindings if getattr(getattr(one.value, "op", None), "name", "")] == ["relax.call_tir"]
+    kernel = make(get(NAME), model)
+    inputs, outputs = drawn(model.inputs), buffers(model)
+    kernel.bind(inputs, outputs)
+    kernel.run()
+    assert_close(outputs, reference(model, inputs))
+
+
+@needs_tvm
+def test_what_cannot_be_one_kernel_says_why() -> None:
+    """A sort is a call of TVM's own library, not a PrimFunc."""
+    nodes = [node("TopK", "x k", "v i", axis=1), node("Relu", "v", "y")]
+    model = sub_model(nodes, [tensor("x", (4, 16))], [tensor("y", (4, 3))], {"k": np.array([3])})
+    with pytest.raises(ToolchainError, match="call_tir"):
+        get(NAME).relax_module(model)
+
+
+def test_its_candidates_are_those_of_fuse_ops_and_more() -> None:
+    graph = load_model(resolve("bert")).graph
+    fuse_ops = Primitive(OnlyValid(Combine(OpCallByKind("O", OPERATORS), CLASSIC, 2), 2))
+    found: dict[str, set[IndexSet]] = {"fuse_ops": set(), NAME: set()}
+    for name, rule in (("fuse_ops", fuse_ops), (NAME, get(NAME).rule(RuleOptions(max_depth=2)))):
+        for spec in gather_specs({name: rule}):
+            found[name].update(one.inside for one in find_candidates(graph, spec, RejectionLog()).get(name, ()))
+    assert found["fuse_ops"] < found[NAME]
+    more = {tuple(sorted(graph.nodes[index].op for index in inside)) for inside in found[NAME] - found["fuse_ops"]}
+    assert ("MatMul", "MatMul", "MatMul") in more, "parallel products"
+    assert len(graph) > max(map(len, found[NAME])), "what would be several kernels is no candidate"
+
+
+@needs_tvm
+@pytest.mark.long
+def test_the_fusions_of_the_plan_are_what_is_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cuts = [{"kind": "cut", "between": ["relu1", "pool1"]}, {"kind": "cut", "between": ["reshape", "dense"]}]
+    (tmp_path / "cuts.json").write_text(json.dumps({"constraints": cuts}))
+    command = ("partition", "mini_mnist", "--targets", NAME, "--costs", "roofline", "--constraints", tmp_path / "cuts.json")
+    found = document_of(capsys, *command, "--out", tmp_path / "out", "--threads", "1")
+    kernels = [part for part in found["plan"]["partitions"] if part["target"] == NAME]
+    assert len(kernels) == 3
+    assert (tmp_path / "out" / LISTING).read_text().count("R.call_tir(") == len(kernels)

@@ -1,0 +1,256 @@
+"""The pass inside TVM: what is written into a module, and that the module computes what it computed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+from tvm.script import ir as I  # noqa: E402
+from tvm.script import relax as R  # noqa: E402
+from tvm.script import tirx as T  # noqa: E402
+from tvm_ffi import structural_equal  # noqa: E402
+
+from collage_core.errors import CollageError  # noqa: E402
+from collage_core.transform import CollagePartition  # noqa: E402
+from collage_core.transform.collage_partition import Report  # noqa: E402
+
+RANDOM = np.random.default_rng(0)
+
+
+def picture_module() -> Any:
+    """A convolution with its bias and Relu, a split whose parts are added, a softmax."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, 3, 8, 8), "float32"))
+    weight = relax.const(RANDOM.standard_normal((4, 3, 3, 3)).astype("float32"))
+    bias = relax.const(RANDOM.standard_normal((1, 4, 1, 1)).astype("float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            conv = builder.emit(relax.op.nn.conv2d(x, weight, padding=1), "conv")
+            shifted = builder.emit(relax.op.add(conv, bias), "shifted")
+            halves = builder.emit(relax.op.split(builder.emit(relax.op.nn.relu(shifted), "relu"), 2, 1), "halves")
+            total = builder.emit(relax.op.add(relax.TupleGetItem(halves, 0), relax.TupleGetItem(halves, 1)), "total")
+            out = builder.emit_output(relax.op.nn.softmax(total, axis=1), "out")
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+PICTURE = RANDOM.standard_normal((1, 3, 8, 8)).astype("float32")
+
+
+def run(module: Any, *arrays: np.ndarray, name: str = "main") -> list[np.ndarray]:
+    built = tvm.compile(module, tvm.target.Target({"kind": "llvm"}))
+    made = relax.VirtualMachine(built, tvm.cpu())[name](*[tvm.runtime.tensor(array) for array in arrays])
+    return [made.numpy()] if hasattr(made, "numpy") else [one.numpy() for one in made]
+
+
+def functions_of(module: Any, attribute: str) -> dict[str, Any]:
+    found = {str(var.name_hint): function for var, function in module.functions_items() if isinstance(function, relax.Function)}
+    return {name: function for name, function in found.items() if function.attrs and attribute in function.attrs}
+
+
+PINS = tuple({"kind": "pin", "op": op, "target": target} for op, target in (("Conv", "onnxruntime"), ("Softmax", "tvm")))
+
+
+@pytest.fixture(scope="module")
+def partitioned() -> tuple[Any, Any, Report]:
+    module, report = picture_module(), Report()
+    chosen = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, report=report, constraints=PINS)
+    return module, tvm.transform.Sequential([chosen])(module), report
+
+
+def test_a_partition_is_a_private_function_of_its_codegen(partitioned: tuple[Any, Any, Report]) -> None:
+    _, module, report = partitioned
+    (name,) = functions_of(module, "Codegen")
+    function = module[name]
+    assert (function.attrs["Codegen"], function.attrs["global_symbol"]) == ("onnxruntime", name)
+    inner = function.body.blocks[0].bindings[0].value
+    assert inner.attrs["Composite"] == "onnxruntime.partition"
+    body = module["main"].script()
+    assert "softmax" in body
+    assert "conv2d" not in body
+    assert [one.function for one in report.regions] == ["main"]
+    assert report.left == {"main": []}
+
+
+def test_the_module_is_one_as_any_other(partitioned: tuple[Any, Any, Report]) -> None:
+    _, module, _ = partitioned
+    relax.analysis.well_formed(module)
+    assert structural_equal(tvm.ir.load_json(tvm.ir.save_json(module)), module)
+    assert structural_equal(tvm.script.from_source(module.script(show_meta=True)), module)
+
+
+def test_codegens_build_what_the_module_computes(partitioned: tuple[Any, Any, Report], tmp_path: Path) -> None:
+    module, made, _ = partitioned
+    expected = run(module, PICTURE)[0]
+    built = relax.transform.RunCodegen()(made)
+    assert not functions_of(built, "Codegen")
+    assert np.allclose(run(built, PICTURE)[0], expected, atol=1e-5)
+    tvm.compile(built, tvm.target.Target({"kind": "llvm"})).export_library(str(tmp_path / "module.so"))
+    np.savez(tmp_path / "given.npz", picture=PICTURE, expected=expected)
+    done = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+FRESH = """
+import sys, numpy as np, tvm
+from tvm import relax
+folder = sys.argv[1]
+with np.load(folder + "/given.npz") as given:
+    picture, expected = given["picture"], given["expected"]
+machine = relax.VirtualMachine(tvm.runtime.load_module(folder + "/module.so"), tvm.cpu())
+try:
+    machine["main"](tvm.runtime.tensor(picture))
+    raise SystemExit("it ran without the toolchain")
+except RuntimeError as error:
+    assert "import collage_core.transform" in str(error), error
+import collage_core.transform
+for _ in range(2):
+    assert np.allclose(machine["main"](tvm.runtime.tensor(picture)).numpy(), expected, atol=1e-5)
+"""
+
+
+def test_one_switch_leaves_the_module_untouched() -> None:
+    module = picture_module()
+    assert CollagePartition(["onnxruntime"], enabled=False)(module).same_as(module)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("conv", "softmax"), [("onnxruntime", "tvm"), ("tvm", "onnxruntime")])
+def test_every_kernel_is_a_primitive_function_with_the_older_encoding(conv: str, softmax: str) -> None:
+    """Also where TVM's own kernels have weights."""
+    module = picture_module()
+    pins = tuple({"kind": "pin", "op": op, "target": target} for op, target in (("Conv", conv), ("Softmax", softmax)))
+    chosen = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, encoding="primitive", constraints=pins)
+    made = chosen(module)
+    kinds = {function.attrs.get("Codegen", "tvm") for function in functions_of(made, "Primitive").values()}
+    assert kinds == {"onnxruntime", "tvm"}
+    assert np.allclose(run(relax.transform.RunCodegen()(made), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+
+
+@I.ir_module
+class Several:
+    """Two public functions, a call between them, an `If`, tuples, and a symbolic batch."""
+
+    @R.function
+    def doubled(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        n = T.int64()  # noqa: F841 - a symbol of the types
+        with R.dataflow():
+            y = R.add(x, x)
+            z = R.nn.relu(y)
+            R.output(z)
+        return z
+
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32"), flag: R.Tensor((), "bool")) -> R.Tuple(
+        R.Tensor((2, 4), "float32"), R.Tensor((2, 2), "float32")
+    ):
+        cls = Several
+        with R.dataflow():
+            a = R.exp(x)
+            b = cls.doubled(a)
+            c = R.multiply(a, R.sigmoid(b))
+            halves = R.split(c, 2, axis=1)
+            R.output(c, halves)
+        if flag:  # noqa: SIM108 - this is no Python
+            chosen = R.negative(c)
+        else:
+            chosen = R.sqrt(R.abs(c))
+        with R.dataflow():
+            last = R.tanh(R.add(chosen, c))
+            pair = (last, halves[1])
+            R.output(pair)
+        return pair
+
+
+@pytest.mark.long
+def test_what_no_toolchain_can_take_stays_and_divides() -> None:
+    report = Report()
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, report=report)(Several)
+    relax.analysis.well_formed(made)
+    assert [one.function for one in report.regions].count("main") == 3, "before and after the call, and after the If"
+    reasons = {one.name: one.reason for one in report.left["main"]}
+    assert any("doubled" in reason for reason in reasons.values()), reasons
+    assert any("outside of a dataflow block" in reason for reason in reasons.values()), reasons
+    assert all("open shape" in one.reason for one in report.left["doubled"])
+    built = relax.transform.RunCodegen()(made)
+    x = RANDOM.standard_normal((2, 4)).astype("float32")
+    for flag in (True, False):
+        given = (x, np.array(flag))
+        for found, expected in zip(run(built, *given), run(Several, *given), strict=True):
+            assert np.allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.long
+def test_calls_of_a_library_are_composite_only() -> None:
+    module = picture_module()
+    pins = ({"kind": "pin", "op": "Conv", "target": "onednn"},)
+    made = CollagePartition(["onednn", "tvm"], costs="roofline", threads=1, constraints=pins)(module)
+    (function,) = functions_of(made, "Composite").values()
+    assert function.attrs["Composite"] == "onednn.partition"
+    assert not functions_of(made, "Codegen")
+    assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+
+
+@pytest.mark.long
+def test_it_stands_between_other_passes() -> None:
+    """A pass before it, TVM's fusion after it, and an instrument that sees all of them."""
+    seen: list[str] = []
+
+    @tvm.ir.instrument.pass_instrument
+    class Names:
+        def run_before_pass(self, _module: Any, info: Any) -> None:
+            seen.append(str(info.name))
+
+    module = picture_module()
+    passes = [
+        relax.transform.FoldConstant(),
+        CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=PINS),
+        relax.transform.RunCodegen(),
+        relax.transform.LegalizeOps(),
+        relax.transform.AnnotateTIROpPattern(),
+        relax.transform.FuseOps(),
+        relax.transform.FuseTIR(),
+    ]
+    with tvm.transform.PassContext(instruments=[Names()]):
+        made = tvm.transform.Sequential(passes)(module)
+    assert seen.index("FoldConstant") < seen.index("CollagePartition") < seen.index("FuseOps")
+    assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+
+
+@pytest.mark.long
+def test_one_line_is_enough() -> None:
+    module = picture_module()
+    made = CollagePartition(["onnxruntime"], costs="roofline", threads=1, codegen=True)(module)
+    assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+
+
+@pytest.mark.long
+def test_symbols_are_fixed_by_shapes() -> None:
+    report = Report()
+    made = CollagePartition(["onnxruntime"], functions=["doubled"], shapes={"x": (3, 4)}, costs="roofline", report=report)(Several)
+    assert [one.function for one in report.regions] == ["doubled"]
+    assert [int(size) for size in made["doubled"].params[0].ty.shape.values] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"targets": []}, "no target was given"),
+        ({"targets": ["onnxruntime"], "functions": ["nothing"]}, "has no Relax function 'nothing'"),
+        ({"targets": ["onnxruntime"], "encoding": "odd"}, "unknown encoding 'odd'"),
+        ({"targets": ["onnxruntime"], "colour": "red"}, "colour"),
+        ({"targets": ["onnxruntime"], "shapes": {"x": (1, 2)}}, "the shape"),
+        ({"targets": ["onnxruntime"], "shapes": {"other": (1, 2)}}, "a parameter .other."),
+    ],
+)
+def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(CollageError, match=message):
+        CollagePartition(**{"costs": "roofline", **options})(picture_module())

@@ -1,0 +1,118 @@
+"""Hooks of toolchains on a module of three operators: their order, constants, attributes, and what is said where one errs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+
+from collage_core.errors import CollageError  # noqa: E402
+from collage_core.transform import CollagePartition, RunHooks, RunTirHooks  # noqa: E402
+
+from . import hooked_toolchains  # noqa: E402
+from .hooked_toolchains import CALLS  # noqa: E402
+from .test_collage_partition import functions_of, run  # noqa: E402
+
+X = np.random.default_rng(0).standard_normal((4, 8)).astype("float32")
+WEIGHT = np.random.default_rng(1).standard_normal((4, 8)).astype("float32")
+NAMES = ("Doubles", "WritesC", "Straight", "GivesNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
+
+
+@pytest.fixture(autouse=True)
+def hooked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", ",".join(f"{hooked_toolchains.__name__}:{name}" for name in NAMES))
+    CALLS.clear()
+
+
+def three_operators() -> Any:
+    """``exp(x) * weight``, twice: Relu at the end."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            made = builder.emit(relax.op.exp(x), "risen")
+            made = builder.emit(relax.op.multiply(made, relax.const(WEIGHT)), "scaled")
+            out = builder.emit_output(relax.op.nn.relu(made), "out")
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+EXPECTED = np.maximum(np.exp(X) * WEIGHT, 0)
+
+
+def partitioned(*targets: str) -> Any:
+    """The product on the first target, and further operators on the others; the rest on TVM."""
+    pins = [{"kind": "pin", "op": op, "target": target} for op, target in zip(("Mul", "Exp"), targets, strict=False)]
+    vetoes = [{"kind": "veto", "op": op, "target": targets[0]} for op in ("Exp", "Relu")]
+    vetoes += [{"kind": "veto", "op": op, "target": target} for target in targets[1:] for op in ("Mul", "Relu")]
+    return CollagePartition([*targets, "tvm"], costs="roofline", threads=1, constraints=(*pins, *vetoes))(three_operators())
+
+
+def test_hooks_run_in_their_order_and_constants_come_by_the_updater() -> None:
+    module = partitioned("doubles")
+    (name,) = functions_of(module, "Codegen")
+    made = RunHooks()(module)
+    assert ["prepare", f"constant_updater {name}.0", "relax_to_tir"] == CALLS
+    assert not functions_of(made, "Codegen")
+    assert not functions_of(made, "Composite")
+    assert np.allclose(run(made, X)[0], EXPECTED, atol=1e-5)
+
+
+@pytest.mark.long
+def test_kernels_become_a_runtime_module_after_legalisation(tmp_path: Path) -> None:
+    made = tvm.transform.Sequential([RunHooks(), relax.transform.LegalizeOps(), RunTirHooks()])(partitioned("writes_c"))
+    assert CALLS[-1] == "tir_to_runtime"
+    assert np.allclose(exported(made, tmp_path), EXPECTED, atol=1e-5)
+
+
+@pytest.mark.long
+def test_a_graph_goes_straight_to_a_runtime_module(tmp_path: Path) -> None:
+    made = RunHooks()(partitioned("straight"))
+    assert CALLS == ["relax_to_runtime main_straight_0_kernel"]
+    assert np.allclose(exported(made, tmp_path), EXPECTED, atol=1e-5)
+
+
+def exported(module: Any, folder: Path) -> np.ndarray:
+    """What the exported library computes: C is compiled when it is written."""
+    tvm.compile(module, tvm.target.Target({"kind": "llvm"})).export_library(str(folder / "module.so"))
+    machine = relax.VirtualMachine(tvm.runtime.load_module(str(folder / "module.so")), tvm.cpu())
+    return np.asarray(machine["main"](tvm.runtime.tensor(X)).numpy())
+
+
+@pytest.mark.long
+def test_calls_of_libraries_are_lowered_too() -> None:
+    pins = ({"kind": "pin", "op": "MatMul", "target": "onednn"},)
+    made = RunHooks()(CollagePartition(["onednn", "tvm"], costs="roofline", threads=1, constraints=pins)(product()))
+    assert not functions_of(made, "Composite")
+    assert np.allclose(run(made, X)[0], np.maximum(X @ WEIGHT.T, 0), atol=1e-4)
+
+
+def product() -> Any:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            made = builder.emit(relax.op.matmul(x, relax.const(np.ascontiguousarray(WEIGHT.T))))
+            out = builder.emit_output(relax.op.nn.relu(made))
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (("gives_nothing",), "gives_nothing: its hook constant_updater returns nothing for main_gives_nothing_0"),
+        (("leaves_its_hint",), "leaves_its_hint: its hook prepare leaves its attribute on main_leaves_its_hint_0"),
+        (("adds_helper", "adds_helper_too"), "the preparations of adds_helper_too and adds_helper collide: both have a function 'helper'"),
+    ],
+)
+def test_a_hook_that_errs_is_named(targets: tuple[str, ...], message: str) -> None:
+    module = partitioned(*targets)
+    with pytest.raises(CollageError, match=message):
+        RunHooks()(module)

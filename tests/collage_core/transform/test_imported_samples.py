@@ -1,0 +1,92 @@
+"""The samples as TVM's importer makes Relax modules of them: translated, partitioned, built by codegens, and right."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.accuracy import largest_error
+from collage_core.model.onnx_model import OnnxModel, load_model
+from collage_core.model.ort_session import OrtSession
+from collage_core.model.samples.registry import resolve
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+from tvm.relax.frontend.onnx import from_onnx  # noqa: E402
+
+from collage_core.model.relax.reading import largest_region  # noqa: E402
+from collage_core.transform import CollagePartition  # noqa: E402
+from collage_core.transform.collage_partition import Report  # noqa: E402
+
+
+def imported(name: str) -> tuple[OnnxModel, Any]:
+    model = load_model(resolve(name))
+    whole = model.cut(IndexSet(range(len(model.graph))))
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model, from_onnx(onnx.load_model_from_string(whole.onnx), keep_params_in_input=False)
+
+
+TAKEN = ["mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert", "quantised", "unet_segmentation", "speech_transformer", "detr"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TAKEN)
+def test_all_of_it_is_translated_and_computes_the_same(name: str) -> None:
+    model, module = imported(name)
+    region = largest_region(module, None, {})
+    assert region.left == ()
+    inputs = model.seeded_inputs()
+    proto = onnx.ModelProto.FromString(region.onnx)
+    given = dict(zip([value.name for value in proto.graph.input], inputs.values(), strict=True))
+    found = OrtSession(proto).run(given, [value.name for value in proto.graph.output])
+    for made, expected in zip(found.values(), model.reference(inputs).values(), strict=True):
+        assert largest_error({"y": made}, {"y": expected}) < 1e-5
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["retinanet", "ssd300", "yolov4_tiny"])
+def test_a_tail_that_is_no_tensor_algebra_stays_with_tvm(name: str) -> None:
+    region = largest_region(imported(name)[1], None, {})
+    assert any("has no ONNX equivalent" in said for said in region.left)
+    assert len(onnx.ModelProto.FromString(region.onnx).graph.node) > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["mini_mnist", "squeezenet", "gpt2", "bert"])
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
+def test_a_partitioned_module_computes_what_the_module_computes(name: str, target: str) -> None:
+    """Half of the nodes are the target's and the rest TVM's, so that every kind of edge is crossed."""
+    model, module = imported(name)
+    names = nodes_of(module)
+    half = len(names) // 2
+    vetoes = tuple({"kind": "veto", "node": name, "target": target if at < half else "tvm"} for at, name in enumerate(names))
+    report = Report()
+    made = CollagePartition([target, "tvm"], costs="roofline", threads=1, codegen=True, constraints=vetoes, report=report)(module)
+    (planned,) = report.regions
+    assert {one.target for one in planned.record.plan.partitions} == {target, "tvm"}
+    arrays = [tvm.runtime.tensor(np.require(array, requirements="C")) for array in model.seeded_inputs().values()]
+    found, expected = (outputs(one, arrays) for one in (made, module))
+    for array, right in zip(found, expected, strict=True):
+        assert largest_error({"y": array}, {"y": right}) < 1e-5
+
+
+def nodes_of(module: Any) -> list[str]:
+    """The nodes of the graph that the module becomes."""
+    report = Report()
+    CollagePartition(["onnxruntime"], costs="roofline", report=report)(module)
+    return [node.name for node in report.regions[0].record.graph.nodes]
+
+
+def outputs(module: Any, arrays: list[Any]) -> list[np.ndarray]:
+    built = tvm.compile(module, tvm.target.Target({"kind": "llvm"}))
+    made = relax.VirtualMachine(built, tvm.cpu())["main"](*arrays)
+    return [made.numpy()] if hasattr(made, "numpy") else [one.numpy() for one in made]

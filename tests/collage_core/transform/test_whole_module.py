@@ -1,0 +1,62 @@
+"""Whole modules: from Python, and by a plan of the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+
+import collage_core as collage  # noqa: E402
+from collage_core.errors import CollageError  # noqa: E402
+from tests.helpers.command import in_this_process  # noqa: E402
+
+from .test_collage_partition import PICTURE, PINS, Several, functions_of, picture_module, run  # noqa: E402
+
+
+@pytest.mark.long
+def test_a_module_is_partitioned_by_the_python_function() -> None:
+    module = picture_module()
+    result: Any = collage.partition(module, targets=["onnxruntime", "tvm"], costs="roofline", constraints=PINS)
+    assert {one.target for one in result.plan.partitions} == {"onnxruntime", "tvm"}
+    assert list(functions_of(result.module, "Codegen"))
+    assert np.allclose(run(relax.transform.RunCodegen()(result.module), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+    several: Any = collage.partition(Several, targets=["onnxruntime"], costs="roofline")
+    assert len(several.records) == 3
+    assert len(several.graph) == max(len(record.graph) for record in several.records)
+
+
+@pytest.mark.long
+def test_costs_may_be_a_function() -> None:
+    result: Any = collage.partition(picture_module(), targets=["onnxruntime", "tvm"], costs=lambda one: float(one.target == "tvm") + 1e-3)
+    assert {one.target for one in result.plan.partitions} == {"onnxruntime"}
+
+
+def test_a_module_of_which_nothing_can_be_taken_is_one_line() -> None:
+    with pytest.raises(CollageError, match="no binding of the module could be taken"):
+        collage.partition(Several, targets=["onnxruntime"], costs="roofline", functions=["doubled"])
+
+
+@pytest.mark.long
+def test_a_plan_is_applied_and_the_module_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, out = tmp_path / "picture.json", tmp_path / "out"
+    module = picture_module()
+    saved.write_text(tvm.ir.save_json(module))
+    (tmp_path / "pins.json").write_text(json.dumps({"constraints": list(PINS)}))
+    found = ("partition", saved, "--targets", "onnxruntime,tvm", "--costs", "roofline", "--constraints", tmp_path / "pins.json")
+    assert in_this_process(capsys, *found, "--out", tmp_path / "plan", "--threads", "1")[0] == 0
+    status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", saved, "--out", out, "--ir")
+    assert status == 0, err
+    made = tvm.ir.load_json((out / "partitioned.json").read_text())
+    assert list(functions_of(made, "Codegen"))
+    assert np.allclose(run(relax.transform.RunCodegen()(made), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
+    assert "@I.ir_module" in (out / "partitioned.py").read_text()
+    status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", "mini_mnist", "--out", out, "--ir")
+    assert status != 0
+    assert "Traceback" not in err

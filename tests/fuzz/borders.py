@@ -1,0 +1,157 @@
+"""One function for each border: what a stranger gives goes in, as bytes; it may raise `CollageError`, and nothing else.
+
+`MODEL` runs in a worker, since a library may end its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from collage_server.http.validation import read
+from collage_server.messages import models, requests, runs
+
+from collage_core.base.isolation.errors import WorkerTimeout
+from collage_core.base.isolation.worker import Worker
+from collage_core.cli.constraints_file import mistakes_located, read_constraints
+from collage_core.cli.explanation import explain_run, explain_terms, show_explanation
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.json_lines import read_lines
+from collage_core.cost.database.record_validation import InvalidRecord, cost_row, transition_row
+from collage_core.cost.estimators.replay import ReplayEstimator
+from collage_core.cost.fleet import protocol
+from collage_core.errors import CollageError
+from collage_core.model.onnx_model import load_model
+from collage_core.pipeline.discover import planned_shapes
+from collage_core.pipeline.record import FILE_NAME, read_record
+from collage_core.rewrite.plan import read_plan
+from collage_core.rewrite.runtime.arrays_file import read_arrays
+from collage_core.rewrite.runtime.manifest import NAME, read_manifest
+from collage_core.rules.base import RuleContext, RuleOptions, find_with_note
+from collage_core.rules.candidate import RejectionLog
+from collage_core.search.constraints.constraints import parse_constraints
+from collage_core.search.problem import problem_from_json
+from collage_core.toolchains.described import read_description
+from tests.helpers.graphs import MINI_MNIST
+
+Border = Callable[[bytes, Path], None]
+MODEL_S = 60.0
+"""A model of a few hundred bytes may take so long on a busy machine, and no longer."""
+
+
+def _put(data: bytes, folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def plan(data: bytes, folder: Path) -> None:
+    made = read_plan(_put(data, folder, "plan.json"))
+    json.dumps(made.to_json())
+    planned_shapes(made)
+    made.check_covers(tuple(node.name for node in MINI_MNIST.nodes))
+
+
+def record(data: bytes, folder: Path) -> None:
+    path = _put(data, folder, FILE_NAME)
+    kept = read_record(path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = explain_run(folder, None, None)
+        json.dumps(found)
+        show_explanation(found)
+        explain_terms(folder, [{"kind": "veto", "op": "Relu", "target": "host"}], None)
+    list(ReplayEstimator(path).estimate(kept.graph, []))
+
+
+def artifact(data: bytes, folder: Path) -> None:
+    _put(data, folder, NAME)
+    read_manifest(folder).check_files(folder)
+
+
+def arrays(data: bytes, folder: Path) -> None:
+    read_arrays(_put(data, folder, "inputs.npz"))
+
+
+@cache
+def _problem() -> Any:
+    nodes = MINI_MNIST.nodes
+    return problem_from_json(
+        {
+            "schema": 1,
+            "nodes": len(nodes),
+            "edges": [],
+            "names": [node.name for node in nodes],
+            "ops": [node.op for node in nodes],
+            "candidates": [{"nodes": [node.index], "target": "tvm", "cost_s": 1.0} for node in nodes],
+        }
+    )
+
+
+def constraints(data: bytes, folder: Path) -> None:
+    path = _put(data, folder, "constraints.json")
+    with mistakes_located(path):
+        parse_constraints(list(read_constraints(path)), _problem())
+
+
+def toolchain(data: bytes, folder: Path) -> None:
+    described = read_description(_put(data, folder, "hook.toml"))
+    list(find_with_note(described.rule(RuleOptions()), RuleContext(MINI_MNIST, "hook", RejectionLog())))
+
+
+def row(data: bytes, folder: Path) -> None:
+    """A row of the database, an exported file, and the file of the database itself."""
+    read_from = _put(data, folder, "costs.sqlite3")
+    if data.startswith(b"SQLite"):
+        with CostDatabase(read_from) as database:
+            database.of_computations(["c0"])
+        return
+    with contextlib.suppress(ValueError, RecursionError):
+        values = json.loads(data)
+        if isinstance(values, dict):
+            for make_row in (cost_row, transition_row):
+                with contextlib.suppress(InvalidRecord):
+                    make_row(values)
+    read_lines(io.BytesIO(data), "the file")
+
+
+def messages(data: bytes, folder: Path) -> None:
+    """What a page, a program or a fleet's worker sends."""
+    with contextlib.suppress(protocol.InvalidAnswer):
+        answer = protocol.parse(data)
+        for understand in (protocol.description_from_json, lambda item: protocol.record_from_json(item, 1.0), protocol.error_from_json):
+            with contextlib.suppress(protocol.InvalidAnswer):
+                understand(answer)
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    for kind in (requests.RunRequest, requests.CheckOptions, requests.WhatIfRequest, models.OpenModel, runs.RunMarks):
+        with contextlib.suppress(CollageError):  # each kind has its say
+            read(kind, body)
+
+
+WORKER = Worker(memory_bytes=4 << 30)
+"""Reads models; whoever has called `model` closes it."""
+
+
+def model(data: bytes, folder: Path) -> None:
+    path = _put(data, folder, "model.onnx")
+    try:
+        WORKER.call(load, str(path), timeout_s=MODEL_S)
+    except WorkerTimeout as error:
+        raise AssertionError("it takes too long") from error
+
+
+def load(path: str) -> int:
+    return len(load_model(path).graph)
+
+
+BORDERS: dict[str, Border] = {
+    border.__name__: border for border in (model, plan, record, artifact, arrays, constraints, toolchain, row, messages)
+}
+"""Name, which is that of the folder of its seeds → border."""

@@ -1,0 +1,42 @@
+"""`make bench-tvm`: the numbers of kernels, times in turns, and the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import bench_tvm
+import pytest
+from bench_tvm import Row, difference, text, times_in_turns
+
+ROW = Row("bert", 0.5, 0.02, 0.016, 0.01, (30, 24), Counter({"MatMul+Add+Relu": 2, "Softmax": 4, "Add+Mul": 1}), 0.25)
+
+
+def test_times_are_multiples_of_the_first_in_the_same_rounds():
+    """The machine becomes slower by half in the middle; the second is twice as slow at any time."""
+    speed = iter([1.0, 1.0, 1.5] * 100)
+
+    def artifact(seconds: float) -> Any:
+        return SimpleNamespace(time=lambda arrays, repeat: [seconds * now[0]] * repeat)
+
+    now = [1.0]
+    first = artifact(1.0)
+    first.time = lambda arrays, repeat: now.__setitem__(0, next(speed)) or [now[0]] * repeat
+    found = times_in_turns([first, artifact(2.0)], {})
+    assert found == [pytest.approx(1.0), pytest.approx(2.0)]
+
+
+def test_the_row_shows_what_was_measured():
+    assert text(ROW) == "| bert | 500 | 20 | 16 | 1.25 | 10 | 2.00 | 30 / 24 | 25% |"
+    assert difference(ROW) == "bert: 30 kernels by FuseOps, 24 in fusion mode, the largest of them MatMul+Add+Relu (2); Add+Mul (1)"
+
+
+@pytest.mark.parametrize(("fusion_s", "status"), [(0.0201, 0), (0.021, 1)])
+def test_fusion_mode_behind_fuse_ops_fails(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fusion_s: float, status: int
+):
+    monkeypatch.setattr(bench_tvm, "measured", lambda name, budget_s: Row(name, 0.5, 0.02, fusion_s, 0.01, (3, 2), Counter(), 0.0))
+    monkeypatch.setattr("sys.argv", ["bench_tvm", "--only", "gpt2"])
+    assert bench_tvm.main() == status
+    assert ("FAIL: gpt2" if status else "PASS") in capsys.readouterr().out

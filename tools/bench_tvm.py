@@ -1,0 +1,157 @@
+"""`make bench-tvm`: TVM by itself, with its own fusions, with those that the search chose, and with libraries; prints a table.
+
+The artifacts of the three plans are timed in turns. TVM as it is, its importer and its default pipeline, is timed by itself: it takes so
+much longer that turns would take minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from collage_core.events import ignore
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.base import SubModel
+from collage_core.model.onnx_model import load_model
+from collage_core.model.samples.registry import resolve
+from collage_core.options import Options
+from collage_core.pipeline.run import partition
+from collage_core.rewrite.runtime.artifact import Artifact
+
+SAMPLES = ("mini_mnist", "mnist", "squeezenet", "inception", "gpt2", "bert")
+WHOLE, FUSION, LIBRARIES = ("tvm",), ("tvm@fusion",), ("tvm@fusion", "tvm", "onednn", "blas")
+"""The targets of each plan: `FuseOps` and our schedule; fusion mode; and the libraries with both."""
+ROUNDS, REPEATS = 9, 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sample.
+
+    Attributes:
+        plain_s: Seconds of TVM as it is.
+        fuse_ops_s: Of TVM with `FuseOps` and our schedule.
+        fusion_s: Of the plan of `tvm@fusion` alone.
+        libraries_s: Of the plan of `tvm@fusion` and the libraries.
+        kernels: Number of kernels of `FuseOps`, and of fusion mode.
+        ours: Operators of each kernel of fusion mode, and how often there is one of them.
+        share: Part of the nodes that the libraries compute.
+    """
+
+    name: str
+    plain_s: float
+    fuse_ops_s: float
+    fusion_s: float
+    libraries_s: float
+    kernels: tuple[int, int]
+    ours: Counter[str]
+    share: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default=",".join(SAMPLES), help="these samples: a,b,…")
+    parser.add_argument("--budget", type=float, default=120.0, help="seconds of measuring for each run")
+    given = parser.parse_args()
+    print("| sample | TVM as it is, ms | FuseOps, ms | fusion mode, ms | × | with onednn and blas, ms | × | kernels | nodes in libraries |")
+    print("|" + " --- |" * 9)
+    notes, behind = [], []
+    for name in given.only.split(","):
+        row = measured(name, given.budget)
+        print(text(row), flush=True)
+        notes.append(difference(row))
+        if row.fusion_s > 1.01 * row.fuse_ops_s:
+            behind.append(name)
+    print("\n" + "\n".join(notes))
+    verdict = f"FAIL: {', '.join(behind)}" if behind else "PASS"
+    print(f"\nfusion mode is never behind FuseOps by more than 1 %: {verdict}")
+    return 1 if behind else 0
+
+
+def measured(name: str, budget_s: float) -> Row:
+    """Make the three plans, and time their artifacts in turns."""
+    model = load_model(resolve(name))
+    whole, arrays = model.cut(IndexSet(range(len(model.graph)))), model.seeded_inputs()
+    with tempfile.TemporaryDirectory() as scratch:
+        records = {}
+        for targets in (WHOLE, FUSION, LIBRARIES):
+            out = Path(scratch) / targets[0] if targets is not LIBRARIES else Path(scratch) / "libraries"
+            options = Options(targets, threads=1, costs_db=str(Path(scratch) / "costs.sqlite3"), budget_s=budget_s, out=out)
+            records[targets] = (partition(name, options, ignore), Artifact.open(out))
+        whole_s, fusion_s, libraries_s = times_in_turns([one for _, one in records.values()], arrays)
+    fused, libraries = records[FUSION][0], records[LIBRARIES][0]
+    placed = [len(part.nodes) for part in libraries.plan.partitions if part.target in LIBRARIES[2:]]
+    ours = Counter("+".join(fused.graph.nodes[node].op for node in part.nodes) for part in fused.plan.partitions if part.target in FUSION)
+    kernels = (len(fused_names(whole)), sum(ours.values()))
+    plain_s = plain_seconds(whole, list(arrays.values()))
+    return Row(name, plain_s, whole_s, fusion_s, libraries_s, kernels, ours, sum(placed) / len(model.graph))
+
+
+def times_in_turns(artifacts: list[Artifact], arrays: dict[str, np.ndarray]) -> list[float]:
+    """Return the seconds of each: that of the first, and of the others its multiple by the median ratio in the rounds."""
+    rounds = [[median(one.time(arrays, REPEATS)) for one in artifacts] for _ in range(ROUNDS)]
+    first_s = median(row[0] for row in rounds)
+    return [first_s * median(row[at] / row[0] for row in rounds) for at in range(len(artifacts))]
+
+
+def fused_names(model: SubModel) -> list[str]:
+    """Return the names of the kernels that `FuseOps` makes of a model, in the order of their calls."""
+    from collage_core.toolchains.tvm_build import lowered
+
+    main = lowered(model, 1)["main"]
+    values = [binding.value for block in main.body.blocks for binding in block.bindings]
+    return [str(value.args[0].name_hint) for value in values if getattr(getattr(value, "op", None), "name", "") == "relax.call_tir"]
+
+
+def plain_seconds(model: SubModel, arrays: list[np.ndarray]) -> float:
+    """Return the seconds of a run of what TVM's importer and default pipeline make of a model."""
+    import tvm
+    from tvm import relax
+
+    from collage_core.toolchains.tvm_build import cpu_target
+    from collage_core.toolchains.tvm_import import import_onnx
+
+    machine = relax.VirtualMachine(tvm.compile(import_onnx(model), cpu_target(1)), tvm.cpu())
+    given = [tvm.runtime.tensor(np.require(array, requirements="C")) for array in arrays]
+    machine["main"](*given)
+    samples: list[float] = []
+    until = time.perf_counter() + 3.0
+    while len(samples) < 3 or time.perf_counter() < until:
+        began = time.perf_counter()
+        machine["main"](*given)
+        samples.append(time.perf_counter() - began)
+    return median(samples)
+
+
+def text(row: Row) -> str:
+    """Return the row of the table."""
+    kernels = f"{row.kernels[0]} / {row.kernels[1]}"
+    cells = [row.name, ms(row.plain_s), ms(row.fuse_ops_s), ms(row.fusion_s), times(row.fuse_ops_s, row.fusion_s)]
+    return "| " + " | ".join([*cells, ms(row.libraries_s), times(row.fuse_ops_s, row.libraries_s), kernels, f"{row.share:.0%}"]) + " |"
+
+
+def ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}"
+
+
+def times(base: float, seconds: float) -> str:
+    return f"{base / seconds:.2f}"
+
+
+def difference(row: Row) -> str:
+    """Return how the kernels of fusion mode differ from those of `FuseOps`, as one line."""
+    largest = sorted(((ops, count) for ops, count in row.ours.items() if "+" in ops), key=lambda one: -len(one[0].split("+")))
+    shown = "; ".join(f"{ops} ({count})" for ops, count in largest[:4]) or "none of several operators"
+    return f"{row.name}: {row.kernels[0]} kernels by FuseOps, {row.kernels[1]} in fusion mode, the largest of them {shown}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
