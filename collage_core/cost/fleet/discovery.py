@@ -7,15 +7,20 @@ their address, and new ones are asked for only where more workers are free than 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from ...errors import Cancelled
-from .remote_worker import FileNames, RemoteWorker, WorkerLost
+from ...base.isolation.errors import WorkerError
+from ...base.isolation.worker import Worker
+from ...errors import Cancelled, CollageError
+from .remote_worker import FileNames, OfferExpired, RemoteWorker, WorkerLost, start_client
 from .tracker import Address, Offer, Registered, TrackerConnection, TrackerLost
 
 _MOST_AT_ONCE = 4
+_MOST_EXPIRED = 5
+"""A worker whose offers had expired so often is not asked again in this run."""
 
 T = TypeVar("T")
 
@@ -36,6 +41,8 @@ class WorkerDiscovery:
         self._stop = stop
         self._names = FileNames()
         self._refused: set[Address] = set()
+        self._expired: Counter[Address] = Counter()
+        self._clients: list[Worker] = []
         self._lock = threading.Lock()
         self._tracker: TrackerConnection | None = None
 
@@ -53,21 +60,39 @@ class WorkerDiscovery:
 
         Raises:
             TrackerLost: the tracker is gone.
+            CollageError: no session can be opened from this machine, whatever the worker.
+            Cancelled: the run is over.
         """
         with self._lock:
             self._refused &= registered.addresses
             refused = frozenset(self._refused)
         if registered.free <= len(refused):
             return []
-        offers = list(self._offers(registered.free))
-        fresh = [offer for offer in offers if offer.address not in refused]
-        if not fresh:
-            return []
-        with ThreadPoolExecutor(min(len(fresh), _MOST_AT_ONCE), thread_name_prefix="fleet-open") as pool:
+        with ThreadPoolExecutor(min(registered.free, _MOST_AT_ONCE), thread_name_prefix="fleet-open") as pool:
+            self._start_clients(registered.free, pool)
+            fresh = [offer for offer in self._offers(registered.free) if offer.address not in refused]
             return [worker for worker in pool.map(self._open, fresh) if worker is not None]
 
     def close(self) -> None:
-        """Close the connection to the tracker."""
+        """Close the connection to the tracker, and end what was started for workers that did not come."""
+        self._leave_tracker()
+        while self._clients:
+            self._clients.pop().close()
+
+    def _start_clients(self, count: int, pool: ThreadPoolExecutor) -> None:
+        """Have a client ready for each of `count` offers, before they are asked for: an offer is good for a few seconds only."""
+        begun = [pool.submit(self._start_client) for _ in range(count - len(self._clients))]
+        try:
+            for future in begun:
+                future.result()
+        except WorkerError as error:
+            message = f"no session with a worker can be opened from here: {error}"
+            raise CollageError(message, "`python -c 'import tvm.rpc'` must work here", "worker") from error
+
+    def _start_client(self) -> None:
+        self._clients.append(start_client(self._stop))
+
+    def _leave_tracker(self) -> None:
         if self._tracker is not None:
             self._tracker.close()
             self._tracker = None
@@ -76,16 +101,18 @@ class WorkerDiscovery:
         for _ in range(most):
             offer = self._ask(lambda tracker: tracker.request(self._key))
             if offer is None:
-                self.close()
+                self._leave_tracker()
                 return
             yield offer
 
     def _open(self, offer: Offer) -> RemoteWorker | None:
-        worker = RemoteWorker(offer, self._names, self._stop)
+        worker = RemoteWorker(self._clients.pop(), offer, self._names, self._stop)
         try:
             worker.open()
         except WorkerLost as lost:
             worker.close()
+            if isinstance(lost, OfferExpired) and self._expires_seldom(worker.address):
+                return None
             self.refuse(worker.address)
             self._tell(f"the worker at {worker.name} is not used: {lost}")
             return None
@@ -94,11 +121,16 @@ class WorkerDiscovery:
             return None
         return worker
 
+    def _expires_seldom(self, address: Address) -> bool:
+        with self._lock:
+            self._expired[address] += 1
+            return self._expired[address] < _MOST_EXPIRED
+
     def _ask(self, question: Callable[[TrackerConnection], T]) -> T:
         try:
             if self._tracker is None:
                 self._tracker = TrackerConnection(self.address)
             return question(self._tracker)
         except TrackerLost:
-            self.close()
+            self._leave_tracker()
             raise

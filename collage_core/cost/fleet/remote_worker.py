@@ -33,6 +33,8 @@ _ANSWER_S = 30.0
 _CONNECT_S = 60.0
 _SLOWEST_BYTES_PER_S = 1e6
 _CLIENT_MEMORY_BYTES = 4 << 30
+_MISMATCH = "cannot find server that matches key"
+"""What TVM's client says where a server answers ``RPC_MISMATCH``."""
 _SLACK_S = 60.0
 
 
@@ -46,6 +48,13 @@ class WorkerLost(Exception):
     def __init__(self, reason: str, *, is_fault: bool):
         super().__init__(reason)
         self.is_fault = is_fault
+
+
+class OfferExpired(WorkerLost):
+    """Raised where a worker expects another key by now: it makes an offer anew when nobody comes for a few seconds."""
+
+    def __init__(self) -> None:
+        super().__init__("its offer had expired when it was taken up", is_fault=False)
 
 
 class JobStopped(Exception):
@@ -71,6 +80,7 @@ class RemoteWorker:
     """A worker that the tracker offered.
 
     Args:
+        client: A process from `start_client`, which this object ends.
         offer: The tracker's offer.
         names: Names of the files that are sent.
         is_over: Returns whether the run is over; called often. Then whatever is going on raises `Cancelled`, and the worker is lost.
@@ -82,12 +92,12 @@ class RemoteWorker:
 
     description: Description
 
-    def __init__(self, offer: Offer, names: FileNames, is_over: Stop):
+    def __init__(self, client: Worker, offer: Offer, names: FileNames, is_over: Stop):
         self.address = offer.address
         self._offer = offer
         self._names = names
         self._is_over = is_over
-        self._client = Worker(memory_bytes=_CLIENT_MEMORY_BYTES)
+        self._client = client
 
     @property
     def name(self) -> str:
@@ -97,6 +107,7 @@ class RemoteWorker:
         """Connect, and ask for its description.
 
         Raises:
+            OfferExpired: it waits for somebody else by now.
             WorkerLost: it is no worker of ours.
             Cancelled: the run is over.
         """
@@ -104,6 +115,8 @@ class RemoteWorker:
         try:
             self._client.call(rpc_client.connect, offer.host, offer.port, offer.match_key, timeout_s=_CONNECT_S, should_stop=self._is_over)
         except (WorkerError, CollageError) as error:
+            if _MISMATCH in str(error):
+                raise OfferExpired from error
             raise WorkerLost(f"it is no worker that can be used: {error}", is_fault=True) from error
         answer = self._do(("describe",), time.monotonic() + _CONNECT_S + _SLACK_S, self._is_over)
         self._check_no_error(answer)
@@ -222,6 +235,18 @@ class RemoteWorker:
         if "fault" in answer:
             raise WorkerLost(f"it cannot do what it is asked: {str(answer['fault'])[:300]!r}", is_fault=True)
         return answer
+
+
+def start_client(is_over: Stop) -> Worker:
+    """Return a process for one session, in which all is imported, so that it connects at once.
+
+    Raises:
+        WorkerError: it cannot be started.
+        Cancelled: the run is over.
+    """
+    client = Worker(memory_bytes=_CLIENT_MEMORY_BYTES)
+    client.call(rpc_client.prepare, timeout_s=_CONNECT_S, should_stop=is_over)
+    return client
 
 
 def _longest_s(limits: TrialLimits) -> float:

@@ -16,6 +16,11 @@ _LONGEST_ANSWER = 16 << 20
 _functions: dict[str, Any] = {}
 
 
+def prepare() -> None:
+    """Import what `connect` needs: it takes seconds on a busy machine, and an offer of the tracker is good for a few only."""
+    import tvm.rpc  # noqa: F401
+
+
 def connect(host: str, port: int, match_key: str) -> None:
     """Open the session that the tracker offered.
 

@@ -307,6 +307,11 @@ class FleetRunner:
                     self._notes.append(f"the tracker is gone ({lost}): the run goes on with the {have} workers that it has")
                 pause_s, is_lost = min(2 * pause_s, _LONGEST_DISCOVERY_S), True
                 continue
+            except Cancelled:
+                return
+            except CollageError as error:
+                self._notes.append(f"workers that start later are not used: {error}")
+                return
             if is_lost:
                 self._notes.append("the tracker is there again")
             pause_s, is_lost = _DISCOVERY_S, False

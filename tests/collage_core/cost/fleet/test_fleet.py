@@ -25,7 +25,9 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.maintenance import Selection, records
 from collage_core.cost.database.records import Record, machine_id
 from collage_core.cost.fleet import remote_worker, worker_pool
+from collage_core.cost.fleet.discovery import WorkerDiscovery
 from collage_core.cost.fleet.runner import FleetRunner
+from collage_core.cost.fleet.tracker import Offer
 from collage_core.cost.fleet.worker_server import RPC_MAGIC, RPC_MISMATCH
 from collage_core.cost.measuring.transition_meter import measure_pair, prepare
 from collage_core.cost.measuring.trial import TrialTask
@@ -309,6 +311,29 @@ def test_a_worker_that_falls_silent_is_dropped(fleet: Fleet, work: SampleTasks, 
     assert "the worker two is let go: it vanished: gave no answer within 4 s" in run.notes
 
 
+def test_an_offer_that_has_expired_is_asked_for_anew(house: Fleet, work: SampleTasks, monkeypatch: pytest.MonkeyPatch):
+    """On a busy machine a run may take an offer up too late: the worker offers itself again, and is used then."""
+    offers, taken = WorkerDiscovery._offers, []
+
+    def first_too_late(discovery: WorkerDiscovery, most: int) -> Iterator[Offer]:
+        for offer in offers(discovery, most):
+            taken.append(offer)
+            yield replace(offer, match_key="house:0.0") if len(taken) == 1 else offer
+
+    monkeypatch.setattr(WorkerDiscovery, "_offers", first_too_late)
+    with Run(house, "house") as runner:
+        assert [record.stage for _, record in runner.run_all(work.tasks(1))] == [""]
+    assert [offer.address for offer in taken] == [taken[0].address] * 2
+
+
+def test_a_worker_whose_offers_have_all_expired_is_given_up(house: Fleet, monkeypatch: pytest.MonkeyPatch):
+    (address,) = house.registered("house").addresses
+    monkeypatch.setattr(WorkerDiscovery, "_offers", lambda discovery, most: [Offer(*address, "house:0.0")])
+    reason = "not used: its offer had expired when it was taken up"
+    with pytest.raises(CollageError, match=reason):
+        Run(house, "house")
+
+
 @pytest.mark.long
 def test_the_trial_that_a_liar_had_is_measured_elsewhere(fleet: Fleet, work: SampleTasks):
     fleet.start([sys.executable, "-m", "fleet_functions", str(fleet.port), "mixed", "a_failure_with_samples"], "liar")
@@ -434,7 +459,8 @@ def test_the_run_is_killed_and_its_workers_are_free_again(fleet: Fleet, work: Sa
 def test_a_whole_run_on_the_fleet(house: Fleet, tmp_path: Path):
     """The plan is measured there, and assembled, verified and timed here; each cost says who measured it."""
     database = str(tmp_path / "costs.sqlite3")
-    options = Options(("onnxruntime",), costs_db=database, tracker=f"127.0.0.1:{house.port}", key="house", threads=1)
+    where: dict[str, Any] = {"tracker": f"127.0.0.1:{house.port}", "key": "house"}
+    options = Options(("onnxruntime",), costs_db=database, threads=1, budget_s=120.0, **where)
     record = partition("mini_mnist", options)
     assert record.document["verify"]["max_rel_error"] < 1e-5
     with CostDatabase(tmp_path / "costs.sqlite3") as opened:
