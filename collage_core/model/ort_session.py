@@ -19,6 +19,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from ..base.cores import usable_cores
 from ..errors import CollageError
 from .dtypes import SUB_BYTE, dtype_name, elem_type, numpy_dtype
+from .unsigned_weights import with_unsigned_weights
 
 MOST_BYTES = 2**31 - 2**20
 """Most bytes of weights in a model: what protobuf can hold in one message, less some space for the graph itself."""
@@ -56,9 +57,11 @@ class OrtSession:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Operators that are defined by other operators are not expanded when the graph is optimised.
         options.add_session_config_entry("session.disable_aot_function_inlining", "1")
+        ort.set_default_logger_severity(_FATAL_ONLY)
         if saved_to is not None:
             options.optimized_model_filepath = str(saved_to)
-        ort.set_default_logger_severity(_FATAL_ONLY)
+        else:  # What is saved is the model itself.
+            model = with_unsigned_weights(model)
         with _Refusals():
             # The fallback to other providers would print on the terminal and try the same provider again.
             self._session = ort.InferenceSession(

@@ -7,17 +7,15 @@ reads and makes so every tensor that `is_blocked` names; all other tensors are p
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from ..base.processor import has_any
 from ..graph.dataflow_graph import TensorType
 from .base import Availability
 
 NCHW16C = "nchw16c"
 BLOCK = 16
-_CPU_INFO = Path("/proc/cpuinfo")
 
 
 def is_blocked(kind: TensorType) -> bool:
@@ -48,9 +46,5 @@ def blocked_availability(found: Availability) -> Availability:
     return found
 
 
-@cache
 def _has_avx512() -> bool:
-    try:
-        return "avx512f" in _CPU_INFO.read_text().split()
-    except OSError:
-        return False
+    return has_any("avx512f")

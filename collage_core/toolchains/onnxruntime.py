@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base import processor
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
@@ -63,7 +64,7 @@ class OnnxRuntimeToolchain(Toolchain):
             path = Path(folder) / "optimised.onnx"
             options.optimized_model_filepath = str(path)
             try:
-                _session(model.onnx, options)
+                _exact_session(model.onnx, options)
             except Exception as error:  # any exception of the toolchain is its reason
                 raise ToolchainError(_stage(error), one_line(error)) from error
             return path.read_bytes()
@@ -202,6 +203,26 @@ def _session(model: bytes, options: Any) -> Any:
     import onnxruntime
 
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _exact_session(model: bytes, options: Any) -> Any:
+    """Return a session whose products of uint8 by int8 are right on this processor too.
+
+    ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
+    """
+    if not processor.products_saturate():
+        return _session(model, options)
+    from onnx import load_model_from_string
+
+    from ..model.unsigned_weights import with_unsigned_weights
+
+    exact = with_unsigned_weights(load_model_from_string(model)).SerializeToString()
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    try:
+        return _session(exact, options)
+    except Exception:  # noqa: BLE001 - whatever it is, it is raised below where the option is not the reason
+        options.add_session_config_entry("session.x64quantprecision", "0")
+        return _session(exact, options)
 
 
 def _stage(error: Exception) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import metadata, util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.processor import has_any
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
@@ -110,11 +110,7 @@ class OpenVinoBf16Toolchain(OpenVinoToolchain):
 
 def _has_bfloat16() -> bool:
     """Return whether the processor has instructions for bfloat16; without them OpenVINO would compute in float32 and not say so."""
-    try:
-        flags = set(Path("/proc/cpuinfo").read_text().split())
-    except OSError:
-        return False
-    return not flags.isdisjoint({"avx512_bf16", "amx_bf16", "bf16"})
+    return has_any("avx512_bf16", "amx_bf16", "bf16")
 
 
 class _Kernel:

@@ -69,7 +69,7 @@ def test_a_toolchain_that_is_not_installed_says_why_and_what_installs_it(plugged
 
 def test_variants_of_targets_wait_behind_more_until_they_are_on(tab: Watched) -> None:
     targets = tab.page.get_by_role("group", name="Targets")
-    variant = targets.get_by_role("button", name="openvino@bf16")
+    variant = targets.get_by_role("button", name="onnxruntime@int8-dynamic")
     expect(variant).to_have_count(0)
     targets.get_by_role("button", name=re.compile("more$")).press("Enter")
     variant.press("Enter")
