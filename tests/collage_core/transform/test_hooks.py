@@ -13,20 +13,23 @@ tvm = pytest.importorskip("tvm")
 from tvm import relax  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
+from collage_core.toolchains.blas import _library  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, RunTirHooks  # noqa: E402
 
-from . import hooked_toolchains  # noqa: E402
+from . import blas_micro_kernel, hooked_toolchains  # noqa: E402
 from .hooked_toolchains import CALLS  # noqa: E402
 from .test_collage_partition import functions_of, run  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((4, 8)).astype("float32")
 WEIGHT = np.random.default_rng(1).standard_normal((4, 8)).astype("float32")
+EXAMPLE = f"{blas_micro_kernel.__name__}:TilesByBlas"
+TURNED = np.ascontiguousarray(WEIGHT.T)
 NAMES = ("Doubles", "WritesC", "Straight", "GivesNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
 
 
 @pytest.fixture(autouse=True)
 def hooked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLLAGE_TOOLCHAINS", ",".join(f"{hooked_toolchains.__name__}:{name}" for name in NAMES))
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", ",".join(f"{hooked_toolchains.__name__}:{name}" for name in NAMES) + f",{EXAMPLE}")
     CALLS.clear()
 
 
@@ -93,15 +96,28 @@ def test_calls_of_libraries_are_lowered_too() -> None:
     assert np.allclose(run(made, X)[0], np.maximum(X @ WEIGHT.T, 0), atol=1e-4)
 
 
-def product() -> Any:
+def product(rows: int = 4, weight: np.ndarray = TURNED) -> Any:
     builder = relax.BlockBuilder()
-    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    x = relax.Var("x", relax.TensorType((rows, 8), "float32"))
     with builder.function("main", [x]):
         with builder.dataflow():
-            made = builder.emit(relax.op.matmul(x, relax.const(np.ascontiguousarray(WEIGHT.T))))
+            made = builder.emit(relax.op.matmul(x, relax.const(weight)))
             out = builder.emit_output(relax.op.nn.relu(made))
         builder.emit_func_output(out)
     return builder.get()
+
+
+@pytest.mark.skipif(_library() is None, reason="no OpenBLAS was found")
+@pytest.mark.parametrize("rows", [48, pytest.param(37, marks=pytest.mark.long)])
+def test_a_kernel_of_tvm_calls_a_library_for_each_tile(rows: int) -> None:
+    x, weight = (np.random.default_rng(seed).standard_normal(shape).astype("float32") for seed, shape in enumerate([(rows, 8), (8, 24)]))
+    pins = tuple({"kind": "pin", "op": op, "target": "tiles_by_blas"} for op in ("MatMul", "Relu"))
+    module = CollagePartition(["tiles_by_blas", "tvm"], costs="roofline", threads=1, constraints=pins)(product(rows, weight))
+    made = RunHooks()(module)
+    (kernel,) = [function for function in made.functions.values() if isinstance(function, tvm.tirx.PrimFunc)]
+    assert str(kernel).count('cblas_sgemm"') == 1
+    assert "T.parallel" in str(kernel)
+    assert np.allclose(run(made, x)[0], np.maximum(x @ weight, 0), atol=1e-4)
 
 
 @pytest.mark.parametrize(
