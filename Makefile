@@ -9,6 +9,9 @@ BENCH ?=
 NAMES ?=
 FUZZ ?=
 
+# Python and pytest keep what they compile, or each of some thousand processes compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests go to the workers by duration (tests/helpers/spread.py); at the end stand the twenty longest. Many of the short ones wait, for
 # a page or a process: four workers keep two cores busy. One process reads all of them first, so that not each has to compile them.
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1

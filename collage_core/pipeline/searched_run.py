@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -64,9 +64,6 @@ from .search_and_merge import (
     regret_seconds,
 )
 from .why_not_alone import why_not_alone
-
-if TYPE_CHECKING:
-    pass
 
 
 class SearchedRun:

@@ -103,7 +103,8 @@ def test_the_selection_is_carried_over_both_ways(explorer: Explorer, open_page: 
     assert picked(watched) == ["add1"]
 
 
-@pytest.mark.parametrize("sample", ["mnist", pytest.param("resnet50", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("sample", ["mnist", "resnet50"])
 def test_every_form_of_the_model_in_the_dark(explorer: Explorer, open_page: OpenPage, sample: str) -> None:
     """The second is a file of 100 MB."""
     watched = open_page(f"{explorer.address}?sample={sample}", scheme="dark")

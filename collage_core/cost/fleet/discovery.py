@@ -106,20 +106,25 @@ class WorkerDiscovery:
             yield offer
 
     def _open(self, offer: Offer) -> RemoteWorker | None:
-        worker = RemoteWorker(self._clients.pop(), offer, self._names, self._stop)
+        client = self._clients.pop()
+        worker = RemoteWorker(client, offer, self._names, self._stop)
         try:
             worker.open()
+            return worker
+        except OfferExpired as expired:
+            self._clients.append(client)  # It has connected to nobody, and is ready for the next offer.
+            if not self._expires_seldom(worker.address):
+                self._give_up(worker, expired)
         except WorkerLost as lost:
             worker.close()
-            if isinstance(lost, OfferExpired) and self._expires_seldom(worker.address):
-                return None
-            self.refuse(worker.address)
-            self._tell(f"the worker at {worker.name} is not used: {lost}")
-            return None
+            self._give_up(worker, lost)
         except Cancelled:
             worker.close()
-            return None
-        return worker
+        return None
+
+    def _give_up(self, worker: RemoteWorker, why: WorkerLost) -> None:
+        self.refuse(worker.address)
+        self._tell(f"the worker at {worker.name} is not used: {why}")
 
     def _expires_seldom(self, address: Address) -> bool:
         with self._lock:

@@ -44,7 +44,9 @@ def test_the_plan_is_that_of_all_costs_and_a_quarter_is_measured_at_most(name: s
     assert len({computation_key(one) for one in recorded.asked}) == len(recorded.asked), "no computation is measured twice"
 
 
-@pytest.mark.parametrize(("name", "most_lost"), [("gpt2", 0.1), ("squeezenet", 0.1), ("quantised", 0.3)])
+@pytest.mark.parametrize(
+    ("name", "most_lost"), [pytest.param("gpt2", 0.1, marks=pytest.mark.long), ("squeezenet", 0.1), ("quantised", 0.3)]
+)
 def test_where_only_small_candidates_are_there_little_is_lost(name: str, most_lost: float) -> None:
     """In `quantised`, two of OpenVINO's convolutions take half of what the others like them do, and nothing foretells it."""
     recorded = RecordedCosts(record_of(name), most_nodes=4)
@@ -57,7 +59,7 @@ def test_where_only_small_candidates_are_there_little_is_lost(name: str, most_lo
     assert {costed[index].cost.source for index in indices_of(found.chosen, costed)} == {"measured"}
 
 
-@pytest.mark.parametrize("name", ["lstm", "mnist", "squeezenet"])
+@pytest.mark.parametrize("name", ["lstm", "mnist", pytest.param("squeezenet", marks=pytest.mark.long)])
 def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: str) -> None:
     """The noise of one measurement is 5 %; the plan loses less than that by the recorded costs, since what decides is repeated."""
     lost = []
@@ -69,7 +71,7 @@ def test_with_noise_the_plan_that_is_found_is_hardly_slower_than_the_best(name: 
     assert sorted(lost)[SEEDS // 2] <= NOISE
 
 
-@pytest.mark.parametrize("name", ["mini_mnist", "mnist", "quantised", "squeezenet"])
+@pytest.mark.parametrize("name", ["mini_mnist", "mnist", "quantised", pytest.param("squeezenet", marks=pytest.mark.long)])
 def test_on_a_disturbed_machine_the_right_plan_is_found_with_few_repetitions(name: str) -> None:
     """Some choices stay open, and are said; but hardly anything is measured twice that could not change the plan.
 

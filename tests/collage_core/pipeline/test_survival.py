@@ -255,6 +255,7 @@ def killing(chain: Path, tmp_path: Path) -> Killing:
     return Killing(chain, tmp_path)
 
 
+@pytest.mark.long
 def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(killing: Killing) -> None:
     assert killing.killed("load", "die") == 0
     assert killing.killed("candidates", "die") == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import DataflowGraph, Node
@@ -16,6 +16,7 @@ from collage_core.rules.combinators import OnlyValid, Primitive, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
 from collage_core.rules.spec import PartitionSpec, find_candidates, gather_specs
 from collage_core.rules.trees import arbitrary_fusion, classic_fusion
+from tests.helpers.examples import examples
 from tests.helpers.graphs import MINI_MNIST, graph, graphs
 
 
@@ -47,14 +48,14 @@ def naive_closure(on: DataflowGraph, sets: set[tuple[int, ...]], combiners: tupl
 
 
 @given(on=graphs(), combiners=st.sampled_from([CLASSIC, ANYTHING, ("kind:I-I",), ("kind:A-B", "kind:A-A")]), depth=st.integers(1, 5))
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 def test_combine_is_the_whole_closure(on: DataflowGraph, combiners: tuple[str, ...], depth: int) -> None:
     singles = OpCallByKind("O")
     assert found(Combine(singles, combiners, depth), on) == naive_closure(on, found(singles, on), combiners, depth)
 
 
 @given(on=graphs(), config=st.builds(SubGraphConfig, st.none() | st.integers(1, 4), st.none() | st.integers(1, 3), st.booleans()))
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 def test_the_valid_ones_are_kept_and_whatever_is_rejected_is_not_valid(on: DataflowGraph, config: SubGraphConfig) -> None:
     combined = Combine(OpCallByKind(), ANYTHING, 4)
     log = RejectionLog()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
@@ -21,6 +21,7 @@ from collage_core.rules.candidate import RejectionLog
 from collage_core.rules.combinators import Composite, OnlyValid, Union
 from collage_core.rules.combine import ANYTHING, CLASSIC, Combine
 from collage_core.rules.combiners import VARIADIC, parse_combiner
+from tests.helpers.examples import examples
 
 KINDS = {
     "Conv": "A",
@@ -178,7 +179,7 @@ def bases(draw: st.DrawFn, on: DataflowGraph) -> PartitionRule:
 
 
 @given(data=st.data(), on=graphs(7), combiners=st.lists(st.sampled_from(COMBINERS), min_size=1, max_size=3), depth=DEPTHS)
-@settings(max_examples=250, deadline=None)
+@examples(250, deadline=None)
 def test_combine_is_the_whole_closure(data: st.DataObject, on: DataflowGraph, combiners: list[str], depth: int | None) -> None:
     base = data.draw(bases(on))
     assert found(Combine(base, tuple(combiners), depth), on) == Naive(on, combiners, depth).closure(found(base, on))
@@ -191,7 +192,7 @@ def valid(on: DataflowGraph, sets: Sets, config: SubGraphConfig) -> Sets:
 @given(
     on=graphs(), depth=DEPTHS, valid_depth=DEPTHS, taps=st.booleans(), more=st.sampled_from([(), ("constant",), ("vertical", "kind:A-B")])
 )
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 def test_sets_with_one_exit_are_those_of_the_closure(
     on: DataflowGraph, depth: int | None, valid_depth: int | None, taps: bool, more: tuple[str, ...]
 ) -> None:
@@ -208,7 +209,7 @@ def test_sets_with_one_exit_are_those_of_the_closure(
     depth=DEPTHS,
     config=st.builds(SubGraphConfig, DEPTHS, st.integers(1, 3), st.booleans()),
 )
-@settings(max_examples=250, deadline=None)
+@examples(250, deadline=None)
 def test_what_is_not_made_would_not_be_valid(
     data: st.DataObject, on: DataflowGraph, combiners: list[str], depth: int | None, config: SubGraphConfig
 ) -> None:

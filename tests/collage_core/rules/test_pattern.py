@@ -7,7 +7,7 @@ from itertools import permutations, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import CollageError
@@ -21,6 +21,7 @@ from collage_core.rules.operators import attribute_of
 from collage_core.rules.pattern import COMMUTATIVE, Anything, Call, Either, Matcher, Pattern, parse_pattern
 from collage_core.rules.where import parse_where
 from collage_core.toolchains.described import read_description
+from tests.helpers.examples import examples
 from tests.helpers.graphs import KINDS, graph, graphs
 
 HOOK = """
@@ -127,7 +128,7 @@ PATTERNS = st.recursive(
 
 
 @given(on=graphs(), pattern=PATTERNS)
-@settings(max_examples=500)
+@examples(500)
 def test_every_match_is_found_and_no_other(on: DataflowGraph, pattern: Pattern) -> None:
     matcher = Matcher(pattern, on)
     for node in on.nodes:

@@ -25,7 +25,7 @@ from tests.helpers.problems import every_plan, problems
 
 
 @given(problem=problems(unknown=True))
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 def test_a_problem_survives_its_json(problem: SearchProblem) -> None:
     again = problem_from_json(json.loads(json.dumps(problem.to_json(), allow_nan=False)))
     assert again.to_json() == problem.to_json()

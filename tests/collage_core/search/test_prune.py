@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.cli.problem_search import SearchRequest, solve_file
 from collage_core.search.problem import SearchProblem
 from collage_core.search.prune import prune
+from tests.helpers.examples import examples
 from tests.helpers.problems import problems
 from tests.helpers.tiny_problems import small
 
@@ -38,7 +39,7 @@ def by_definition(problem: SearchProblem, usable: Sequence[int]) -> list[int]:
         kept = more
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(most_nodes=7), st.data())
 def test_what_is_kept_is_what_the_definition_keeps(problem: SearchProblem, data: st.DataObject) -> None:
     every = range(len(problem.candidates))

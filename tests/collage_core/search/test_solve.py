@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.errors import InfeasibleError
@@ -42,7 +42,7 @@ def test_unknown_costs_come_last_and_fall_back_to_priorities(problem: SearchProb
 
 
 @given(problem=problems(most_nodes=5))
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
     plans = list(every_plan(problem))
     if not plans:
@@ -58,7 +58,7 @@ def test_regret_is_the_cost_of_insisting(problem: SearchProblem) -> None:
 
 
 @given(problem=problems(), data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 def test_constraints_hold_and_conflicts_are_minimal(problem: SearchProblem, data: st.DataObject) -> None:
     node = st.integers(0, problem.nodes - 1)
     target = st.sampled_from(["a", "b", "c"])

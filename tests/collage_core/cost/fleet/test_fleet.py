@@ -119,6 +119,7 @@ def begun(folder: Path) -> int:
     return len(list(folder.glob("begun-*")))
 
 
+@pytest.mark.long
 def test_three_workers_of_which_one_is_killed_in_the_middle(fleet: Fleet, work: SampleTasks):
     workers = [fleet.start_worker("three", name) for name in ("one", "two", "three")]
     fleet.await_free("three", 3)
@@ -326,6 +327,7 @@ def test_an_offer_that_has_expired_is_asked_for_anew(house: Fleet, work: SampleT
     assert [offer.address for offer in taken] == [taken[0].address] * 2
 
 
+@pytest.mark.long
 def test_a_worker_whose_offers_have_all_expired_is_given_up(house: Fleet, monkeypatch: pytest.MonkeyPatch):
     (address,) = house.registered("house").addresses
     monkeypatch.setattr(WorkerDiscovery, "_offers", lambda discovery, most: [Offer(*address, "house:0.0")])

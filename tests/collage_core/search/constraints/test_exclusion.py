@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from collage_core.search.constraints.exclusion import compatible_sets, exclusions_of
 from collage_core.search.problem import SearchProblem
+from tests.helpers.examples import examples
 from tests.helpers.tiny_problems import small
 
 NAMES = ("a", "b", "c", "d", "e", "host")
@@ -27,7 +28,7 @@ def sets_by_definition(targets: list[str], exclusive: list[tuple[str, str]]) -> 
     return {some for some in may_meet if not any(some < other for other in may_meet)}
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.sampled_from(NAMES), unique=True), pairs)
 def test_the_sets_that_may_meet_are_those_of_the_definition(targets: list[str], exclusive: list[tuple[str, str]]) -> None:
     found = list(compatible_sets(with_exclusive(exclusive), targets))
@@ -36,7 +37,7 @@ def test_the_sets_that_may_meet_are_those_of_the_definition(targets: list[str], 
     assert found == list(compatible_sets(with_exclusive(exclusive), targets)), "in the same order again"
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(st.sampled_from(NAMES), unique=True), pairs)
 def test_rivals_are_mutual_and_among_the_targets_asked_for(targets: list[str], exclusive: list[tuple[str, str]]) -> None:
     rivals = exclusions_of(with_exclusive(exclusive), targets)

@@ -52,7 +52,7 @@ def test_all_exact_searchers_agree_with_enumeration(case: tuple[SearchProblem, l
         assert found.total == found.lower_bound == best[1]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(tiny_problems(dear=True))
 def test_costs_as_they_are_measured_are_never_claimed_beyond_what_is_proven(problem: SearchProblem) -> None:
     """Femtoseconds are finer than HiGHS's tolerances: then it may miss the best plan by some billionths, and says so."""
@@ -115,7 +115,7 @@ def test_the_reporter_hears_the_plan_and_the_end_with_its_bound() -> None:
     assert found.lower_bound == 21
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tiny_problems(), st.data())
 def test_what_is_cut_short_claims_nothing_that_is_wrong(
     monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, data: st.DataObject
