@@ -14,7 +14,8 @@ export function undecidedText({ partitions, instead, could_gain_s: gainS }: Unde
   const nodes = mine.flatMap((one) => one.nodes);
   const first = mine[0]?.names[0] ?? "";
   const where = `${plural(nodes.length, "node")} from ${first}`;
-  return `${sideText(mine)} or ${sideText(instead)} for ${where}: the second could be ${duration(gainS)} faster (${percent(gainS / plan.total_s)})`;
+  const share = gainS < plan.total_s ? ` (${percent(gainS / plan.total_s)})` : ""; // What is known badly may gain more than the plan seems to take.
+  return `${sideText(mine)} or ${sideText(instead)} for ${where}: the second could be ${duration(gainS)} faster${share}`;
 }
 
 function sideText(parts: readonly { target: string }[]): string {
