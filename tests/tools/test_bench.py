@@ -110,6 +110,15 @@ def test_the_tables_show_what_was_measured(figures: bench.Figures, monkeypatch: 
     assert any("| veto |" in line for line in lines)
 
 
+def test_the_report_names_the_source_of_the_original_figures_where_it_shows_any() -> None:
+    def shown(label: str) -> str:
+        return bench.report({label: {"status": "ended after 100 s", "nodes": 122}})
+
+    named = ("relay.collage of TVM v0.12", "mock", "GPT-2 with 12 layers 1,222", "not quite like for like")
+    assert all(words in shown("resnet50 d8 t2") for words in named)
+    assert "relay.collage" not in shown("transformer500 d4 t3")
+
+
 def test_a_case_that_fails_says_why(tmp_path: Path) -> None:
     figures = bench.measured(bench.Case("no_such_model", 2), tmp_path)
     assert figures["status"].startswith("failed: ValueError: invalid literal")
