@@ -6,6 +6,7 @@ a function or for types alone counts like one at the top of a file.
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from tests.helpers.imports import Import, circles, defined_in, import_graph, imports_of, imports_of_file, module_of, sources, target
 from tests.helpers.paths import DOCS, ROOT
 
-DOORS = {"collage_core", "collage_core.rules", "collage_core.toolchains"}
+DOORS = {"collage_core", "collage_core.rules", "collage_core.toolchains", "collage_core.transform"}
 """Packages whose ``__init__`` gives names to people outside."""
 
 FRONT_DOOR = {"__init__", "api", "errors", "events", "options", "version"}
@@ -40,7 +41,8 @@ def words(cell: str) -> list[str]:
     return cell.replace(",", " ").split()
 
 
-TABLE = table((DOCS / "architecture.md").read_text())
+PAGE = (DOCS / "architecture.md").read_text()
+TABLE = table(PAGE)
 
 
 def folder_of(module: str, is_package: bool) -> str:
@@ -60,7 +62,7 @@ def room_of(folder: str, rows: dict[str, Room]) -> str:
 
 
 def covers(allowed: str, own: str, other: str) -> bool:
-    """Whether the name `allowed` in the row of `own` stands for the room `other`."""
+    """Return whether the name `allowed` in the row of `own` stands for the room `other`."""
     return other == allowed or (other.startswith(f"{allowed}/") and not own.startswith(f"{allowed}/"))
 
 
@@ -113,9 +115,56 @@ def test_arrows_never_point_back():
     assert not backward
 
 
+def gives_names(text: str) -> bool:
+    """Return whether an ``__init__`` holds more than the words that say what its package is for."""
+    return any(not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)) for part in ast.parse(text).body)
+
+
+def test_only_doors_give_names_to_people_outside():
+    packages = {module: path for module, path in sources(ROOT).items() if path.name == "__init__.py"}
+    assert {module for module, path in packages.items() if gives_names(path.read_text())} == DOORS
+    said = PAGE.partition("except four doors")[2].partition(". A file imports")[0]
+    assert set(re.findall(r"`(collage_core[\w.]*)`", said)) == DOORS
+
+
+def vague(text: str) -> bool:
+    """Return whether an ``__init__`` says too little: less than two sentences, or not what its room never does."""
+    said = ast.get_docstring(ast.parse(text)) or ""
+    sentences = re.findall(r"[.!?:;](?=\s|$)", said)
+    return len(sentences) < 2 or not re.search(r"\b(never|nothing|nobody|none|no|nor|neither|not|cannot)\b", said, re.IGNORECASE)
+
+
 def test_every_room_says_what_it_is_for():
-    silent = [str(path) for module, path in sources(ROOT).items() if path.name == "__init__.py" and not path.read_text().startswith('"""')]
-    assert not silent
+    packages = {module: path for module, path in sources(ROOT).items() if path.name == "__init__.py"}
+    assert [module for module, path in packages.items() if vague(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_vague"),
+    [
+        ("", True),
+        ("x = 1", True),
+        ('"""Costs."""', True),
+        ('"""Nothing is measured here."""', True),
+        ('"""Costs of candidates. A candidate enters; a cost leaves."""', True),
+        ('"""Costs of candidates. A candidate enters; a cost leaves. Nothing is chosen here."""', False),
+        ('"""Costs of candidates. It never chooses a plan."""', False),
+        ('"""Costs of another kind. They are notable."""', True),
+    ],
+)
+def test_a_room_that_says_too_little_is_found(text: str, is_vague: bool):
+    assert vague(text) is is_vague
+
+
+def drawn(page: str) -> set[str]:
+    """Return the rooms in the picture of the page: the first block between fences."""
+    return set(re.findall(r"\w+", page.split("```")[1])) & {name.partition("/")[0] for name in TABLE}
+
+
+def test_the_picture_has_a_dozen_rooms_and_the_text_below_it_names_the_others():
+    tops, below = {name.partition("/")[0] for name in TABLE}, PAGE.split("```")[2].partition("## ")[0]
+    assert len(drawn(PAGE)) <= 12
+    assert tops - drawn(PAGE) == set(re.findall(r"`(\w+)`", below)) & tops - drawn(PAGE)
 
 
 def test_no_files_import_each_other():

@@ -1,4 +1,4 @@
 """The `collage` command: arguments enter, one document or a few clear lines leave. Each group of commands has a file.
 
-Everything that it computes is available to Python code without the command line.
+Nothing is computed here that Python code could not have without the command line.
 """

@@ -1,4 +1,5 @@
 """The dataflow graph of a model and its sub-graphs, as plain data.
 
-The room `model` builds the graph; `rules` and `search` read it. Nothing here knows ONNX, TVM, a toolchain or a cost.
+The nodes and tensors that `model` reads enter; sub-graphs, repeated blocks and work estimates leave, for `rules` and `search`. Nothing
+here knows ONNX, TVM, a toolchain or a cost.
 """

@@ -2,7 +2,7 @@
 
 A Relax module enters; one in which every partition of a toolchain is a function of that codegen leaves, as TVM's own partitioning
 writes it. Importing this package registers ``relax.ext.<target>`` for every toolchain, and what an exported library needs to run.
-Toolchains build in worker processes; the functions of a built module run in this one.
+Toolchains build in worker processes; the functions of a built module run in this one. Nothing here chooses a plan: the pipeline does.
 """
 
 from tvm_ffi.error import register_error

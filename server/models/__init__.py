@@ -1,4 +1,5 @@
 """Models that were opened: routes, the folder in which they are kept, and what the page needs to draw them.
 
-Models are read in worker processes (`server.worker`), never here.
+Uploads, paths and names of samples enter; graphs, groups and layouts leave. Models are read in worker processes (`server.worker`),
+never here.
 """
