@@ -123,6 +123,8 @@ class SearchProgress(Event):
 
     Attributes:
         covered: Number of nodes before the first one that the newest state does not cover.
+        lower_bound_s, best_s: Of the totals of all plans, and the least so far; None where the search rests on bounds or looks at a part
+            of the candidates, as those do that decide what is measured.
         placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
     """
 
@@ -131,7 +133,7 @@ class SearchProgress(Event):
     frontier: int
     covered: int
     nodes: int
-    lower_bound_s: float
+    lower_bound_s: float | None
     best_s: float | None
     placed: tuple[tuple[str, tuple[int, ...]], ...] = ()
 

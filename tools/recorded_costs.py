@@ -19,11 +19,10 @@ from collage_core.pipeline.cost_table import CostTable
 from collage_core.pipeline.measure import MeasuringLoop
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord, search_candidates
-from collage_core.pipeline.search_and_merge import Planned
+from collage_core.pipeline.search_and_merge import Planned, SearchSettings, searched
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.searcher import SearchResult, never
-from collage_core.search.solve import solve
 
 MEASURED_WHOLLY = Path(__file__).resolve().parent.parent / "tests" / "data" / "measured_wholly"
 """Runs in which every candidate was measured (README.md in that folder)."""
@@ -96,7 +95,7 @@ class RecordedCosts:
     def search(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
         """As `measure.Search`."""
         problem = self.record.problem.with_candidates(search_candidates(costed))
-        result = solve(problem)
+        result = searched(problem, [], SearchSettings(), emit)
         return Planned(result, result, problem, costed)
 
     def best(self, costed: Iterable[CostedCandidate] | None = None) -> SearchResult:

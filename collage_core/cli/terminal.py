@@ -130,7 +130,8 @@ class Progress:
             doing = f"building {event.name}" if event.doing == "build" else f"timing {event.name or 'whole plans'} in turns"
             return f"{self._phase}, {doing}, {event.done + 1}/{event.total}  about {event.left_s:.0f} s left"
         if isinstance(event, SearchProgress):
-            return f"{self._phase} … {event.states} states, bound {milliseconds(event.lower_bound_s)}"
+            bound = "" if event.lower_bound_s is None else f", bound {milliseconds(event.lower_bound_s)}"
+            return f"{self._phase} … {event.states} states{bound}"
         return ""
 
     def _kept(self, event: Event) -> str:

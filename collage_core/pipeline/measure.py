@@ -17,6 +17,8 @@ measured next, and a `Budget` when it must end. It gives a plan whose costs are 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +26,7 @@ from typing import Protocol
 
 from ..cost.cost import Cost
 from ..errors import Cancelled, InfeasibleError
-from ..events import Emit, Note, StepStarted, ignore
+from ..events import Emit, Event, Note, SearchProgress, StepStarted, ignore
 from ..graph.index_set import IndexSet
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
@@ -34,7 +36,7 @@ from .cost_table import CostTable, is_settled
 from .measuring_policy import MeasuringPolicy
 from .record import CostedCandidate, merged_rule, usable
 from .rivals import Rival, rivals_of
-from .search_and_merge import Planned, considered_event, merge_rounds, plan_event
+from .search_and_merge import PAUSE_S, Planned, considered_event, merge_rounds, plan_event
 
 Costs = Iterable[tuple[CandidatePartition, Cost]]
 """As they get known."""
@@ -55,6 +57,23 @@ class Search(Protocol):
     """
 
     def __call__(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned: ...
+
+
+class SearchStates:
+    """Passes the states of searches on that decide what is measured, and of rivals; at most every `PAUSE_S` over all of them.
+
+    It leaves their totals out: they rest on bounds, or on a part of the candidates, so they are no totals of the run.
+    """
+
+    def __init__(self, emit: Emit, clock: Callable[[], float] = time.monotonic):
+        self._emit = emit
+        self._clock = clock
+        self._next_s = -math.inf
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, SearchProgress) and self._clock() >= self._next_s:
+            self._emit(replace(event, lower_bound_s=None, best_s=None))
+            self._next_s = self._clock() + PAUSE_S
 
 
 class MeasuringLoop:
@@ -87,6 +106,7 @@ class MeasuringLoop:
         self._measure = measure
         self._search = search
         self._emit = emit
+        self._tell_states = ignore if emit is ignore else SearchStates(emit)
         self._repeat = repeat
         self._calls = calls
         self._quantile = next(iter(policy.quantiles), 0.0)
@@ -164,7 +184,7 @@ class MeasuringLoop:
         """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first."""
         if self._repeat is None or self.budget.should_stop():
             return []
-        rivals = rivals_of(planned, lambda costed: self._search(costed, ignore), self.table.key)
+        rivals = rivals_of(planned, lambda costed: self._search(costed, self._tell_states), self.table.key)
         return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
     def with_costs(self, planned: Planned, costs: Mapping[int, Cost]) -> Planned:
@@ -205,7 +225,7 @@ class MeasuringLoop:
         while True:
             self.table.set_bounds(quantile)
             costed = self.table.costed_of(among(self.table)) if among else self.table.costed()
-            planned = self._search(costed, ignore, SETTLE_S)
+            planned = self._search(costed, self._tell_states, SETTLE_S)
             self._tell_considered(planned)
             wanted = self.policy.next(self.table, planned.partitions, quantile)
             if not wanted:
@@ -258,7 +278,7 @@ class MeasuringLoop:
         """The best plan of known costs; None where they make no plan."""
         known = [candidate for candidate in self.table.candidates if self.table.is_known(candidate)]
         with suppress(InfeasibleError):
-            return self._search(self.table.costed_of(known), ignore)
+            return self._search(self.table.costed_of(known), self._tell_states)
         return None
 
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
@@ -299,7 +319,7 @@ class MeasuringLoop:
         self.is_cut_off = True
         if self.policy.quantiles:
             self.table.set_bounds(self._quantile)
-            self._least = self._search(self.table.costed(), ignore, SETTLE_S).final.lower_bound
+            self._least = self._search(self.table.costed(), self._tell_states, SETTLE_S).final.lower_bound
         missing = self.table.drop_bounds()
         if self._repeat is None or self.budget.is_over():
             self._note_late(missing, sum(candidate.target != HOST_TARGET for candidate in self.table.candidates))

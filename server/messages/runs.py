@@ -240,12 +240,12 @@ class RunSnapshot:
         now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
         phases: Those that have begun, in their order.
         step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
-        doing: While costs are measured, the present trial.
+        doing: While a candidate is measured, the trial; None while a search goes on.
         ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
             cannot be estimated.
         comparing: While whole plans are built and timed, how far that is.
         waits_for: While it is queued, what it waits for, in words.
-        search: While a search goes on, its progress.
+        search: While a search goes on, its progress, also that of a search that decides what is measured next.
         considered: While costs are measured, the plan that decides what is measured next.
         convergence: The course of best total and bound; thinned, so that it is never long.
         plan: The best plan so far (costs and transitions may be missing), or the final one.

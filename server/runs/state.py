@@ -130,7 +130,7 @@ def _candidates_found(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
 
 def _candidate_building(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     doing = Doing(event["target"], event["label"], list(event.get("spans", ())), snapshot.now_s, event.get("repetition", 1))
-    return {"doing": doing, **_progress(snapshot, event)}
+    return {"doing": doing, "search": None, **_progress(snapshot, event)}
 
 
 def _progress(snapshot: RunSnapshot, event: Event) -> dict[str, Any]:
@@ -161,14 +161,15 @@ def _candidate_costed(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict
 def _plan_considered(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     parts = [ConsideredPart(target, list(spans), is_known) for target, spans, is_known in event["partitions"]]
     best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
-    return {"considered": ConsideredPlan(event["total_s"], parts), "best_s": best_s}
+    return {"considered": ConsideredPlan(event["total_s"], parts), "search": None, "best_s": best_s}
 
 
 def _search_progress(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:
     best_s = event["best_s"] if event["best_s"] is not None else snapshot.best_s
+    bound_s = event["lower_bound_s"] if event["lower_bound_s"] is not None else snapshot.lower_bound_s
     placed = [PlacedPart(target, list(spans)) for target, spans in event.get("placed", ())]
     stand = SearchStand(event["states"], event["frontier"], event["covered"], event["nodes"], placed)
-    return {"lower_bound_s": event["lower_bound_s"], "best_s": best_s, "search": stand}
+    return {"lower_bound_s": bound_s, "best_s": best_s, "search": stand, "doing": None}
 
 
 def _plan_improved(snapshot: RunSnapshot, event: Event, nodes: Nodes) -> dict[str, Any]:

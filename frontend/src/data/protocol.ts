@@ -792,12 +792,12 @@ export interface CancelledInfo {
  *     now_s: The time on the run's clock when this is sent, or at the last event of a run that has ended.
  *     phases: Those that have begun, in their order.
  *     step: Of the measuring loop, as its latest `StepStarted` says; None outside of it.
- *     doing: While costs are measured, the present trial.
+ *     doing: While a candidate is measured, the trial; None while a search goes on.
  *     ends_s: The time on the run's clock at which measuring, or the comparison of whole plans, will be over, about; None while it
  *         cannot be estimated.
  *     comparing: While whole plans are built and timed, how far that is.
  *     waits_for: While it is queued, what it waits for, in words.
- *     search: While a search goes on, its progress.
+ *     search: While a search goes on, its progress, also that of a search that decides what is measured next.
  *     considered: While costs are measured, the plan that decides what is measured next.
  *     convergence: The course of best total and bound; thinned, so that it is never long.
  *     plan: The best plan so far (costs and transitions may be missing), or the final one.
@@ -1468,6 +1468,8 @@ export interface PlanConsidered {
  *
  * Attributes:
  *     covered: Number of nodes before the first one that the newest state does not cover.
+ *     lower_bound_s, best_s: Of the totals of all plans, and the least so far; None where the search rests on bounds or looks at a part
+ *         of the candidates, as those do that decide what is measured.
  *     placed: The newest state: the partitions that it has placed, each as target and nodes (as in `CandidateBuilding`).
  */
 export interface SearchProgress {
@@ -1477,7 +1479,7 @@ export interface SearchProgress {
   frontier: number;
   covered: number;
   nodes: number;
-  lower_bound_s: number;
+  lower_bound_s: number | null;
   best_s: number | null;
   placed: [string, number[]][];
 }

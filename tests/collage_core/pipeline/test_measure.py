@@ -10,14 +10,14 @@ import pytest
 from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 
 from collage_core.cost.cost import Cost
-from collage_core.events import STEPS, Emit, Event, Note, PlanImproved, StepStarted, ignore
+from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.budget import Budget
 from collage_core.pipeline.cost_table import NOT_MEASURED, TOO_LATE, CostTable
-from collage_core.pipeline.measure import MeasuringLoop
+from collage_core.pipeline.measure import MeasuringLoop, SearchStates
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
 from collage_core.pipeline.record import CostedCandidate, RunRecord
-from collage_core.pipeline.search_and_merge import Planned
+from collage_core.pipeline.search_and_merge import PAUSE_S, Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.rules.spec import HOST_TARGET
 from collage_core.search.problem import FEMTOSECONDS
@@ -43,6 +43,28 @@ def test_the_steps_come_in_their_order_and_go_back_where_a_repetition_changes_th
     assert told[:5] == ["largest first", "settle", "search", "merge", "repeat"]
     assert told[5:8] == ["settle", "search", "merge"]
     assert set(told) <= set(STEPS)
+
+
+def test_while_costs_are_measured_the_states_of_searches_are_told_without_totals() -> None:
+    events: list[Event] = []
+    loop = RecordedCosts(record_of("squeezenet")).loop(emit=events.append)
+    loop.costs()
+    states = [event for event in events if isinstance(event, SearchProgress)]
+    assert states
+    assert any(event.placed for event in states), "a state of a search is the partitions that it has placed"
+    assert {(event.lower_bound_s, event.best_s) for event in states} == {(None, None)}, "totals under bounds are none of the run's"
+    assert any(isinstance(event, PlanConsidered) for event in events[events.index(states[0]) :])
+
+
+def test_states_of_many_short_searches_are_no_more_than_can_be_drawn() -> None:
+    now, events = [0.0], []
+    tell = SearchStates(events.append, lambda: now[0])
+    state = SearchProgress(7, 9, 3, 1, 4, 2.0, 5.0, (("a", (0, 1)),))
+    for moment in (0.0, PAUSE_S / 2, PAUSE_S, 1.5 * PAUSE_S, 2 * PAUSE_S):
+        now[0] = moment
+        tell(state)
+        tell(Note("of a search"))
+    assert events == [replace(state, lower_bound_s=None, best_s=None)] * 3
 
 
 class Turned:

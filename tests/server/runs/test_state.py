@@ -17,6 +17,7 @@ from collage_server.messages.runs import (
     ConvergencePoint,
     Doing,
     PhaseTime,
+    PlacedPart,
     PlanTransition,
     RivalPart,
     RunSnapshot,
@@ -144,6 +145,17 @@ def test_the_plan_that_is_considered_and_the_search() -> None:
     assert (searching.considered, searching.search) == (None, SearchStand(7, 3, 1, 2))
     rested = after({"type": "RunStateChanged", "state": "cancelled"}, start=searching)
     assert (rested.phase, rested.search) == (None, None)
+
+
+def test_a_run_shows_a_trial_or_a_search_and_its_totals_are_those_of_whole_searches() -> None:
+    trial = CandidateBuilding("a", "c", "Conv", (0, 0), 0, 2)
+    unbounded = SearchProgress(7, 8, 3, 1, 2, None, None, (("a", (0, 0)),))
+    snapshot = after(SearchProgress(5, 5, 1, 1, 2, 0.25, 0.75), PhaseStarted("costs"), trial, unbounded)
+    assert (snapshot.doing, snapshot.search) == (None, SearchStand(7, 3, 1, 2, [PlacedPart("a", [0, 0])]))
+    assert (snapshot.lower_bound_s, snapshot.best_s) == (0.25, 0.75)
+    for event in (trial, PlanConsidered(0.5, None, ())):
+        assert after(event, start=snapshot).search is None
+    assert after(trial, start=snapshot).doing is not None
 
 
 def test_how_the_total_went() -> None:

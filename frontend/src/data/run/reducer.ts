@@ -56,13 +56,14 @@ function changes(run: RunSnapshot, event: RunEvent): Partial<RunSnapshot> {
       return { counts: counted(run, event.target, () => ({ found: event.candidates, unique: event.unique, rejected: event.rejected })) };
     case "CandidateBuilding": {
       const { target, label, spans, repetition } = event;
-      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, repetition } };
+      return { ...progress(run, event), doing: { target, label, spans, since_s: run.now_s, repetition }, search: null };
     }
     case "CandidateCosted":
       return { ...progress(run, event), counts: counted(run, event.target, (counts) => costed(run, event, counts)) };
     case "PlanConsidered":
       return {
         best_s: event.best_s ?? run.best_s,
+        search: null,
         considered: { total_s: event.total_s, partitions: event.partitions.map(([target, spans, is_known]) => ({ target, spans, is_known })) },
       };
     case "SearchProgress":
@@ -103,7 +104,8 @@ function measuredWhole(run: RunSnapshot, event: ComparingPlans | BaselineMeasure
 function searchProgress(run: RunSnapshot, event: SearchProgress): Partial<RunSnapshot> {
   const { states, frontier, covered, nodes } = event;
   const placed = event.placed.map(([target, spans]) => ({ target, spans }));
-  return { lower_bound_s: event.lower_bound_s, best_s: event.best_s ?? run.best_s, search: { states, frontier, covered, nodes, placed } };
+  const [lower_bound_s, best_s] = [event.lower_bound_s ?? run.lower_bound_s, event.best_s ?? run.best_s];
+  return { lower_bound_s, best_s, search: { states, frontier, covered, nodes, placed }, doing: null };
 }
 
 function timed(run: RunSnapshot, time: PhaseTime): PhaseTime[] {
