@@ -16,7 +16,7 @@ from .search.solve import DEFAULT, SEARCHERS
 
 MOST_THREADS = 1024
 IRS = ("onnx", "relax")
-"""What a model's file may hold."""
+"""Kinds of content that a model's file may hold."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Options:
 
     @property
     def builds(self) -> bool:
-        """Whether the plan is built and compared with the reference."""
+        """Return whether the plan is built and compared with the reference."""
         return self.is_measured or self.out is not None
 
     def rule_options(self, target: str) -> RuleOptions:

@@ -49,12 +49,12 @@ class ServerConfig:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server can be reached from this machine only."""
+        """Return whether the server can be reached from this machine only."""
         return is_loopback(self.host)
 
     @property
     def takes_paths(self) -> bool:
-        """Whether models may be opened by a path on this machine."""
+        """Return whether models may be opened by a path on this machine."""
         return self.is_loopback if self.local_paths is None else self.local_paths
 
 

@@ -254,5 +254,5 @@ def build(name: str) -> ModelProto:
 
 
 def is_folded(name: str) -> bool:
-    """Whether the model is searched in its folded form: folding would make one node again of each layer norm that is spelt out."""
+    """Return whether the model is searched in its folded form: folding would make one node again of each layer norm that is spelt out."""
     return name != "gpt2" and not name.startswith(_TRANSFORMER)

@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What a job found out.
+    """Findings of a job.
 
     Attributes:
         facts: Of the run (`partitioned.facts_of`); empty where there is none.

@@ -186,7 +186,7 @@ class DataflowGraph:
 
     @cached_property
     def has_open_shapes(self) -> bool:
-        """Whether the shape of some tensor depends on data (`TensorType.open_axes`)."""
+        """Return whether the shape of some tensor depends on data (`TensorType.open_axes`)."""
         return any(kind.open_axes for kind in self.types.values())
 
     @cached_property

@@ -57,7 +57,7 @@ class Model(Protocol):
     graph: DataflowGraph
     folded: tuple[FoldedNode, ...]
     is_quantised: bool
-    """Whether it has QuantizeLinear, DynamicQuantizeLinear or ``*Integer`` operators, for which the default accuracy is 2e-2."""
+    """True if it has QuantizeLinear, DynamicQuantizeLinear or ``*Integer`` operators, for which the default accuracy is 2e-2."""
 
     def cut(self, inside: IndexSet) -> SubModel:
         """Return the sub-graph `inside` as a model of its own."""

@@ -19,7 +19,7 @@ _SHIFT = 128
 
 @dataclass(frozen=True)
 class _Operator:
-    """Where an operator has its weights: pairs of the positions of weights and of their zero points.
+    """Positions of the weights of an operator, each with that of its zero points.
 
     Attributes:
         activation: Position of the zero point of what is multiplied with them; None for an operator that makes it uint8 itself.

@@ -66,7 +66,7 @@ class Built:
 
     @cached_property
     def reference(self) -> dict[str, np.ndarray]:
-        """What the model makes of the inputs; every artifact is compared with it."""
+        """Return the model's outputs for the inputs; every artifact is compared with them."""
         return self.model.reference(self.inputs)
 
     @property

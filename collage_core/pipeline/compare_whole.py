@@ -181,7 +181,7 @@ def _rounds(built: Built, finalists: Sequence[Finalist], emit: Emit, lowest_core
 
 
 class Turns:
-    """The rounds of some finalists. One that is clearly behind, or a tie, sits the later rounds out.
+    """The rounds of some finalists. One that is clearly behind, or a tie, has no part in the later rounds.
 
     Args:
         time_one: Returns the median seconds of a finalist in one turn. Raises CollageError where it fails.

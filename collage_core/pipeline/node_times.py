@@ -39,7 +39,7 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class PartitionTimes:
-    """Where the time of one partition goes.
+    """Times inside one partition.
 
     Attributes:
         partition: Its id.

@@ -89,7 +89,11 @@ def search_document(planned: Planned) -> dict[str, Any]:
 
 
 def result_document(result: SearchResult) -> dict[str, Any]:
-    """One search, as the documents say it; ``gap_s`` is by how much a better plan could be below it."""
+    """Return one search as the documents say it.
+
+    ``transitions`` counts the moves from one state to another that were tried, and has nothing to do with the transitions of a plan;
+    ``gap_s`` is by how much a better plan could be below this one.
+    """
     return {
         "algorithm": result.algorithm,
         "optimal": result.optimal,

@@ -99,7 +99,7 @@ class CostedCandidate:
 
     @property
     def is_merged(self) -> bool:
-        """Whether merging made it, and no rule."""
+        """Return whether merging made it, and no rule."""
         return bool(self.candidate["rule"] == merged_rule(self.target))
 
 
@@ -169,7 +169,7 @@ class RunRecord:
 
     @cached_property
     def node_times(self) -> list[PartitionTimes]:
-        """Where the time of each partition of the plan goes."""
+        """Return the times inside each partition of the plan."""
         return times_of_plan(self.plan, read_times(self.document), self.alone_s)
 
     @cached_property
@@ -232,7 +232,7 @@ class RunRecord:
                     **{key: data[key] for key in ("id", "target", "label", "nodes", "rule")},
                     "times": data.get("times", 1),
                     "cost": costed.cost.to_json(),
-                    "supposed": self._supposed(costed),
+                    "estimate_basis": self._estimate_basis(costed),
                     "chosen": costed.id in chosen,
                     "over_budget": self._over_budget(costed),
                     "regret_s": exact.get(costed.id),
@@ -270,8 +270,8 @@ class RunRecord:
     def _work_of(self) -> WorkEstimator:
         return WorkEstimator(self.graph)
 
-    def _supposed(self, costed: CostedCandidate) -> dict[str, Any] | None:
-        """Return the basis of the estimate of a described target (server's `SupposedJson`); None if the cost is no such estimate."""
+    def _estimate_basis(self, costed: CostedCandidate) -> dict[str, Any] | None:
+        """Return the basis of the estimate of a described target (server's `EstimateBasisJson`); None if the cost is no such estimate."""
         rates = self._rates.get(costed.target)
         if rates is None or costed.cost.reason != rates.reason:
             return None

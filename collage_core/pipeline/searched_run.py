@@ -67,7 +67,7 @@ from .why_not_alone import why_not_alone
 
 
 class SearchedRun:
-    """What phases 1 to 3 of one run hand to each other.
+    """State that phases 1 to 3 of one run hand to each other.
 
     Args:
         estimator: Gives the costs; the one that the options name unless given. It is closed with the run.
@@ -333,7 +333,7 @@ class SearchedRun:
 
     @property
     def estimated_error(self) -> float:
-        """What the errors of the plan's partitions add up to, as far as they count (`ErrorBudget`)."""
+        """Return the sum of the errors of the plan's partitions, as far as they count (`ErrorBudget`)."""
         return estimated_error(self.planned.problem, self.planned.final.chosen)
 
 

@@ -113,7 +113,7 @@ class _Taken:
 
 
 class _TakenOf:
-    """What rules take of one graph, each found once: it is asked for by each target whose leftovers depend on it, and by its own."""
+    """Facts about one graph, each found once: a target asks for them, and so does each whose leftovers depend on it."""
 
     def __init__(self, graph: DataflowGraph):
         self._graph = graph

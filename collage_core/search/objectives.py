@@ -72,12 +72,12 @@ class Objective:
 
     @property
     def is_time(self) -> bool:
-        """Whether plans are compared by time alone, as every searcher does by itself."""
+        """Return whether plans are compared by time alone, as every searcher does by itself."""
         return [dict(step) for step in self.steps] == [{"time": 1}]
 
     @property
     def is_additive(self) -> bool:
-        """Whether every step is a sum over candidates and transitions."""
+        """Return whether every step is a sum over candidates and transitions."""
         return not any("memory" in step for step in self.steps)
 
     def value(self, measures: PlanMeasures) -> tuple[int, ...]:

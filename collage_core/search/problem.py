@@ -99,7 +99,7 @@ class SearchCandidate:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether its cost is unknown; a candidate of the host costs nothing, so its cost is always known."""
+        """Return whether its cost is unknown; a candidate of the host costs nothing, so its cost is always known."""
         return self.cost is None and self.target != HOST_NAME
 
 
@@ -147,7 +147,7 @@ class SearchProblem:
 
     @property
     def counts_errors(self) -> bool:
-        """Whether errors can decide which plan is best."""
+        """Return whether errors can decide which plan is best."""
         return self.error_budget is not None and any(candidate.error for candidate in self.candidates)
 
     def transition(self, maker: str, reader: str, size: int) -> int:

@@ -76,7 +76,7 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Package:
-    """What a package says of itself."""
+    """Description at the beginning of a package."""
 
     options: Mapping[str, bool]
     inputs: tuple[_Entry, ...]

@@ -159,7 +159,7 @@ _PRODUCT_REFUSALS: Mapping[str, Callable[[DataflowGraph, Node], str]] = {
 
 @dataclass(frozen=True)
 class _Behind:
-    """What a primitive computes behind its product.
+    """Operations that a primitive computes behind its product.
 
     Attributes:
         operations: The post-operations in order.

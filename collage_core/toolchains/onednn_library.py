@@ -1,4 +1,4 @@
-"""What `onednn` calls of oneDNN's C interface, by ctypes: the wheel brings the library and no headers.
+"""Functions of oneDNN's C interface that `onednn` calls, by ctypes: the wheel brings the library and no headers.
 
 Numbers and signatures are those of oneDNN 3.2. Descriptors, memories and primitives are `Handle`s, which are destroyed with the last
 reference to them. Only `library_path` may be called where the library must not be loaded.

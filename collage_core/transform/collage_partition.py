@@ -56,7 +56,7 @@ class PlannedRegion:
 
 @dataclass
 class Report:
-    """What a pass did.
+    """Record of what a pass did.
 
     Attributes:
         regions: Every region that was planned.

@@ -11,7 +11,7 @@ from .runs import PlanInfo
 
 
 @dataclass(frozen=True)
-class SupposedJson:
+class EstimateBasisJson:
     """The basis of an estimate for a target that is only described: the candidate's work, and the target's stated speed.
 
     The cost is `launch_s` and the longer of `operations` at `operations_per_s` and `bytes` at `bytes_per_s`.
@@ -34,7 +34,7 @@ class NodeCandidate:
     Attributes:
         cost: As `Cost.to_json` gives it.
         times: How many candidates of the target are this computation.
-        supposed: The basis of the cost, for a target that is only described.
+        estimate_basis: The basis of the cost, for a target that is only described.
         chosen: It is in the plan.
         regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
         regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -48,7 +48,7 @@ class NodeCandidate:
     rule: str
     times: int
     cost: dict[str, Any]
-    supposed: SupposedJson | None
+    estimate_basis: EstimateBasisJson | None
     chosen: bool
     regret_s: float | None
     regret_at_least_s: float | None
@@ -222,7 +222,7 @@ class NodeGroupTime:
 
 @dataclass(frozen=True)
 class PartitionNodeTimes:
-    """Where the time of one partition goes.
+    """Times inside one partition.
 
     Attributes:
         partition: Its id.

@@ -95,7 +95,7 @@ class RunRequest(RunOptions):
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a run would do before it has a plan.
+    """The work that a run would do before it has a plan.
 
     Attributes:
         builds_expected, builds_at_most: Candidates that are built and measured.

@@ -213,7 +213,7 @@ class BudgetInfo:
 
 @dataclass(frozen=True)
 class Comparing:
-    """What `ComparingPlans` said last."""
+    """The progress that `ComparingPlans` told last."""
 
     doing: Literal["build", "time"]
     name: str
@@ -328,7 +328,7 @@ class RunMarks:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a plan brings, against the fastest target that runs the whole model alone.
+    """The gain of a plan, against the fastest target that runs the whole model alone.
 
     Attributes:
         total_s: Of the plan.

@@ -42,7 +42,7 @@ Arguments = TypeVarTuple("Arguments")
 
 @dataclass(frozen=True)
 class FixedInputs:
-    """What the user fixed of a model's inputs.
+    """The shapes and values that the user fixed of a model's inputs.
 
     Attributes:
         shapes: Input name → dimensions.

@@ -57,7 +57,7 @@ class LiveRun:
         """Set when the user wants the run to stop."""
         self._stop_by_s: float | None = None
         self.is_followed = False
-        """Whether another server carries the run out."""
+        """True if another server carries the run out."""
 
     @property
     def snapshot(self) -> RunSnapshot:

@@ -84,7 +84,7 @@ class RunQueue:
 
     @property
     def is_measuring(self) -> bool:
-        """Whether a run measures, and so has the machine to itself."""
+        """Return whether a run measures, and so has the machine to itself."""
         with self._lock:
             return self._measuring is not None
 

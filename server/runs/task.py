@@ -54,12 +54,12 @@ class RunTask:
 
     @property
     def had_artifact(self) -> bool:
-        """Whether the run had an artifact before, and has it still when this fails."""
+        """Return whether the run had an artifact before, and has it still when this fails."""
         return self._had_artifact
 
     @property
     def words(self) -> str:
-        """What other runs wait for, while this goes on."""
+        """Return the words for what other runs wait for, while this goes on."""
         return f"the {'run on' if self.before is None else 'export of'} {self.run.snapshot.model_name}"
 
 

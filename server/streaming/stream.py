@@ -77,7 +77,7 @@ class Cursor:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client may be sent another batch."""
+        """Return whether the client may be sent another batch."""
         return self._unacknowledged < WINDOW
 
     def acknowledged(self) -> None:

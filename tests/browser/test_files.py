@@ -138,7 +138,7 @@ def test_what_is_no_model_is_refused_with_a_hint(start: Watched, tmp_path: Path)
 
 
 def test_names_that_turn_the_direction_of_reading_are_shown_escaped(start: Watched, tmp_path: Path) -> None:
-    """What stands for the node in the page's own data keeps the name as the model has it."""
+    """The page's own data keeps the name of the node as the model has it."""
     turned = "safe\u202egnp"
     path = write_model(tmp_path)[0]
     model = onnx.load(path)

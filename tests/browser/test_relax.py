@@ -33,7 +33,7 @@ SHAPES = {"x": (1, 8, 16, 16), "w": (8, 8, 3, 3), "b": (1, 8, 1, 1)}
 
 
 def computed(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What the module computes, by NumPy."""
+    """Return what the module computes, by NumPy."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
     return np.maximum(np.einsum("nchwij,ocij->nohw", windows, w) + b, 0) ** 2

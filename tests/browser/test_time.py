@@ -1,4 +1,4 @@
-"""Where the time goes: heat of single nodes, the tab Time, the words about a node, and what crosses between partitions."""
+"""The page says where the time goes: heat of single nodes, the tab Time, the words about a node, and what crosses between partitions."""
 
 from __future__ import annotations
 

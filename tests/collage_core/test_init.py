@@ -1,4 +1,4 @@
-"""What importing the package does to the process: no toolchain's telemetry runs in it, or in those that it starts."""
+"""Importing the package changes the process: no toolchain's telemetry runs in it, or in those that it starts."""
 
 from __future__ import annotations
 

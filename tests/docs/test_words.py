@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.helpers.paths import ROOT
-from tests.helpers.words import Exceptions, Line, Replaced, all_lines, code_of, counts, glossary, left, lines_of, without_replaced
+from tests.helpers.words import SKIPPED, Exceptions, Line, Replaced, all_lines, code_of, counts, glossary, left, lines_of, without_replaced
 
 OLD_COLUMNS = "databases of earlier versions have it"
 ALLOWED: Exceptions = {
@@ -57,6 +57,25 @@ def unreadable(lines: list[Line]) -> list[str]:
 
 def test_no_reference_leads_nowhere(lines: list[Line]) -> None:
     assert not unreadable(lines), "\n" + "\n".join(unreadable(lines))
+
+
+QUESTION = re.compile(r'(?:"""|/\*\* )(?:What|Where|Whether) ')
+"""The beginning of a docstring whose subject is a clause: "What a pass did" for "Record of a pass"."""
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb(lines: list[Line]) -> None:
+    found = [f"{line.file}:{line.number}: {line.text.strip()}" for line in lines if QUESTION.search(line.text)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_a_docstring_that_begins_with_a_clause_is_found() -> None:
+    assert QUESTION.search('    """Whether it is so."""')
+    assert QUESTION.search("/** What crosses. */")
+    assert not QUESTION.search('    """Return whether it is so."""')
+
+
+def test_what_is_skipped_is_there() -> None:
+    assert [name for name in SKIPPED if not (ROOT / name).is_file()] == []
 
 
 REPLACED = [Replaced("hand-over", False, "transition"), Replaced("sort_of", True, "computation key"), Replaced("place", True, "index")]

@@ -120,7 +120,7 @@ def row(data: bytes, folder: Path) -> None:
 
 
 def messages(data: bytes, folder: Path) -> None:
-    """What a page, a program or a fleet's worker sends."""
+    """Read what a page, a program or a fleet's worker sends."""
     with contextlib.suppress(protocol.InvalidAnswer):
         answer = protocol.parse(data)
         for understand in (protocol.description_from_json, lambda item: protocol.record_from_json(item, 1.0), protocol.error_from_json):

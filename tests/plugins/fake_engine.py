@@ -169,7 +169,7 @@ class FakeEngine(Engine[FakeRecord]):
     def node_candidates(self, record: FakeRecord, node: int) -> Json:
         cost = {"seconds": float("nan"), "source": "measured"}
         row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
-        found = {"times": 2, "supposed": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
+        found = {"times": 2, "estimate_basis": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
         return {"node": node, "candidates": [{**row, **found}], "rejections": []}
 
     def candidate_table(self, record: FakeRecord) -> Json:

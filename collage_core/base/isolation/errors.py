@@ -58,7 +58,7 @@ class WorkerDied(WorkerError):
 
     @property
     def was_killed(self) -> bool:
-        """Whether it was killed from outside, by a person or by a system that ran out of memory; a crash has another status."""
+        """Return whether it was killed from outside, by a person or by a system that ran out of memory; a crash has another status."""
         return self.exit_status in (-signal.SIGKILL, -signal.SIGTERM)
 
 

@@ -75,7 +75,7 @@ class Record:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the record is worth keeping: a target that cannot be used here and now may be usable in the next run."""
+        """Return whether the record is worth keeping: a target that cannot be used here and now may be usable in the next run."""
         return self.stage != "device"
 
 

@@ -286,7 +286,7 @@ class MeasureEstimator:
         return self._backend.availability(target)
 
     def _still_holds(self, record: Record) -> bool:
-        """Whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
+        """Return whether a trial of today would surely tell the same: with as much time, and the accuracy of today."""
         if record.stopped_early:
             return False
         if record.limit_s is not None:
@@ -296,7 +296,7 @@ class MeasureEstimator:
         return True
 
     def _is_settled(self, record: Record, budget_s: float | None) -> bool:
-        """Whether a trial that was ended because it was slow would be ended again under the budget of today."""
+        """Return whether a trial that was ended because it was slow would be ended again under the budget of today."""
         if record.stopped_early:
             return budget_s is not None and min(record.samples) > budget_s
         return record.stage == "run" and record.limit_s is not None and record.limit_s >= self._backend.limits.first_run_s(budget_s)
@@ -456,6 +456,6 @@ def _order(computation: _Computation) -> tuple[bool, int, int]:
 
 
 def _reads_shape_from(graph: DataflowGraph, index: int, inside: IndexSet) -> bool:
-    """Whether a node reads an int64 made inside: a shape that is open when it stands alone may be known there."""
+    """Return whether a node reads an int64 made inside: a shape that is open when it stands alone may be known there."""
     made = (tensor for source in IndexSet.from_bits(graph.predecessors[index] & inside.bits) for tensor in graph.nodes[source].outputs)
     return any(tensor.type.dtype == "int64" and tensor.name in graph.nodes[index].inputs for tensor in made)

@@ -34,7 +34,7 @@ _CONNECT_S = 60.0
 _SLOWEST_BYTES_PER_S = 1e6
 _CLIENT_MEMORY_BYTES = 4 << 30
 _MISMATCH = "cannot find server that matches key"
-"""What TVM's client says where a server answers ``RPC_MISMATCH``."""
+"""Words of TVM's client for a server that answers ``RPC_MISMATCH``."""
 _SLACK_S = 60.0
 
 

@@ -74,7 +74,7 @@ class Sampler:
 
     @property
     def is_probe_due(self) -> bool:
-        """Whether the last latency probe is `PROBE_EVERY_S` ago, or longer where probing takes long."""
+        """Return whether the last latency probe is `PROBE_EVERY_S` ago, or longer where probing takes long."""
         return self._clock() >= self._next_probe
 
     def probe(self) -> float | None:

@@ -164,7 +164,7 @@ class TimedSeries:
 
     @property
     def is_probe_open(self) -> bool:
-        """Whether there are samples after the last latency probe."""
+        """Return whether there are samples after the last latency probe."""
         return self._unprobed < len(self.samples)
 
     def add(self, *samples: Sample) -> None:

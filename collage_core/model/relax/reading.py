@@ -29,7 +29,7 @@ from .module_functions import function_of, prepared, region_module, stub
 from .regions import Region, divided, largest
 
 _HEADER = "import tvm\nfrom tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tirx as T\n"
-"""What a script that TVM printed takes for granted."""
+"""Names that a script that TVM printed takes for granted."""
 
 
 @dataclass(frozen=True)

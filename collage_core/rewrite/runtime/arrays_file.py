@@ -36,7 +36,7 @@ _MISTAKES = (
     lzma.LZMAError,
     tokenize.TokenError,
 )
-"""What numpy and `zipfile` raise at files that lie about themselves."""
+"""Errors that numpy and `zipfile` raise at files that lie about themselves."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:

@@ -32,7 +32,7 @@ LONGEST_TIMING_S = 1.0
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of an inference goes.
+    """Times inside an inference.
 
     Attributes:
         whole_s: Seconds of one inference.

@@ -55,7 +55,7 @@ class Solution:
 
     @property
     def is_proven(self) -> bool:
-        """Whether no plan has a lower value."""
+        """Return whether no plan has a lower value."""
         return bool(self.chosen) and self.value <= self.bound
 
 

@@ -29,7 +29,7 @@ export function boundsOf(rects: readonly Rect[]): Rect {
   return rects.length === 0 ? { x: 0, y: 0, width: 0, height: 0 } : { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-/** Whether two rectangles share a point. */
+/** True if two rectangles share a point. */
 export function touches(a: Rect, b: Rect): boolean {
   return a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height;
 }

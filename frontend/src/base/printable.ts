@@ -1,7 +1,7 @@
 // Texts of strangers as the page shows them: what does not print, or turns the direction of reading, is escaped. Pure.
 
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
-/** What Python's `str.isprintable` refuses: the Unicode categories "other" and "separator", but for the space. */
+/** The characters that Python's `str.isprintable` refuses: the Unicode categories "other" and "separator", but for the space. */
 const UNPRINTABLE = /[\p{C}\p{Z}]/gu;
 
 /** The text with everything escaped that does not print, as `collage_core.errors.printable` does; line ends and tabs stay. */

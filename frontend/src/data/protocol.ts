@@ -555,7 +555,7 @@ export interface RunRequest {
 }
 
 /**
- * What a run would do before it has a plan.
+ * The work that a run would do before it has a plan.
  *
  * Attributes:
  *     builds_expected, builds_at_most: Candidates that are built and measured.
@@ -768,7 +768,7 @@ export interface BudgetInfo {
   undecided: Undecided[];
 }
 
-/** What `ComparingPlans` said last. */
+/** The progress that `ComparingPlans` told last. */
 export interface Comparing {
   doing: "build" | "time";
   name: string;
@@ -878,7 +878,7 @@ export interface RunMarks {
 }
 
 /**
- * What a plan brings, against the fastest target that runs the whole model alone.
+ * The gain of a plan, against the fastest target that runs the whole model alone.
  *
  * Attributes:
  *     total_s: Of the plan.
@@ -962,7 +962,7 @@ export interface RunLog {
  * Attributes:
  *     operations_per_s, bytes_per_s: None where the description leaves them out; then they bound nothing.
  */
-export interface SupposedJson {
+export interface EstimateBasisJson {
   operations: number;
   bytes: number;
   launch_s: number;
@@ -976,7 +976,7 @@ export interface SupposedJson {
  * Attributes:
  *     cost: As `Cost.to_json` gives it.
  *     times: How many candidates of the target are this computation.
- *     supposed: The basis of the cost, for a target that is only described.
+ *     estimate_basis: The basis of the cost, for a target that is only described.
  *     chosen: It is in the plan.
  *     regret_s: Least total of a plan that holds it, less the least total; None where not known or in no plan.
  *     regret_at_least_s: A proven lower bound of it, where it takes too long to know it exactly; else the same.
@@ -990,7 +990,7 @@ export interface NodeCandidate {
   rule: string;
   times: number;
   cost: Cost;
-  supposed: SupposedJson | null;
+  estimate_basis: EstimateBasisJson | null;
   chosen: boolean;
   regret_s: number | null;
   regret_at_least_s: number | null;
@@ -1145,7 +1145,7 @@ export interface NodeGroupTime {
 }
 
 /**
- * Where the time of one partition goes.
+ * Times inside one partition.
  *
  * Attributes:
  *     partition: Its id.

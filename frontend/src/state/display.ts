@@ -22,7 +22,7 @@ export const planTab = signal<PlanTab>("partitions");
 export const isDrawerOpen = signal(true);
 /** The rule whose rejections are listed; null for none. */
 export const listedRule = signal<{ target: string; rule: RuleTree } | null>(null);
-/** Whether the comparison also lists what is the same in both plans. */
+/** True if the comparison also lists what is the same in both plans. */
 export const isAllCompared = signal(false);
 export const isHelpOpen = signal(false);
 

@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 
 const KEYS = "collage.single-keys";
 
-/** Whether single-key shortcuts work. Users whose speech input or hands trigger them by accident can switch them off. */
+/** True if single-key shortcuts work. Users whose speech input or hands trigger them by accident can switch them off. */
 export const areKeysOn = signal(read(KEYS) !== "off");
 
 /** Keep the settings in the storage. */

@@ -21,9 +21,9 @@ export interface Shortcut {
   shown: string;
   says: string;
   run: (event: KeyboardEvent) => void;
-  /** Whether it works where single-key shortcuts are switched off: a key that types nothing. */
+  /** True if it works where single-key shortcuts are switched off: a key that types nothing. */
   isAlways?: boolean;
-  /** Whether it works without a model. */
+  /** True if it works without a model. */
   isGeneral?: boolean;
 }
 
@@ -105,7 +105,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
 }
 
-/** Whether arrow keys walk the graph here; in panels they scroll, and in lists they move the choice. */
+/** True if arrow keys walk the graph here; in panels they scroll, and in lists they move the choice. */
 function isOverGraph(target: EventTarget | null): boolean {
   return target === document.body || (target instanceof Element && target.closest(".stage") !== null);
 }

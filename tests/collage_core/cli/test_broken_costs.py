@@ -92,7 +92,7 @@ def test_read_only_database_is_used_and_what_is_new_is_kept_apart(
     assert target["cache_hits"] + target["measured"] == 10
     assert f"note: the cost database {str(known.database)!r} cannot be written (it is read-only): measuring goes on, but new" in said
     assert known.database.read_bytes() == bytes(data)
-    assert target["measured"] <= known.imported(said, shown, tmp_path) <= 10, "what was known may have sat again"
+    assert target["measured"] <= known.imported(said, shown, tmp_path) <= 10, "what was known may have been repeated"
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecord, Path]:
 
 
 def chosen_at(record: RunRecord, candidate: str, seconds: float) -> bool:
-    """Whether the best plan holds `candidate` where it costs so much."""
+    """Return whether the best plan holds `candidate` where it costs so much."""
     problem = record.problem
     cost = round(seconds * FEMTOSECONDS)
     changed = [replace(one, cost=cost) if one.id == candidate else one for one in problem.candidates]

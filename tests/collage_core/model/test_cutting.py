@@ -89,7 +89,7 @@ def test_every_model_of_onnx_is_taken_or_refused(folder, step):
 
 
 def is_taken(path: Path) -> bool:
-    """Whether the model is not refused; then every node by itself must be right."""
+    """Return whether the model is not refused; then every node by itself must be right."""
     try:
         model = load_model(path)
         inputs = model.seeded_inputs()

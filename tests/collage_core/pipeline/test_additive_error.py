@@ -1,4 +1,4 @@
-"""What the additive error of a plan comes from, told from given profiles."""
+"""The causes of a plan's additive error are told from given profiles."""
 
 from __future__ import annotations
 

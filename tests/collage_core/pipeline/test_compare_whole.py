@@ -43,7 +43,7 @@ class Timed:
         return turns.all_in(counted)
 
 
-def test_those_far_behind_sit_out_and_the_leaders_go_on_until_they_are_apart() -> None:
+def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apart() -> None:
     timed = Timed(search=10.0, a=9.0, b=20.0)
     assert winner(timed.rounds(three()), three()) == 1
     assert timed.counts == {"search": 5, "a": 5, "b": 2}

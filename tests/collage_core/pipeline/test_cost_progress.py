@@ -58,7 +58,7 @@ def test_progress_goes_up_and_never_past_its_end(told: list[Event]) -> None:
     assert totals == sorted(totals), "the end never comes nearer while batches come and go"
 
 
-def test_what_the_plan_rests_on_sits_again_and_is_known_no_more_often(told: list[Event]) -> None:
+def test_what_the_plan_rests_on_is_repeated_and_is_known_no_more_often(told: list[Event]) -> None:
     again = [event for event in told if isinstance(event, CandidateBuilding) and event.repetition > 1]
     assert {event.repetition for event in again} >= {2}, "each part of a plan is looked at twice"
     assert all(event.left_s is not None for event in again), "the budget has an end"
@@ -109,7 +109,7 @@ class Unlucky:
 
     def __init__(self) -> None:
         self.told = {key: Cost(seconds, "measured", 0.0, 5, interval_s=seconds / 5) for key, seconds in FIRST.items()}
-        self.sat: list[tuple[str, int]] = []
+        self.repeated: list[tuple[str, int]] = []
 
     def computation_key(self, candidate: CandidatePartition) -> tuple[str, int]:
         return candidate.target, len(candidate.inside)
@@ -128,7 +128,7 @@ class Unlucky:
         for candidate in candidates:
             key = self.computation_key(candidate)
             if self.told[key].samples == 5:
-                self.sat.append(key)
+                self.repeated.append(key)
                 self.told[key] = Cost(TRUTH[key], "measured", 0.0, 35, interval_s=0.01)
                 yield candidate, self.told[key], False
 
@@ -155,7 +155,7 @@ class Unlucky:
 
 
 @pytest.mark.parametrize("measure_all", [True, False])
-def test_what_was_left_out_sits_again_where_its_interval_says_that_it_may_be_better(tmp_path: Path, measure_all: bool) -> None:
+def test_what_was_left_out_is_repeated_where_its_interval_says_that_it_may_be_better(tmp_path: Path, measure_all: bool) -> None:
     path = write(tmp_path, model_of("g (float[8,8] x) => (float[8,8] y) { [relu] a = Relu(x) [sigmoid] y = Sigmoid(a) }"))
     targets = ("onnxruntime", "openvino", "tvm")
     options = Options(targets, costs_db=str(tmp_path / "costs.sqlite3"), fold=False, measure_all=measure_all)
@@ -168,9 +168,9 @@ def test_what_was_left_out_sits_again_where_its_interval_says_that_it_may_be_bet
         return [(placed.target, len(placed.nodes)) for placed in run.record().plan.partitions]
 
     assert planned() == [("openvino", 2)]
-    assert unlucky.sat == [("onnxruntime", 2), ("openvino", 2)], "the one at 1.5 s is too dear, whatever it may be off by"
+    assert unlucky.repeated == [("onnxruntime", 2), ("openvino", 2)], "the one at 1.5 s is too dear, whatever it may be off by"
     assert planned() == [("openvino", 2)]
-    assert len(unlucky.sat) == 2, "a second run has nothing to ask"
+    assert len(unlucky.repeated) == 2, "a second run has nothing to ask"
 
 
 def test_trials_tell_how_long_they_took_and_what_is_left(told: list[Event]) -> None:

@@ -1,4 +1,4 @@
-"""Where the time of a partition goes: shares of its cost, and what stands in where no profiler told."""
+"""The time of a partition is told as shares of its cost, also where no profiler told any."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ class Killing:
         return []
 
     def repetitions(self) -> int:
-        """How many there were of what sat most often."""
+        """Return the most repetitions that a trial has."""
         with closing(sqlite3.connect(f"file:{self.home / 'costs.sqlite3'}?mode=ro", uri=True)) as connection:
             return max(len(json.loads(repetitions)) for (repetitions,) in connection.execute("SELECT repetitions FROM measurements"))
 

@@ -13,7 +13,7 @@ QUIET = Surroundings("a machine", 2, 0.1)
 
 
 def gap(measured_s: float | None, around: Surroundings = QUIET, *, interval_s: float | None = None, **changes: Any) -> str:
-    """What is said of a plan of 10 ms ± 1 %, with two threads."""
+    """Return what is said of a plan of 10 ms ± 1 %, with two threads."""
     fields = {"total_s": 10e-3, "total_interval_s": 0.1e-3, "machine": "a machine", "options": {"threads": 2}, **changes}
     plan = finalist("tvm").plan.model_copy(update=fields)
     return timing_gap(plan, {"measured_s": measured_s, "interval_s": interval_s}, around)

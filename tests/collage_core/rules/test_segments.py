@@ -95,7 +95,7 @@ class _Named(OpPredicate):
 
 
 def has_cycle(on: DataflowGraph, label: list[int]) -> bool:
-    """Whether the graph between the nodes' labels has a cycle."""
+    """Return whether the graph between the nodes' labels has a cycle."""
     edges: dict[int, set[int]] = {}
     for index, sources in enumerate(on.sources):
         for source in sources:

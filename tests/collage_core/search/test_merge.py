@@ -27,7 +27,7 @@ from tests.helpers.tiny_problems import (
 
 
 def are_neighbours(problem: SearchProblem, one: IndexSet, other: IndexSet) -> bool:
-    """Whether one of them reads what the other makes."""
+    """Return whether one of them reads what the other makes."""
     return any(
         (tensor.maker in one and any(node in other for node in tensor.readers))
         or (tensor.maker in other and any(node in one for node in tensor.readers))

@@ -1,4 +1,4 @@
-"""What blas takes is right, what it refuses has a reason, and without an OpenBLAS it says so."""
+"""The toolchain blas is right in what it takes, gives a reason for what it refuses, and without an OpenBLAS it says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special about ncnn's toolchain as others see it; the rest is in test_conformance.py and in the tests of its other files."""
+"""The toolchain ncnn as others see it, where it is special; the rest is in test_conformance.py and in the tests of its other files."""
 
 from __future__ import annotations
 

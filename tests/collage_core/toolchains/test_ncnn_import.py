@@ -24,7 +24,7 @@ needs_ncnn = pytest.mark.skipif(not get("ncnn").availability().usable, reason=ge
 IMAGES = [(1, 16, 3, 5), (1, 5, 3, 7), (2, 8, 4, 5)]
 SHAPES = [*IMAGES, (3, 16), (7,), (), (2, 3, 4, 2, 5)]
 WINOGRAD_TOLERANCE = 2e-5
-"""What a convolution may err, since the build may choose a variant of Winograd's algorithm (`ncnn_build.LARGEST_ERROR`)."""
+"""Largest error that a convolution may have, since the build may choose a variant of Winograd's algorithm (`ncnn_build.LARGEST_ERROR`)."""
 
 PART = ("Log", "Sqrt", "Reciprocal", "Acos", "Asin", "ReduceLogSum")
 """Operators that get numbers between 0 and 1."""

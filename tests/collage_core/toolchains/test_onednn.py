@@ -1,4 +1,4 @@
-"""What onednn takes is right, what it refuses has a reason, and plans with it run in a process of their own."""
+"""The toolchain onednn is right in what it takes, gives a reason for what it refuses, and its plans run in a process of their own."""
 
 from __future__ import annotations
 

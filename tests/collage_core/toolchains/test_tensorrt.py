@@ -1,4 +1,4 @@
-"""What the toolchains of TensorRT say of themselves; nothing here needs the library or a GPU."""
+"""The toolchains of TensorRT describe themselves; nothing here needs the library or a GPU."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_graph_goes_straight_to_a_runtime_module(tmp_path: Path) -> None:
 
 
 def exported(module: Any, folder: Path) -> np.ndarray:
-    """What the exported library computes: C is compiled when it is written."""
+    """Return what the exported library computes: C is compiled when it is written."""
     tvm.compile(module, tvm.target.Target({"kind": "llvm"})).export_library(str(folder / "module.so"))
     machine = relax.VirtualMachine(tvm.runtime.load_module(str(folder / "module.so")), tvm.cpu())
     return np.asarray(machine["main"](tvm.runtime.tensor(X)).numpy())

@@ -61,12 +61,12 @@ def test_a_candidate_says_what_its_estimate_rests_on(record: RunRecord, tmp_path
     after = RunRecord.load(tmp_path)
     conv = next(node.index for node in after.graph.nodes if node.op == "Conv")
     rows = after.node_candidates(conv)["candidates"]
-    supposed = next(row for row in rows if row["target"] == "hook")["supposed"]
+    estimate_basis = next(row for row in rows if row["target"] == "hook")["estimate_basis"]
     cost = next(row for row in rows if row["target"] == "hook")["cost"]["seconds"]
-    assert (supposed["launch_s"], supposed["operations_per_s"], supposed["bytes_per_s"]) == (1e-9, 4e12, None)
-    assert cost == pytest.approx(1e-9 + supposed["operations"] / 4e12)
-    assert supposed["bytes"] > 0
-    assert {row["supposed"] for row in rows if row["target"] != "hook"} == {None}
+    assert (estimate_basis["launch_s"], estimate_basis["operations_per_s"], estimate_basis["bytes_per_s"]) == (1e-9, 4e12, None)
+    assert cost == pytest.approx(1e-9 + estimate_basis["operations"] / 4e12)
+    assert estimate_basis["bytes"] > 0
+    assert {row["estimate_basis"] for row in rows if row["target"] != "hook"} == {None}
 
 
 def test_the_record_says_what_it_was_and_reads_back(record: RunRecord, tmp_path: Path) -> None:

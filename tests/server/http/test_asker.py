@@ -1,4 +1,4 @@
-"""Whether the client still waits: a question whose asker has left ends, and one that takes too long is no fault of the server."""
+"""A client may stop waiting: a question whose asker has left ends, and one that takes too long is no fault of the server."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ export interface Doubt {
 
 const SOLID = new Set(["measured", "recorded", "host"]);
 
-/** Whether a cost was neither measured nor replayed from a measurement. */
+/** True if a cost was neither measured nor replayed from a measurement. */
 export function isGuess(partition: Pick<PlanPartition, "source" | "cost_s">): boolean {
   return partition.cost_s === null || !SOLID.has(partition.source);
 }

@@ -113,7 +113,7 @@ function differing(difference: Difference | null, node: number, partition: PlanP
   return { fill: mix(base, palette.background, PALE), strength: CLEAR, isHatched: false };
 }
 
-/** Whether two nodes look the same. */
+/** True if two nodes look the same. */
 export function isSamePaint(a: NodePaint | null, b: NodePaint | null): boolean {
   return a === b || (a !== null && b !== null && a.fill === b.fill && a.strength === b.strength && a.isHatched === b.isHatched);
 }

@@ -52,7 +52,7 @@ export function changeOf(region: Region): number | null {
 
 const NOTHING_S = 0.5e-9;
 
-/** Whether the targets, the partitions or the cost of a region differ. */
+/** True if the targets, the partitions or the cost of a region differ. */
 export function isChange(region: Region): boolean {
   return region.kind !== "same" || Math.abs(changeOf(region) ?? 0) >= NOTHING_S;
 }

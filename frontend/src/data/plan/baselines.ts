@@ -2,7 +2,7 @@
 
 const REST = "+host";
 
-/** Whether a baseline is one target for the whole model. */
+/** True if a baseline is one target for the whole model. */
 export function isAlone(name: string): boolean {
   return name !== "greedy" && !name.endsWith(REST);
 }
@@ -12,7 +12,7 @@ export function baselineName(name: string): string {
   return isAlone(name) ? `${name} alone` : name;
 }
 
-/** What a baseline that is not one target is; empty where it is one. */
+/** The words for a baseline that is not one target; empty where it is one. */
 export function baselineMeaning(name: string): string {
   if (name.endsWith(REST)) return `only what ${name.slice(0, -REST.length)} must leave goes elsewhere`;
   return name === "greedy" ? "the largest sub-graphs first" : "";

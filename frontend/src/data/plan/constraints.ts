@@ -38,7 +38,7 @@ export function cutBetween(a: string, b: string): Constraint {
   return { kind: "cut", between: [a, b] };
 }
 
-/** Whether two constraints are equal. */
+/** True if two constraints are equal. */
 export function isSame(a: Constraint, b: Constraint): boolean {
   const text = (one: Constraint): string => JSON.stringify(Object.entries(one).sort(([x], [y]) => (x < y ? -1 : 1)));
   return text(a) === text(b);

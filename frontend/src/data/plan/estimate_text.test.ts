@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { cost } from "../../../test/candidates";
-import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
+import type { NodeCandidate, NodeCandidates, EstimateBasisJson } from "../protocol";
 import { estimateTexts } from "./estimate_text";
 
-const WORK: SupposedJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
+const WORK: EstimateBasisJson = { operations: 200e6, bytes: 1_000_000, launch_s: 2e-6, operations_per_s: 4e12, bytes_per_s: 200e9 };
 
 function candidate(target: string, seconds: number, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
-  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), supposed: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv+Relu", nodes: [3], rule: "", cost: cost({ seconds }), estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
 }
 
-const hook = (regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate => candidate("hook", 52e-6, regret, { supposed: WORK, ...changes });
+const hook = (regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate => candidate("hook", 52e-6, regret, { estimate_basis: WORK, ...changes });
 
 function said(...candidates: NodeCandidate[]): string[] {
   const data: NodeCandidates = { node: 3, candidates, rejections: [] };
@@ -51,7 +51,7 @@ test("one that is chosen says by how much it wins, and down to what speed", () =
 
 test("a property that its description leaves out bounds nothing", () => {
   const bytesOnly = { ...WORK, operations_per_s: null };
-  expect(said(hook(3e-6, { supposed: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
+  expect(said(hook(3e-6, { estimate_basis: bytesOnly, cost: cost({ seconds: 7e-6 }) }))).toEqual([
     "Conv+Relu would take 7.00 µs: an estimate, nothing was measured. It is 2.00 µs for the call, and 1.00 MB at 200 GB/s (5.00 µs); transitions count as free.",
     "It loses by 3.00 µs: the best plan with it takes that much longer.",
     "It would win from 500 GB/s, with the rest of hook and of the plan unchanged.",

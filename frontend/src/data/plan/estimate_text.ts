@@ -2,7 +2,7 @@
 // what speed it would win. All of it is about one candidate, with the rest of the plan as it is. Pure.
 
 import { bytes, duration, operations, perSecond } from "../../base/format";
-import type { NodeCandidate, NodeCandidates, SupposedJson } from "../protocol";
+import type { NodeCandidate, NodeCandidates, EstimateBasisJson } from "../protocol";
 
 export interface EstimateText {
   target: string;
@@ -14,9 +14,9 @@ export interface EstimateText {
 /** The texts for each described target at the node of `data`. */
 export function estimateTexts(data: NodeCandidates, described: readonly string[]): EstimateText[] {
   return described.map((target) => {
-    const mine = data.candidates.filter((one) => one.target === target && one.supposed !== null);
+    const mine = data.candidates.filter((one) => one.target === target && one.estimate_basis !== null);
     const candidate = mine.find((one) => one.chosen) ?? [...mine].sort(byRegret)[0];
-    if (candidate?.supposed) return { target, candidate, lines: linesOf(candidate, candidate.supposed, data.candidates) };
+    if (candidate?.estimate_basis) return { target, candidate, lines: linesOf(candidate, candidate.estimate_basis, data.candidates) };
     const isRejected = data.rejections.some((one) => one.target === target);
     return { target, candidate: undefined, lines: isRejected ? [] : ["It has no candidate here: none of its rules takes this node."] };
   });
@@ -26,14 +26,14 @@ function byRegret(a: NodeCandidate, b: NodeCandidate): number {
   return (a.regret_at_least_s ?? Infinity) - (b.regret_at_least_s ?? Infinity) || (a.cost.seconds ?? 0) - (b.cost.seconds ?? 0);
 }
 
-function linesOf(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
+function linesOf(candidate: NodeCandidate, basis: EstimateBasisJson, all: readonly NodeCandidate[]): string[] {
   const cost = candidate.cost.seconds ?? 0;
   const estimate = `${candidate.label} would take ${duration(cost)}: an estimate, nothing was measured. It is ${basisText(basis)}; transitions count as free.`;
   return [estimate, ...(candidate.chosen ? winText(candidate, basis, all) : lossText(candidate, basis))];
 }
 
 /** The basis of an estimate: "2.0 µs for the call, and the longer of 231 MFLOP at 4 TFLOP/s (57.8 µs) and 1.2 MB at 200 GB/s (6.0 µs)". */
-function basisText({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson): string {
+function basisText({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: EstimateBasisJson): string {
   const limits = [
     speed === null ? "" : `${operations(count)} at ${operations(speed)}/s (${duration(count / speed)})`,
     width === null ? "" : `${bytes(size)} at ${perSecond(width)} (${duration(size / width)})`,
@@ -51,7 +51,7 @@ function margin(target: string, all: readonly NodeCandidate[]): { seconds: numbe
   return { seconds, isExact: exact <= seconds };
 }
 
-function winText(candidate: NodeCandidate, basis: SupposedJson, all: readonly NodeCandidate[]): string[] {
+function winText(candidate: NodeCandidate, basis: EstimateBasisJson, all: readonly NodeCandidate[]): string[] {
   const { target } = candidate;
   const found = margin(target, all);
   if (!found) return ["No other target can take this node, so there is no margin."];
@@ -61,7 +61,7 @@ function winText(candidate: NodeCandidate, basis: SupposedJson, all: readonly No
   return slowest.kind === "speed" ? [by, `It would win down to ${slowest.words}${found.isExact ? "" : ", or less"}, ${unchangedText(target)}.`] : [by];
 }
 
-function lossText(candidate: NodeCandidate, basis: SupposedJson): string[] {
+function lossText(candidate: NodeCandidate, basis: EstimateBasisJson): string[] {
   const { target, regret_s: exact, regret_at_least_s: least } = candidate;
   if (least === null) return ["No plan can hold it."];
   const isExact = exact !== null;
@@ -81,7 +81,7 @@ function unchangedText(target: string): string {
 type Speed = { kind: "never" } | { kind: "speed"; words: string };
 
 /** The speeds at which it takes `seconds`. A speed that is high enough already is left out, unless all are. */
-function speedFor({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: SupposedJson, seconds: number): Speed {
+function speedFor({ operations: count, bytes: size, launch_s: launch, operations_per_s: speed, bytes_per_s: width }: EstimateBasisJson, seconds: number): Speed {
   const rest = seconds - launch;
   if (rest <= 0) return { kind: "never" };
   const isSlower = Math.max(speed === null ? 0 : count / speed, width === null ? 0 : size / width) <= rest;

@@ -80,7 +80,7 @@ function add(root: Part, unit: Unit, partition: PlanPartition, blocks: readonly 
   const around = blocksAround(blocks, first);
   let at = grown(root, unit);
   for (const block of around) at = grown(child(known, at, "block", `${at.key}/${block.id}`, block.times > 1 ? `${block.name} ×${block.times}` : block.name), unit);
-  // What is in no block stands before, between or after blocks, and not in one part of them all.
+  // Nodes in no block stand before, between or after blocks, and not in one part of them all.
   const stretch = around.length > 0 ? "" : `.${blocks.filter((block) => (block.nodes[0] ?? 0) <= first).length}`;
   const holder = child(known, at, "partition", `${at.key}/${partition.id}${stretch}`, partition.target);
   holder.partition = partition;

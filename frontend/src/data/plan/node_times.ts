@@ -37,7 +37,7 @@ export function kernelTitle(kernel: readonly number[], nodes: readonly NodeJson[
   return ops.length <= 3 ? ops.join(" + ") : `${ops.slice(0, 2).join(" + ")} + ${ops.length - 2} more`;
 }
 
-/** Where shares come from, as the end of a sentence. */
+/** The source of the shares, as the end of a sentence. */
 export function sourceText(source: PartitionNodeTimes["source"], target: string): string {
   if (source === "profiler") return `by ${target}'s profiler, scaled to the cost of the partition`;
   if (source === "candidates") return `by the costs of its nodes, each alone on ${target}: nothing is fused in them`;
@@ -56,7 +56,7 @@ export function nodeTimeText(node: number, kernel: KernelTime | undefined, alone
   return others > 0 ? [takes] : [takes, ...aloneText(node, seconds, alone)];
 }
 
-/** What the node takes alone, on each target that was measured so, beside what it takes here. */
+/** The time of the node alone, on each target that was measured so, beside its time here. */
 function aloneText(node: number, hereS: number, alone: RunNodeTimes["alone_s"]): string[] {
   const known = Object.entries(alone).flatMap(([target, seconds]): [string, number][] => (seconds[node] === null || seconds[node] === undefined ? [] : [[target, seconds[node]]]));
   if (known.length === 0) return [];
@@ -83,7 +83,7 @@ export function dearest(partition: PlanPartition, kernels: ReadonlyMap<number, K
 }
 
 export interface NodesCost {
-  /** What some nodes take: kernels of which they hold a part count by the number of their nodes; null where a cost is not known. */
+  /** The time of some nodes: kernels of which they hold a part count by the number of their nodes; null where a cost is not known. */
   seconds: number | null;
   /** How many partitions these are, wholly or in part. */
   partitions: number;

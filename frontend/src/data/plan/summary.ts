@@ -22,11 +22,11 @@ export interface Headline {
   totalS: number;
   /** The fastest target that runs the whole model alone; null where none can. */
   alone: { name: string; totalS: number } | null;
-  /** Whether both totals are measured, the whole end to end; else both are predicted, as sums of costs. */
+  /** True if both totals are measured, the whole end to end; else both are predicted, as sums of costs. */
   isMeasured: boolean;
 }
 
-/** What the plan took measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
+/** The time of the plan, measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
 export function measuredBeside({ verify, alternatives }: Pick<RunSnapshot, "verify" | "alternatives">): { seconds: number; intervalS: number | null } | null {
   if (verify && verify.measured_s !== null && !verify.apart) return { seconds: verify.measured_s, intervalS: verify.interval_s };
   const beside = verify && alternatives.find((one) => one.is_plan);
@@ -67,7 +67,7 @@ export function shares(plan: PlanInfo): Share[] {
   return transitions > 0 ? [...byTarget, { name: "transition", seconds: transitions }] : byTarget;
 }
 
-/** Whether the costs of a run were replayed from a recording. */
+/** True if the costs of a run were replayed from a recording. */
 export function isRecorded(run: RunSnapshot): boolean {
   return run.recorded || run.state === "recorded" || (run.plan?.partitions.some((partition) => partition.source === "recorded") ?? false);
 }

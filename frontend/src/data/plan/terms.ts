@@ -38,7 +38,7 @@ export function requestOf(base: RunSnapshot, terms: Terms): WhatIfRequest {
   return { targets, constraints: terms.groups.flat(), groups: indicesOf(terms.groups), accuracy: parseAccuracy(terms.accuracy) ?? null };
 }
 
-/** Whether two terms are equal, their groups in the same order. */
+/** True if two terms are equal, their groups in the same order. */
 export function areEqual(a: Terms, b: Terms): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

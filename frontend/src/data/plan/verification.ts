@@ -2,7 +2,7 @@
 
 import type { VerifyInfo } from "../protocol";
 
-/** Whether the plan is within its accuracy; null where it was not compared with the reference. */
+/** True if the plan is within its accuracy; null where it was not compared with the reference. */
 export function isRight(verify: VerifyInfo | null): boolean | null {
   const error = largestError(verify);
   return error === null || verify === null ? null : verify.accuracy === null || error <= verify.accuracy;

@@ -4,7 +4,7 @@ import { byTarget, whyText, threshold } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
   const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6 };
-  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, supposed: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
+  return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
 }
 
 describe("why", () => {

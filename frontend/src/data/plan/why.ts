@@ -57,11 +57,11 @@ export function whyText(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
   const { seconds, samples, source } = chosen.cost;
-  const lines = [`${chosen.target} ${chosen.supposed ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
+  const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
   const rival = data.candidates
-    .filter((one) => one.target !== chosen.target && one.supposed === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
+    .filter((one) => one.target !== chosen.target && one.estimate_basis === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
     .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0) || better(a, b))[0];
   if (rival) lines.push(distance(rival, chosen));
   return lines;

@@ -65,7 +65,7 @@ export function briefStepText(frame: ReplayFrame): string {
   }
 }
 
-/** Whether the plan is the best so far; a search that begins again also finds plans that are no better than those before. */
+/** True if the plan is the best so far; a search that begins again also finds plans that are no better than those before. */
 function isBest(frame: ReplayFrame): boolean {
   return frame.totalS !== null && frame.totalS === frame.bestS;
 }

@@ -27,7 +27,7 @@ export function feedFrom(snapshot: RunSnapshot): Feed {
   return { snapshot, waiting: [], needed: 0, met: 0 };
 }
 
-/** Whether a snapshot has to be fetched: at the start, where events are missing, and when the run has ended. */
+/** True if a snapshot has to be fetched: at the start, where events are missing, and when the run has ended. */
 export function needsSnapshot(feed: Feed): boolean {
   return feed.needed > feed.met;
 }

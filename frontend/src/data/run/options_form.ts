@@ -77,7 +77,7 @@ export function readForm(form: Form, targets: readonly string[]): Read {
   };
 }
 
-/** Whether every field is empty, so that all is left to the engine. */
+/** True if every field is empty, so that all is left to the engine. */
 export function isDefault(form: Form): boolean {
   return (
     Object.values(form.targets).every((said) => JSON.stringify(said) === JSON.stringify(NOTHING_SAID)) &&

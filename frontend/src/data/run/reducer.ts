@@ -13,7 +13,7 @@ const NOT_BUILT: ReadonlySet<string> = new Set(["pattern", "predicate", "validit
 /** The fields of a run that is between two phases, or over. */
 const AT_REST = { phase: null, step: null, doing: null, ends_s: null, search: null, considered: null, comparing: null } as const;
 
-/** Whether a run is over. */
+/** True if a run is over. */
 export function hasEnded(run: Pick<RunSnapshot, "state">): boolean {
   return run.state !== "queued" && run.state !== "running";
 }

@@ -1,4 +1,4 @@
-// What the budget of a run left undecided, in words. Pure.
+// The choices that the budget of a run left undecided, in words. Pure.
 
 import { duration, percent, plural } from "../../base/format";
 import type { RunSnapshot, Undecided } from "../protocol";

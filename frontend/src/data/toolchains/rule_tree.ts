@@ -69,7 +69,7 @@ export function rejectionsOf(rows: readonly RejectedRow[], target: string, rule:
   );
 }
 
-/** Whether a candidate came through the rule at `path`. */
+/** True if a candidate came through the rule at `path`. */
 export function isThrough(candidate: { target: string; rule: string }, path: string): boolean {
   const own = candidate.rule.slice(candidate.target.length + 1);
   return own === path || own.startsWith(`${path}.`);

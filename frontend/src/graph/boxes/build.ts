@@ -25,7 +25,7 @@ export interface Box {
   name: string;
   category: Category;
   rows: Row[];
-  /** Whether the node is left to the host, and so on no target. */
+  /** True if the node is left to the host, and so on no target. */
   isHost: boolean;
 }
 
@@ -103,7 +103,7 @@ function clip(text: string, length: number): string {
 const NEUTRAL: Record<string, number> = { strides: 1, dilations: 1, group: 1, pads: 0, alpha: 1, beta: 1, ceil_mode: 0, storage_order: 0, transA: 0, count_include_pad: 0 };
 const HIDDEN = new Set(["kernel_shape", "auto_pad", "epsilon", "momentum", "training_mode", "spatial", "allowzero", "axis_default", "noop_with_empty_axes"]);
 
-/** Whether an attribute is worth a row: it is not implied by the operator or the weights, and not at its neutral value. */
+/** True if an attribute is worth a row: it is not implied by the operator or the weights, and not at its neutral value. */
 function isTelling(name: string, value: unknown): boolean {
   if (HIDDEN.has(name)) return false;
   const neutral = NEUTRAL[name];

@@ -15,7 +15,7 @@ export interface Group {
   nodes: readonly number[];
   /** The number of equal blocks in it; 1 for a group that is no repeat. */
   times: number;
-  /** Whether its blocks differ in their sizes. */
+  /** True if its blocks differ in their sizes. */
   sizesDiffer: boolean;
   parent: Group | undefined;
   inner: Group[];

@@ -66,7 +66,7 @@ function headerColour({ box }: PlacedBox, theme: Theme): string {
   return box.kind === "group" ? GROUP_COLOUR : CATEGORY_COLOUR[box.category];
 }
 
-/** Whether a box is an input or output of the model. */
+/** True if a box is an input or output of the model. */
 function isTerminal({ kind }: Box): boolean {
   return kind === "input" || kind === "output";
 }

@@ -27,7 +27,7 @@ export function detailAt(k: number): Detail {
 export const MOST_ELEMENTS = 600;
 const ELEMENT_SCALE = 0.26;
 
-/** Whether the boxes in view get DOM elements. */
+/** True if the boxes in view get DOM elements. */
 export function showsElements(k: number, visibleBoxes: number): boolean {
   return k >= ELEMENT_SCALE && visibleBoxes <= MOST_ELEMENTS;
 }

@@ -44,7 +44,7 @@ export interface Frame {
   groups: GroupsDrawn;
   /** Nodes that are painted one by one. */
   pads: ReadonlyMap<number, NodePaint>;
-  /** What crosses at edges between partitions, below the shape of the tensor. */
+  /** The tensors that cross at edges between partitions, below the shape of the tensor. */
   crossings: ReadonlyMap<Edge, { label: string }>;
   /** Boxes to outline: selected, found, hovered. */
   selected: ReadonlySet<number>;

@@ -135,7 +135,7 @@ function drawHulls(drawing: Drawing, hulls: readonly Hull[], detail: Detail): vo
   }
 }
 
-/** Whether nothing of a hull can be seen but its colour. */
+/** True if nothing of a hull can be seen but its colour. */
 function isBlock({ camera, changed, selectedPartition }: Frame, { partition }: Hull, paint: NodePaint): boolean {
   if (camera.k >= BLOCK_SCALE || partition.id === selectedPartition) return false;
   return camera.k < PLAIN_SCALE || !(paint.isHatched || changed.has(partition.id));

@@ -83,7 +83,7 @@ function company(partition: PlanPartition): string {
   return partition.nodes.length > 1 ? `with ${plural(partition.nodes.length - 1, "other node")}` : "";
 }
 
-/** What a node takes inside its partition. */
+/** The time of a node inside its partition, in words. */
 function kernelText(node: number): string {
   const kernel = kernels.value.get(node);
   if (!kernel || kernel.seconds === null || kernel.source === "cost") return "";

@@ -43,7 +43,7 @@ const drawnPartitionOf = computed(() => {
   return found;
 });
 
-/** What the kernel of each node takes, where that is known. */
+/** The time of the kernel of each node, where it is known. */
 const secondsOf = computed(() => {
   const found = new Map<number, number>();
   for (const [node, { seconds }] of kernels.value) if (seconds !== null) found.set(node, seconds);

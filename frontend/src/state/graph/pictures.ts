@@ -19,7 +19,7 @@ import { drawnPartitions, hulls, nodePaints, pads, paintOf, theme } from "./pain
 
 export type PictureKind = "svg" | "png" | "dot";
 
-/** Whether a picture is being made. */
+/** True if a picture is being made. */
 const isTaking = signal(false);
 
 /** Save the whole graph with the present overlay. */

@@ -14,7 +14,7 @@ export const camera = signal<Camera>({ x: 0, y: 0, k: 1 });
 export const screenSize = signal<Size>({ width: 0, height: 0 });
 
 const MOVE_MS = 180;
-/** What the rest of the page takes of a window. */
+/** The width and height that the rest of the page takes of a window. */
 const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, controls: 92 };
 
 /** The size that a whole graph has on its screen: before the page has a graph, as far as the size of the window tells. */
@@ -25,7 +25,7 @@ export function roomForGraph(): Size {
   const panel = Math.max(280, Math.min(380, window.innerWidth / 4));
   return cameras.roomIn({ width: window.innerWidth - strip - panel, height: window.innerHeight - bar - drawer - controls });
 }
-/** Whether the user prefers reduced motion. */
+/** True if the user prefers reduced motion. */
 export function prefersReducedMotion(): boolean {
   return reducedMotion?.matches ?? false;
 }

@@ -10,7 +10,7 @@ export interface MenuItem {
   key?: string;
   /** A target, whose badge is before the label. */
   target?: string;
-  /** Whether a line is above it. */
+  /** True if a line is above it. */
   hasSeparator?: boolean;
   /** The action of the item; an item with `items` opens these instead. */
   run?: () => void;

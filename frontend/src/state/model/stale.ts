@@ -1,4 +1,4 @@
-// Whether the file of the open model has changed. The page asks when the user comes back to it, and when a run ends or is refused.
+// Checks if the file of the open model has changed. The page asks when the user comes back to it, and when a run ends or is refused.
 
 import { computed, effect, signal } from "@preact/signals";
 import { api } from "../../data/api";

@@ -6,7 +6,7 @@ export type Typed = Record<string, readonly string[]>;
 
 const KEY = "collage.shapes.";
 
-/** What was typed while a model is being opened, input after input. */
+/** The text that was typed while a model is being opened, input after input. */
 const opening = new Map<string, Typed>();
 
 /** The sizes that were typed for an input before, also in an earlier visit; undefined where there are none. */

@@ -40,7 +40,7 @@ const present = computed(() => entries.value[index.value]);
 
 export const terms = computed(() => present.value?.terms ?? NO_TERMS);
 export const constraints = computed(() => terms.value.groups.flat());
-/** Whether the accuracy is another one than that with which the costs were measured. */
+/** True if the accuracy is another one than that with which the costs were measured. */
 export const isOtherAccuracy = computed(() => {
   const measuredWith = keptRun.value?.base === null ? keptRun.value.accuracy : null;
   return terms.value.accuracy.trim() !== "" && Number(terms.value.accuracy) !== measuredWith;
@@ -49,7 +49,7 @@ export const isOtherAccuracy = computed(() => {
 export const termCount = computed(() => terms.value.groups.length + terms.value.off.length + (isOtherAccuracy.value ? 1 : 0));
 export const canUndo = computed(() => index.value > 0);
 export const canRedo = computed(() => index.value < entries.value.length - 1);
-/** Whether the terms wait for the next run: there was no plan on known costs when they were decided. */
+/** True if the terms wait for the next run: there was no plan on known costs when they were decided. */
 export const isWaiting = computed(() => present.value?.run === null && termCount.value > 0);
 /** The run that was kept before the present one; null where there is none. */
 export const runBefore = computed(() => {
@@ -57,7 +57,7 @@ export const runBefore = computed(() => {
   const before = entries.value.slice(0, index.value).filter((entry) => entry.answer === null && entry.run !== null && entry.run.id !== now);
   return before[before.length - 1]?.run ?? null;
 });
-/** Whether the search for a decision goes on. */
+/** True if the search for a decision goes on. */
 export const isDeciding = signal(false);
 export const refusal = signal<Refusal | null>(null);
 /** The change that the last decision, undo or redo made; null once something else was shown. */

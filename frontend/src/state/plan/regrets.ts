@@ -14,7 +14,7 @@ const SOON_MS = 120;
 const wanted = new Set<string>();
 let isAsking = false;
 
-/** Whether the regret of a row is unknown, but can be fetched. */
+/** True if the regret of a row is unknown, but can be fetched. */
 export function isRegretOpen(row: CostedRow): boolean {
   return row.regret_s === null && !row.in_no_plan && !row.chosen && row.cost.source !== "invalid";
 }

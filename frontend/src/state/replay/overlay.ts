@@ -17,7 +17,7 @@ export interface Picture {
   frontier: number | null;
   /** The number of nodes, from the first, that are covered without naming their partitions. */
   covered: number;
-  /** Whether it shows a run that goes on, whose estimated partitions are marked. */
+  /** True if it shows a run that goes on, whose estimated partitions are marked. */
   isLive: boolean;
 }
 

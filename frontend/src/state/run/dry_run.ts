@@ -1,4 +1,4 @@
-// What the next run would build and about how long that takes: asked for a moment after a model is open or a target is chosen, as long
+// The dry run of the next run, what it would build and about how long that takes: asked for a moment after a model is open or a target is chosen, as long
 // as no run is shown; else when somebody wants to know.
 
 import { computed, effect, signal } from "@preact/signals";

@@ -19,7 +19,7 @@ export const problems = computed(
   () => new Map([...refused.value.map((one): [string, string] => [fieldOf(one), [withoutDashes(one.message), one.hint].filter(Boolean).join("; ")]), ...read.value.mistakes]),
 );
 
-/** Whether an option differs from the defaults. */
+/** True if an option differs from the defaults. */
 export const isChanged = computed(() => !isDefault(form.value) || accuracyText.value.trim() !== "");
 
 export function changeForm(part: Partial<Form>): void {

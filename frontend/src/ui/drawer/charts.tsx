@@ -81,7 +81,7 @@ function Drawing({ of }: { of: Figure }): JSX.Element {
   );
 }
 
-/** Whether the points of the chart are runs or candidates, which a click shows. */
+/** True if the points of the chart are runs or candidates, which a click shows. */
 function isPicking(): boolean {
   return chart.peek() === "totals" || chart.peek() === "spread" || isOfCandidates();
 }

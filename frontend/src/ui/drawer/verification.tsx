@@ -1,4 +1,4 @@
-// Whether the plan is right: its largest error against the reference, and the error of each output.
+// The verification of the plan: its largest error against the reference, and the error of each output.
 
 import type { JSX } from "preact";
 import { duration, signedDuration, relativeError } from "../../base/format";

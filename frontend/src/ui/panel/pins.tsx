@@ -87,7 +87,7 @@ function Item({ words, effect, isHeld = true, remove, children }: ItemProps): JS
   );
 }
 
-/** Whether no constraint of the group is among those that collide in the run. */
+/** True if no constraint of the group is among those that collide in the run. */
 function isHeld(group: readonly Constraint[]): boolean {
   const { constraints, conflict } = run.value ?? { constraints: [], conflict: [] };
   const colliding = conflict.map((index) => JSON.stringify(constraints[index]));

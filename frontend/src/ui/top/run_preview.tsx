@@ -1,4 +1,4 @@
-// What a run would take, beside its button: builds and time, and a field for the budget.
+// The cost of a run before it begins, beside its button: builds and time, and a field for the budget.
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";

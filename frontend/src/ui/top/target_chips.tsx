@@ -27,7 +27,7 @@ export function TargetChips(): JSX.Element {
   );
 }
 
-/** Whether a chip would only take room: what cannot be used, and a variant of a toolchain (name@variant) or a library of calls that is off. */
+/** True if a chip would only take room: a target that cannot be used, and a variant of a toolchain (name@variant) or a library of calls that is off. */
 function waits({ name, usable, style, described }: ToolchainInfo): boolean {
   const isSpecial = name.includes("@") || (style === "library" && !described);
   return !usable || (isSpecial && switchedOff.value.has(name));

@@ -6,7 +6,7 @@ import { sizeMistake, type Dimension } from "../../data/model/shapes";
 const OPEN: Dimension = { label: "?", guess: "1", isFixed: false };
 
 interface FieldsProps {
-  /** What a dimension belongs to, where there are several inputs: "x, "; empty for one. */
+  /** The owner of a dimension, if there are several inputs: "x, "; empty for one. */
   prefix?: string;
   sizes: readonly string[];
   dimensions: readonly Dimension[];

@@ -1,4 +1,4 @@
-// What the best plan of a model brings, in one line: the total of the fastest target alone, that of the plan, and the gain.
+// The gain of the best plan of a model, in one line: the total of the fastest target alone, that of the plan, and the gain.
 
 import type { JSX } from "preact";
 import { changeInDuration, duration, speedUp } from "../../base/format";

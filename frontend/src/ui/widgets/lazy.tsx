@@ -28,7 +28,7 @@ export function later(load: () => Promise<ComponentType>): () => JSX.Element {
   };
 }
 
-/** Whether a frame was drawn since the component came onto the page: what that frame can do without waits for it. */
+/** True if a frame was drawn since the component came onto the page: what that frame can do without waits for it. */
 export function useIsDrawn(): boolean {
   const [isDrawn, setDrawn] = useState(false);
   useEffect(() => {

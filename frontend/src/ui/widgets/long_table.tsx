@@ -168,7 +168,7 @@ function Head<Row, Id extends string>({ columns, order, sortBy }: LongTableProps
 interface LineProps<Row, Id extends string> extends LongTableProps<Row, Id> {
   row: Row;
   index: number;
-  /** Whether the tab key enters the table at this row. */
+  /** True if the tab key enters the table at this row. */
   isEntry: boolean;
 }
 

@@ -1,4 +1,4 @@
-"""What a worker's environment holds: what toolchains need, and none of the user's secrets."""
+"""A worker's environment holds what toolchains need, and none of the user's secrets."""
 
 from __future__ import annotations
 

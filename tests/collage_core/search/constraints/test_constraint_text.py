@@ -1,4 +1,4 @@
-"""What messages call a constraint."""
+"""Messages name a constraint in words."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_the_fast_way_says_what_the_definition_says(problem: SearchProblem, data
 
 
 def holds(problem: SearchProblem, plan: tuple[int, ...], item: dict[str, Any]) -> bool:
-    """Whether a plan holds a constraint, judged by the whole plan, as docs/files.md says it; `item` names nodes by index."""
+    """Return whether a plan holds a constraint, judged by the whole plan, as docs/files.md says it; `item` names nodes by index."""
     chosen = [problem.candidates[index] for index in plan]
     if item["kind"] == "cut":
         return not any(set(item["between"]) <= set(c.inside) for c in chosen)

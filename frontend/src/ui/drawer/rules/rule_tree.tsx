@@ -12,7 +12,7 @@ import { showCandidates } from "../../../state/tables/rules";
 interface Shown {
   tree: RuleTree;
   target: string;
-  /** Whether there is a run with counts. */
+  /** True if there is a run with counts. */
   hasCounts: boolean;
   isSample: boolean;
 }

@@ -1,4 +1,4 @@
-// What the budget or the user's cancel left undone, with the button that goes on.
+// The work that the budget or the user's cancel left undone, with the button that goes on.
 
 import type { JSX } from "preact";
 import { elapsed, plural } from "../../../base/format";
@@ -31,7 +31,7 @@ export function UndecidedNote({ run }: { run: RunSnapshot }): JSX.Element | null
   );
 }
 
-/** What is missing in a run that was cancelled, whose best plan is kept. */
+/** The measurements that a cancelled run lacks; its best plan is kept. */
 export function CancelledNote({ run, cancelled }: { run: RunSnapshot; cancelled: CancelledInfo }): JSX.Element {
   return (
     <div class="note stopped" role="status">
