@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from collage_core.search.solve import SEARCHERS
 from tests.helpers.paths import ROOT
 
 STATES = {"works", "partly", "not yet"}
@@ -22,6 +25,8 @@ ONLY_ARGUED = {3, 8, 9, 10, 11, 20, 93, 144, 167, 168, 170, 177, 179, 181, 183, 
 """Items that claim or describe and leave nothing to build."""
 
 ITEMS = set(range(1, 297)) - ONLY_ARGUED
+CASE = "tests/collage_core/search/test_cases.py::test_a_case_is_answered_as_it_says"
+EXACT = ("astar", "dijkstra", "milp")
 
 
 @dataclass(frozen=True)
@@ -53,13 +58,34 @@ def exists(name: str, root: Path = ROOT) -> bool:
         return rest in CHECKS and bool(re.search(rf"^{re.escape(rest)}:", (root / "Makefile").read_text(), re.M))
     if kind == "collage":
         return rest.partition(" ")[0] in commands(root)
-    path, *parts = name.split("::")
-    return path.startswith("tests/") and (root / path).is_file() and bool(parts) and defines(ast.parse((root / path).read_text()), parts)
+    path, *parts = name.partition("[")[0].split("::")
+    if not path.startswith("tests/") or not (root / path).is_file() or not parts:
+        return False
+    return defines(ast.parse((root / path).read_text()), parts) and ("[" not in name or is_case(root / path, name.partition("[")[2]))
+
+
+def is_case(path: Path, parameters: str) -> bool:
+    """Return whether ``case]`` or ``case-searcher]`` is a JSON file of the folder `cases` beside a test, and is about the searcher.
+
+    No other parameters can be looked up, so a row names the test without them.
+    """
+    case, _, searcher = parameters.removesuffix("]").partition("-")
+    file = path.parent / "cases" / f"{case}.json"
+    if not file.is_file():
+        return False
+    data = json.loads(file.read_text())
+    names = [name for part in (*data["expected"], *data.get("unvisited", ())) for name in groups(part["searchers"])]
+    return not searcher or searcher in names
+
+
+def groups(searchers: str | list[str]) -> Sequence[str]:
+    """Return the names of the searchers that a case is about."""
+    return searchers if isinstance(searchers, list) else EXACT if searchers == "exact" else tuple(SEARCHERS)
 
 
 def defines(tree: ast.Module | ast.ClassDef, parts: list[str]) -> bool:
-    """Whether a test function stands at a path such as ``[TestClass, test_x]``; parameters in brackets are not looked at."""
-    first, *rest = [parts[0].partition("[")[0], *parts[1:]]
+    """Return whether a test function stands at a path such as ``[TestClass, test_x]``."""
+    first, *rest = parts
     for part in tree.body:
         if isinstance(part, ast.ClassDef) and part.name == first and rest:
             return defines(part, rest)
@@ -169,6 +195,13 @@ def test_the_commands_found_in_the_sources_are_those_of_the_program():
         ("tests/test_nonsense.py::test_x", False),
         ("collage nonsense", False),
         ("rm -rf", False),
+        (f"{CASE}[unvisited_by_dual_prices]", True),
+        (f"{CASE}[unvisited_by_dual_prices-astar]", True),
+        (f"{CASE}[unvisited_by_dual_prices-milp]", True),
+        (f"{CASE}[unvisited_by_dual_prices-greedy]", False),
+        (f"{CASE}[no_such_case]", False),
+        (f"{CASE}[no_such_case-astar]", False),
+        ("tests/docs/test_features.py::test_what_counts_as_existing[make bench-True]", False),
     ],
 )
 def test_what_counts_as_existing(name: str, there: bool):
@@ -184,6 +217,7 @@ def test_a_test_in_a_class_and_a_command_are_found(tmp_path: Path):
         "@collage.command('models')\ndef models_command(): ...\n"
         "@collage.command(name='run')\ndef x(): ...\n"
     )
-    assert exists("tests/test_a.py::TestA::test_b[1-x]", tmp_path)
+    assert exists("tests/test_a.py::TestA::test_b", tmp_path)
+    assert not exists("tests/test_a.py::TestA::test_b[1-x]", tmp_path)
     assert not exists("tests/test_a.py::TestA::test_c", tmp_path)
     assert commands(tmp_path) == {"partition", "models", "run"}

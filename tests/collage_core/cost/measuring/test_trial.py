@@ -55,7 +55,7 @@ def test_record_tells_the_reference_and_the_seconds_spent(runner: TrialRunner, t
 
 
 def test_timing_is_told_what_bounds_it(runner: TrialRunner, task: TrialTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What timing makes of the bounds is tested on a clock of its own: a disturbed machine takes all samples under any bound."""
+    """The effect of the bounds on timing is tested on a clock of its own: a disturbed machine takes all samples under any bound."""
     asked: list[tuple[object, ...]] = []
     call = Worker.call
 
