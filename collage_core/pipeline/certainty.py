@@ -42,12 +42,15 @@ def stability(planned: Planned, constraints: Sequence[Constraint], settings: Sea
     chosen = [planned.problem.candidates[index] for index in planned.final.chosen]
     stayed = {(candidate.target, candidate.inside): 0 for candidate in chosen}
     keys = computation_keys(planned)
-    draw, began, draws = random.Random(0), time.monotonic(), 0
-    while draws < DRAWS and time.monotonic() - began < LONGEST_S and not settings.should_stop():
+    draw, ends, draws = random.Random(0), time.monotonic() + LONGEST_S, 0
+    while draws < DRAWS and (left_s := ends - time.monotonic()) > 0 and not settings.should_stop():
         shift = {key: draw.gauss() for key in dict.fromkeys(keys)}
         moved = [_moved(c, shift[key] * error) for c, key, error in zip(planned.problem.candidates, keys, errors, strict=True)]
         problem = planned.problem.with_candidates(moved)
-        for index in searched(problem, constraints, settings, ignore).chosen:
+        found = searched(problem, constraints, settings.within(left_s), ignore)
+        if found.stopped:  # Its plan is not the best one of the draw, and says nothing.
+            break
+        for index in found.chosen:
             chosen_again = moved[index].target, moved[index].inside
             if chosen_again in stayed:
                 stayed[chosen_again] += 1
@@ -72,14 +75,14 @@ def break_ties_by_priority(planned: Planned, constraints: Sequence[Constraint], 
     if not noise or most <= planned.final.total or not planned.final.optimal:
         return planned
     best, held = planned.final, list(constraints)
-    others = _Others(planned, settings)
-    began = time.monotonic()
+    others, ends = _Others(planned, settings), time.monotonic() + LONGEST_S
     for index in sorted(best.chosen, key=lambda index: -_rank(planned.problem, index)):
         candidate = planned.problem.candidates[index]
-        if index not in best.chosen or not _rank(planned.problem, index) or time.monotonic() - began > LONGEST_S:
+        left_s = ends - time.monotonic()
+        if index not in best.chosen or not _rank(planned.problem, index) or left_s <= 0:
             continue
         veto = Constraint("veto", candidate.bits, candidate.target)
-        found = others.best([*held, veto])
+        found = others.best([*held, veto], left_s)
         if (
             found is not None
             and found.total <= most
@@ -123,10 +126,10 @@ class _Others:
         self._problem = planned.problem.with_candidates([planned.problem.candidates[index] for index in self._indices])
         self._settings = settings
 
-    def best(self, constraints: Sequence[Constraint]) -> SearchResult | None:
-        """The best one, its candidates numbered as in the problem; None where there is none."""
+    def best(self, constraints: Sequence[Constraint], limit_s: float) -> SearchResult | None:
+        """The best one found in `limit_s` seconds, its candidates numbered as in the problem; None where there is none."""
         try:
-            found = searched(self._problem, constraints, self._settings, ignore)
+            found = searched(self._problem, constraints, self._settings.within(limit_s), ignore)
         except InfeasibleError:
             return None
         return replace(found, chosen=tuple(self._indices[index] for index in found.chosen))

@@ -122,6 +122,7 @@ class MeasuringLoop:
         tell = self._tell_first_plan if self._repeat is not None else None
         try:
             if self._repeat is not None:
+                self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
                 self._ask(self.policy.largest(self.table), tell)
             self._ask(self.policy.first(self.table))
             if self.policy.quantiles:
@@ -181,10 +182,16 @@ class MeasuringLoop:
         return self.merge(replace(self._searched(), first=planned.first))
 
     def undecided(self, planned: Planned) -> list[Rival]:
-        """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first."""
-        if self._repeat is None or self.budget.should_stop():
+        """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first.
+
+        They are looked for after the budget is over, too, for they are what it left undecided.
+        """
+        return self._undecided(planned, self.budget.should_stop)
+
+    def _undecided(self, planned: Planned, should_stop: Callable[[], bool]) -> list[Rival]:
+        if self._repeat is None or should_stop():
             return []
-        rivals = rivals_of(planned, lambda costed: self._search(costed, self._tell_states), self.table.key)
+        rivals = rivals_of(planned, lambda costed, limit_s: self._search(costed, self._tell_states, limit_s), self.table.key, should_stop)
         return self.policy.undecided(rivals, planned.final.total / FEMTOSECONDS)
 
     def with_costs(self, planned: Planned, costs: Mapping[int, Cost]) -> Planned:
@@ -278,7 +285,7 @@ class MeasuringLoop:
         """The best plan of known costs; None where they make no plan."""
         known = [candidate for candidate in self.table.candidates if self.table.is_known(candidate)]
         with suppress(InfeasibleError):
-            return self._search(self.table.costed_of(known), self._tell_states)
+            return self._search(self.table.costed_of(known), self._tell_states, SETTLE_S)
         return None
 
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
@@ -300,7 +307,7 @@ class MeasuringLoop:
         if self._repeat is None or self.budget.is_over():
             return []
         wanted = self.policy.to_confirm(self.table, planned, self._repeated | self._exhausted)
-        return wanted or self.policy.to_repeat(self.table, self.undecided(planned), self._exhausted)
+        return wanted or self.policy.to_repeat(self.table, self._undecided(planned, self.budget.is_over), self._exhausted)
 
     def _repeat_once(self, planned: Planned, wanted: Sequence[CandidatePartition]) -> None:
         assert self._repeat is not None

@@ -20,6 +20,7 @@ from ..cost.cost import Cost
 from ..rules.candidate import CandidatePartition
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
+from ..search.searcher import never
 from .cost_table import is_bound
 from .record import CostedCandidate, usable
 from .search_and_merge import Planned
@@ -27,10 +28,11 @@ from .search_and_merge import Planned
 DRAWS = 12
 FEWEST_DRAWS = 4
 LONGEST_S = 3.0
-"""No further draw after that long, once there are the fewest."""
+"""Longest that all draws take together. The searches of the first draws end so early that there is time for the fewest."""
 
 Key = Callable[[CandidatePartition], Hashable]
-Search = Callable[[list[CostedCandidate]], Planned]
+Search = Callable[[list[CostedCandidate], float], Planned]
+"""Finds a plan over candidates in so many seconds; it need not be proven."""
 
 
 @dataclass(frozen=True)
@@ -61,27 +63,31 @@ class Rival:
         return {"partitions": ids, "instead": instead, "above_s": self.above_s, "could_gain_s": self.could_gain_s}
 
 
-def rivals_of(planned: Planned, search: Search, key: Key) -> list[Rival]:
+def rivals_of(
+    planned: Planned, search: Search, key: Key, should_stop: Callable[[], bool] = never, clock: Callable[[], float] = time.monotonic
+) -> list[Rival]:
     """Return the rivals of a plan, those that could gain most first.
 
     In each draw every measured cost is moved by half of its interval times a normal number, the same for equal computations. That is
-    twice its standard error: so a rival that is better in one case of forty is met in a few draws.
+    twice its standard error: so a rival that is better in one case of forty is met in a few draws. A search that ends before it has
+    proven anything names a rival all the same: each is judged by the known costs.
 
     Args:
-        search: Finds the best plan over candidates.
         key: The computation of a candidate.
+        should_stop: No further draw once it is True.
     """
     known = [item for item in planned.costed if not is_bound(item.cost)]
     found: dict[frozenset[Any], Rival] = {}
     if not any(width_s(item.cost) for item in known):
         return []
-    draw, began = random.Random(0), time.monotonic()
+    draw, ends = random.Random(0), clock() + LONGEST_S
     for number in range(DRAWS):
-        if number >= FEWEST_DRAWS and time.monotonic() - began > LONGEST_S:
+        left_s = ends - clock()
+        if left_s <= 0 or should_stop():
             break
         shift: dict[Hashable, float] = defaultdict(draw.gauss)
         moved = [CostedCandidate(item.held, _moved(item.cost, shift[_key(item, key)])) for item in known]
-        for region in _regions(planned.partitions, search(moved).partitions):
+        for region in _regions(planned.partitions, search(moved, left_s / max(1, FEWEST_DRAWS - number)).partitions):
             identity = frozenset(item.held for side in region for item in side)
             if identity not in found:
                 found[identity] = _rival(planned, *region, key)

@@ -56,6 +56,11 @@ class SearchSettings:
         """As the options of a plan say."""
         return cls(options.get("search", DEFAULT), parse_objective(options.get("objective", "time")), should_stop)
 
+    def within(self, limit_s: float | None) -> SearchSettings:
+        """Return the same with searches of `limit_s` seconds at most; None for no other limit than there is."""
+        limits = [seconds for seconds in (limit_s, self.limit_s) if seconds is not None]
+        return replace(self, limit_s=min(limits, default=None))
+
     def run(self, reporter: SearchReporter | None = None) -> SearchRun:
         """Return the circumstances of a search that begins now."""
         if self.should_stop():
@@ -179,8 +184,7 @@ class PlanSearch:
         Args:
             limit_s: Longest that each search may take; as long as the settings allow where that is less.
         """
-        least = [seconds for seconds in (limit_s, self.settings.limit_s) if seconds is not None]
-        settings = replace(self.settings, limit_s=min(least, default=None))
+        settings = self.settings.within(limit_s)
         while True:
             problem = self.problem(costed)
             result = searched(problem, self.constraints(problem), settings, emit)

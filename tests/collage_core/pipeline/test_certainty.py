@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.certainty import break_ties_by_priority, noise_s, stability, together_s, total_interval_s
+from collage_core.pipeline.certainty import (
+    FEWEST_DRAWS,
+    LONGEST_S,
+    break_ties_by_priority,
+    noise_s,
+    stability,
+    together_s,
+    total_interval_s,
+)
 from collage_core.pipeline.record import CostedCandidate
 from collage_core.pipeline.search_and_merge import Planned, SearchSettings, make_problem, search_first
 from collage_core.rules.candidate import CandidatePartition
@@ -56,6 +65,19 @@ def test_what_is_far_ahead_stays_and_what_is_close_is_a_toss_up() -> None:
     assert by_target["first"] == 1.0, "nobody else takes the ends"
     assert 0.3 < by_target["second"] < 0.8
     assert stability(close, (), SearchSettings()) == shares, "the same seed draws the same"
+
+
+def test_draws_whose_search_was_stopped_say_nothing_of_stability(monkeypatch: pytest.MonkeyPatch) -> None:
+    close, limits = planned(CLOSE), list[float | None]()
+
+    def searched(problem: Any, constraints: Any, settings: SearchSettings, emit: Any) -> SearchResult:
+        limits.append(settings.limit_s)
+        return replace(close.final, stopped=len(limits) > FEWEST_DRAWS - 1)
+
+    monkeypatch.setattr("collage_core.pipeline.certainty.searched", searched)
+    assert stability(close, (), SearchSettings()) == {}
+    assert len(limits) == FEWEST_DRAWS
+    assert all(limit is not None and 0 < limit <= LONGEST_S for limit in limits)
 
 
 def test_nothing_is_said_of_costs_that_do_not_say_how_sure_they_are() -> None:

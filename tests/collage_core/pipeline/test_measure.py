@@ -12,7 +12,7 @@ from recorded_costs import MEASURED_WHOLLY, RecordedCosts, computation_key
 from collage_core.cost.cost import Cost
 from collage_core.events import STEPS, Emit, Event, Note, PlanConsidered, PlanImproved, SearchProgress, StepStarted, ignore
 from collage_core.graph.index_set import IndexSet
-from collage_core.pipeline.budget import Budget
+from collage_core.pipeline.budget import INFERENCES, Budget
 from collage_core.pipeline.cost_table import NOT_MEASURED, TOO_LATE, CostTable
 from collage_core.pipeline.measure import MeasuringLoop, SearchStates
 from collage_core.pipeline.measuring_policy import MeasureEverything, MeasuringPolicy
@@ -121,6 +121,50 @@ def test_what_is_undecided_at_the_end_is_said_and_a_new_budget_goes_on_from_ther
     well_known = {computation_key(one) for one, cost in known.items() if not cost.stopped_early}  # type: ignore[arg-type]
     assert not {computation_key(one) for one in recorded.asked[asked:]} & well_known
     assert sum(rival.could_gain_s for rival in again.undecided(further)) < sum(rival.could_gain_s for rival in left)
+
+
+class SlowSearch:
+    """Searches over recorded costs, and a clock on which each of them takes a second; measuring takes none."""
+
+    def __init__(self, recorded: RecordedCosts):
+        self.searches = 0
+        self._recorded = recorded
+
+    def __call__(self, costed: list[CostedCandidate], emit: Emit, limit_s: float | None = None) -> Planned:
+        self.searches += 1
+        return self._recorded.search(costed, emit, limit_s)
+
+    def loop(self, seconds: float, known: dict[CandidatePartition, Cost] | None = None, emit: Emit = ignore) -> MeasuringLoop:
+        budget = Budget(seconds, lambda: float(self.searches), grows=True)
+        self._recorded.is_over = budget.is_over
+        plain = self._recorded.loop(known=known)
+        return MeasuringLoop(plain.table, plain.policy, self._recorded.measure, self, emit, self._recorded.repeat, budget=budget)
+
+
+def test_looking_for_rivals_ends_with_the_budget_but_for_the_last_look() -> None:
+    recorded = RecordedCosts(record_of("lstm"), noise=0.3)
+    slow = SlowSearch(recorded)
+    loop = slow.loop(3.0)
+    with loop.budget.counting():
+        loop.costs()
+        planned = loop.merge(loop.search())
+        assert loop.budget.is_over()
+        before = slow.searches, len(recorded.repeated)
+        assert loop.repeat(planned) is planned
+        assert (slow.searches, len(recorded.repeated)) == before, "no search, and nothing is repeated"
+        assert loop.undecided(planned), "what is left undecided is said all the same"
+    assert slow.searches > before[0]
+
+
+def test_what_is_known_already_makes_the_first_plan_at_once_and_its_time_the_budget() -> None:
+    recorded, events = RecordedCosts(record_of("squeezenet"), noise=0.01), list[Event]()
+    known = {candidate: cost for candidate, cost in recorded.costs.items() if candidate.target != HOST_TARGET}
+    loop = SlowSearch(recorded).loop(30.0, known, events.append)
+    loop.costs()
+    assert not recorded.asked
+    assert [type(event) for event in events[:2]] == [StepStarted, PlanImproved]
+    assert loop.table.best_s is not None
+    assert loop.budget.limit_s == 30.0 + INFERENCES * loop.table.best_s
 
 
 def test_each_better_plan_is_told_from_the_first_on() -> None:

@@ -10,7 +10,7 @@ from collage_core.cost.cost import Cost
 from collage_core.graph.index_set import IndexSet
 from collage_core.pipeline.cost_table import NOT_MEASURED
 from collage_core.pipeline.record import CostedCandidate, flow_tensors, search_candidates
-from collage_core.pipeline.rivals import Rival, rivals_of, width_s
+from collage_core.pipeline.rivals import DRAWS, FEWEST_DRAWS, LONGEST_S, Rival, rivals_of, width_s
 from collage_core.pipeline.search_and_merge import Planned
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.search.problem import SearchProblem
@@ -32,7 +32,7 @@ def search(costed: list[CostedCandidate]) -> Planned:
 
 
 def rivals(costed: list[CostedCandidate]) -> list[Rival]:
-    return rivals_of(search(costed), search, lambda one: (one.target, one.computation))
+    return rivals_of(search(costed), lambda costed, limit_s: search(costed), lambda one: (one.target, one.computation))
 
 
 def sides(found: list[Rival]) -> set[tuple[str, str]]:
@@ -67,6 +67,35 @@ def test_what_was_not_measured_is_no_rival() -> None:
     bound = CostedCandidate(measured("q", (0, 1, 2, 3), 0.0, 0.0).held, Cost(1.01, "estimate", reason=NOT_MEASURED))
     assert rivals([whole, bound]) == []
     assert width_s(Cost(1.0, "measured", interval_s=0.2, stopped_early=True)) == 0.0
+
+
+class Slow:
+    """A search, and the clock on which each of its plans takes as long as it may, or `takes_s` where that is less."""
+
+    def __init__(self, takes_s: float):
+        self.now_s = 0.0
+        self.limits: list[float] = []
+        self._takes_s = takes_s
+
+    def __call__(self, costed: list[CostedCandidate], limit_s: float) -> Planned:
+        self.limits.append(limit_s)
+        self.now_s += min(limit_s, self._takes_s)
+        return search(costed)
+
+
+@pytest.mark.parametrize(("takes_s", "draws"), [(100.0, FEWEST_DRAWS), (LONGEST_S / 6, 6), (0.0, DRAWS)])
+def test_slow_searches_end_in_time_for_the_fewest_draws_and_all_together_in_time(takes_s: float, draws: int) -> None:
+    costed, slow = [measured("p", (0, 1, 2, 3), 1.0, 0.3), measured("q", (0, 1, 2, 3), 1.2, 0.4)], Slow(takes_s)
+    found = rivals_of(search(costed), slow, lambda one: (one.target, one.computation), clock=lambda: slow.now_s)
+    assert len(slow.limits) == draws
+    assert slow.now_s <= LONGEST_S + 1e-9
+    assert len(found) == 1
+
+
+def test_no_further_draw_once_it_is_told_to_stop() -> None:
+    costed, slow = [measured("p", (0, 1, 2, 3), 1.0, 0.3), measured("q", (0, 1, 2, 3), 1.2, 0.4)], Slow(0.1)
+    rivals_of(search(costed), slow, lambda one: (one.target, one.computation), lambda: len(slow.limits) == 2, lambda: slow.now_s)
+    assert len(slow.limits) == 2
 
 
 def test_its_document_names_both_sides() -> None:
