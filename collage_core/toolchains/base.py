@@ -66,7 +66,8 @@ class ToolchainError(CollageError):
 class Kernel(Protocol):
     """A built sub-model, ready to run in this process.
 
-    One with outputs of open shape is an `AllocatingKernel`.
+    One with outputs of open shape is an `AllocatingKernel`. One that runs for microseconds may also have ``unguarded_run()``, which returns
+    a function that does what `run` does on the buffers that are bound now, and raises whatever the toolchain raises.
     """
 
     def bind(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

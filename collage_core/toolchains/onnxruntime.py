@@ -8,8 +8,9 @@ computes in the precision of the model; the second multiplies matrices in int8, 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,6 +169,10 @@ class _Kernel:
                 self._made = self._binding.get_outputs()
         except Exception as error:  # as in `build`
             raise ToolchainError("run", one_line(error)) from error
+
+    def unguarded_run(self) -> Callable[[], object]:
+        """Return a function that does what `run` does on the buffers that are bound now, and raises what ONNX Runtime raises."""
+        return self.run if self._open else partial(self._session.run_with_iobinding, self._binding)
 
     def end_profiling(self) -> str:
         """Return the path of the file with the profile of all runs; the session's options asked for it."""

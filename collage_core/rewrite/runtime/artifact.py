@@ -128,7 +128,7 @@ class Artifact:
     def bind(self, arrays: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """Return a function that runs one inference on `arrays` at each call, with nothing copied in or out. Raises as `run`."""
         self._calls.inputs.fill(arrays)
-        return self._calls.call
+        return self._calls.bound()
 
 
 def _check_toolchains(manifest: Manifest) -> tuple[str, ...]:

@@ -2,13 +2,14 @@
 
 The first call goes through TVM's virtual machine. Where that shows the module to be nothing but kernels on fixed buffers, one after
 another, later calls run these kernels in the same order without it: the same work on the same memory, for a tenth of a microsecond a
-partition. A module with functions of TVM, open shapes or outputs that are copied goes through the virtual machine at every call.
+partition. A bound call of a single kernel has nothing in between but what explains a failure. A module with functions of TVM, open shapes
+or outputs that are copied goes through the virtual machine at every call.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -66,6 +67,28 @@ class ModuleCalls:
             if partition is not None:
                 partition.failure = error
             raise self._explained(error) from error
+
+    def bound(self) -> Callable[[], None]:
+        """Return a function that runs one inference as `call` does; one is run here where that shows the module to be a single kernel.
+
+        Raises:
+            CollageError: as `call`.
+        """
+        if self._may_be_straight and len(self._partitions) == 1 and not self._straight:
+            self.call()
+        return self._single_call(self._straight[0]) if len(self._straight) == 1 else self.call
+
+    def _single_call(self, partition: PackedPartition) -> Callable[[], None]:
+        run = partition.unguarded_run()
+
+        def call() -> None:
+            try:
+                run()
+            except Exception as error:
+                partition.failure = error
+                raise self._explained(error) from error
+
+        return call
 
     def profile(self, times: int) -> list[tuple[float, dict[str, float]]]:
         """Run some inferences; return the seconds of each, and in it those of each partition that is a kernel, by its id."""

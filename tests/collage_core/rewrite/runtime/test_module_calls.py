@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -107,6 +108,41 @@ def test_a_kernel_that_fails_at_a_later_call_is_named(tmp_path: Path):
         artifact.run(drawn(1))
     failing.run = run
     np.testing.assert_array_equal(artifact.run(drawn(0))["y"], want["y"])
+
+
+def functions_called(call: Callable[[], None]) -> list[str]:
+    """Return the names of the Python functions that `call` enters."""
+    entered: list[str] = []
+    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return entered
+
+
+def test_a_bound_call_of_a_single_kernel_goes_to_its_toolchain_with_nothing_between(tmp_path: Path):
+    artifact = opened(tmp_path, [relu("x", "y")], ["y"])
+    call = artifact.bind(drawn(0))
+    assert functions_called(call)[:2] == ["call", "run_with_iobinding"], "what ONNX Runtime calls itself comes after these"
+    artifact.bind(drawn(1))
+    call()
+    np.testing.assert_array_equal(artifact._calls.outputs()["y"], np.maximum(drawn(1)["x"], 0))
+    two = opened(tmp_path / "two", [relu("x", "a"), relu("a", "y")], ["y"])
+    assert two.bind(drawn(0)) == two._calls.call
+
+
+def test_a_single_kernel_that_fails_in_a_bound_call_is_named(tmp_path: Path):
+    artifact = opened(tmp_path, [relu("x", "y")], ["y"])
+    artifact.run(drawn(0))
+
+    def fail() -> None:
+        raise MemoryError("no room")
+
+    kernel = artifact._calls._partitions[0]._kernel
+    kernel.unguarded_run = lambda: fail  # type: ignore[attr-defined]
+    with pytest.raises(CollageError, match="partition y on onnxruntime failed as it ran: no room"):
+        artifact.bind(drawn(0))()
 
 
 @pytest.mark.parametrize("name", PLANS)
