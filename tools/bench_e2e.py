@@ -67,7 +67,7 @@ def measured(job: Job, subject: Subject, targets: Sequence[str], folder: Path, f
     artifact, outputs = folder / "artifact", folder / "outputs"
     outputs.mkdir(parents=True)
     options = ["--targets", ",".join(targets), "--threads", str(job.threads), "--accuracy", f"{accuracy:g}"]
-    document, seconds, reason = partition(job.case, artifact, options)
+    document, seconds, reason = partition(subject.case, artifact, options)
     alone = (*ALONE, *LESS_PRECISE) if job.is_less_precise else ALONE
     contenders = subject.contenders(outputs, artifact, job.threads, alone)
     if reason:

@@ -90,17 +90,18 @@ def _module(net: Net, x: str, name: str, width: int, widths: tuple[int, tuple[in
     return net.node("Concat", branches, f"{name}/concat", axis=1), ones + threes[1] + fives[1] + pooled
 
 
-def densenet121(*, listed: bool = False) -> ModelProto:
-    """DenseNet-121 (Huang and others, 2016): 58 layers of two convolutions in four blocks; a quarter of the channels.
+def densenet121(*, listed: bool = False, growth: int = 8) -> ModelProto:
+    """DenseNet-121 (Huang and others, 2016): 58 layers of two convolutions in four blocks; a quarter of the channels unless given.
 
     Each layer's features are joined to all before them, which the next layer reads, as the models of ONNX's zoo do it.
     The norm that follows a convolution folds into it; the one that follows a join stays a node.
 
     Args:
         listed: Every layer joins the features of all layers before it by itself, as torchvision writes it.
+        growth: Channels that a layer makes: 32 in the paper.
     """
     net = Net("densenet121", 121)
-    growth, width = 8, 16
+    width = 2 * growth
     x = _conv(net, net.input("image", ["batch", 3, 224, 224]), "stem/conv", (3, width), 7, stride=2, bias=False)
     x = _pool(net, _relu(net, _norm(net, x, "stem/norm", width), "stem"), "stem/pool")
     for block, layers in enumerate((6, 12, 24, 16), 1):

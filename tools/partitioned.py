@@ -25,6 +25,8 @@ from collage_core.model.loading import read_model
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.model.shapes import fix_shapes
+from collage_core.pipeline.finalists import BASELINE
+from collage_core.rewrite.plan import PlacedPartition, Plan
 
 COLLAGE = Path(sys.executable).with_name("collage")
 LIMIT_S = 3600.0
@@ -57,6 +59,10 @@ class Subject:
         paths = {MIX: artifact} | dict.fromkeys(alone, self.model)
         return {kind: partial(measure, kind, path, threads, self.inputs, folder / f"{kind}.npz") for kind, path in paths.items()}
 
+    def beside(self, artifacts: Mapping[str, Path], threads: int) -> dict[str, Callable[[], Measurement]]:
+        """Return what measures the artifacts of baselines, by their names."""
+        return {name: partial(measure, MIX, path, threads, self.inputs) for name, path in artifacts.items()}
+
     def errors(self, folder: Path) -> dict[str, float]:
         """Return the largest error of each kind whose outputs are in `folder`."""
         made = {}
@@ -69,6 +75,7 @@ class Subject:
 def prepare(case: Case, folder: Path) -> Subject:
     """Write the files of `case` into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
+    case = case.written(folder)
     model = load_model(resolve(case.source), case.shapes)
     inputs = model.seeded_inputs()
     np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
@@ -145,3 +152,42 @@ def facts_of(document: Mapping[str, Any]) -> dict[str, Any]:
 def baseline(facts: Mapping[str, Any], name: str) -> float | None:
     """Return the seconds that the baseline `name` took in the run, measured beside the plan; None where it was not measured."""
     return next((row["measured_s"] for row in facts["baselines"] if row["name"] == name), None)
+
+
+def baseline_plans(document: Mapping[str, Any], plan: Plan) -> dict[str, Plan]:
+    """Return the plan of each baseline of a run, by its name, but for the run's own `plan`; of equal ones the first."""
+    known = {node: (name, op) for part in plan.partitions for node, name, op in zip(part.nodes, part.names, part.ops, strict=True)}
+    made, met = {}, set[tuple[str, ...]]()
+    for row in document["alternatives"]:
+        ids = tuple(part["id"] for part in row["partitions"])
+        if row["kind"] != BASELINE or row["is_plan"] or ids in met:
+            continue
+        met.add(ids)
+        partitions = [
+            PlacedPartition(
+                id=part["id"],
+                target=part["target"],
+                nodes=tuple(part["nodes"]),
+                names=tuple(known[node][0] for node in part["nodes"]),
+                ops=tuple(known[node][1] for node in part["nodes"]),
+                cost_s=None,
+                source="unknown",
+            )
+            for part in row["partitions"]
+        ]
+        total_s = row["total_s"] or 0.0
+        made[row["name"]] = plan.model_copy(update={"partitions": tuple(partitions), "transitions": (), "total_s": total_s})
+    return made
+
+
+def apply(plan: Plan, source: str, out: Path, limit_s: float = LIMIT_S) -> str:
+    """Build the artifact of `plan` in `out` with `collage apply`; return why there is none, empty where there is one."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out.with_suffix(".plan.json")
+    plan.write(path)
+    command = [str(COLLAGE), "apply", str(path), source, "--out", str(out)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired:
+        return f"`collage apply` was ended after {limit_s:.0f} s"
+    return f"`collage apply` ended with status {done.returncode}: {' '.join(done.stderr.split())[-400:]}" if done.returncode else ""
