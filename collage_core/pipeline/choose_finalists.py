@@ -106,7 +106,7 @@ def carried_over(
 def _finalist(searched: Planned, one: Planned, plan_of: Callable[[Planned], Plan], may_ship: bool, reason: str = "") -> Finalist:
     """Return the finalist, without a name, that is `one`, a plan of the problem of `searched`."""
     problem, chosen = searched.problem, one.final.chosen
-    rank = priority_rank(problem, chosen), len(chosen)
+    rank = len(chosen), priority_rank(problem, chosen)
     return Finalist({}, plan_of(one), chosen, rank, may_ship, known_total_s(problem, one.final), reason=reason)
 
 

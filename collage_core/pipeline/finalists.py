@@ -23,6 +23,8 @@ FAR = {3: 0.25, 2: 0.5}
 """Rounds → a finalist that is slower than another by this share in each of so many needs no further one."""
 FEWEST_FOR_INTERVAL = 5
 """With fewer rounds an interval decides nothing."""
+ENOUGH_FOR_TIE = 9
+"""With so many rounds two are a tie where the median of their ratios says so, however wide its interval is."""
 
 SEARCHED, RIVAL, BASELINE = "search", "rival", "baseline"
 """Kinds of finalists: the plan that the search found, others whose sum is nearly as good, and each target alone, or greedy."""
@@ -38,7 +40,7 @@ class Finalist:
     Attributes:
         names: Its names, each with its kind: `SEARCHED`, `RIVAL` or `BASELINE`. One plan may be several baselines.
         chosen: Its candidates, as indices in the problem.
-        rank: Its order among equally fast plans; the least is preferred.
+        rank: Its order among equally fast plans; the least is preferred. It begins with the number of its partitions.
         may_ship: It holds the user's constraints, so it may become the plan.
         total_s: The sum of its costs; None where one is not known.
         folder: Its artifact; None while it is not built.
@@ -101,12 +103,17 @@ def winner(rounds: Sequence[Round], finalists: Sequence[Finalist]) -> int:
     """Return the finalist that becomes the plan: the first, unless another one is faster; of the fastest then the preferred one.
 
     Of a baseline the median is enough, also where noise leaves open which one is faster: whoever measures both would see no other.
+    A baseline of fewer partitions need not be faster than the first, only as fast.
     """
     able = [index for index, one in enumerate(finalists) if one.may_ship and not one.reason]
     unbeaten = [index for index in able if not any(beats(rounds, other, index) for other in able)]
     if 0 in unbeaten:
         baselines = [index for index in unbeaten if BASELINE in finalists[index].names.values()]
-        unbeaten = [index for index in baselines if median(_ratios(rounds, 0, index) or [0.0]) > 1 + TIE]
+        unbeaten = [index for index in baselines if _slower(rounds, 0, index) > 1 + TIE]
+        if not unbeaten:
+            simpler = [index for index in baselines if finalists[index].rank[0] < finalists[0].rank[0]]
+            tied = [index for index in simpler if all(_slower(rounds, index, other) <= 1 + TIE for other in (0, *baselines))]
+            return min([0, *tied], key=lambda index: finalists[index].rank)
     if not unbeaten:
         return 0
     ahead = fastest(rounds, unbeaten)
@@ -190,6 +197,8 @@ def decision_text(document: Mapping[str, Any]) -> str:
         if searched["measured_s"] is None:
             return f"{text} the plan of the least sum is out: {searched['reason']}"
         whole = _percent(searched["measured_s"], plan_s, "slower", "faster")
+        if searched["measured_s"] <= plan_s * (1 + TIE) and len(searched["partitions"]) > len(document["plan"]["partitions"]):
+            return f"{text} measured whole the two are equally fast (that of the least sum is {whole}), and this one has fewer partitions"
         return f"{text} measured whole the plan of the least sum is {whole}"
     others = [row["measured_s"] for row in rows if row["measured_s"] is not None and not row["is_plan"]]
     if not others:
@@ -207,8 +216,13 @@ def _percent(value: float | None, base: float | None, more: str, less: str) -> s
 
 def _is_tie(rounds: Sequence[Round], one: int, other: int) -> bool:
     found = _ratios(rounds, one, other)
-    low, high = confidence_interval(found)
+    low, high = confidence_interval(found) if len(found) < ENOUGH_FOR_TIE else (median(found), median(found))
     return len(found) >= FEWEST_FOR_INTERVAL and low * (1 + TIE) >= 1 and high <= 1 + TIE
+
+
+def _slower(rounds: Sequence[Round], one: int, other: int) -> float:
+    """Return how many times as long `one` takes as `other`, the median over the rounds of both; 0 without any."""
+    return median(_ratios(rounds, one, other) or [0.0])
 
 
 def _ratios(rounds: Sequence[Round], one: int, other: int) -> list[float]:

@@ -75,7 +75,7 @@ def test_the_plan_the_baselines_and_what_is_near_it() -> None:
     listed = made(planned())
     assert named(listed) == [(["search"], True), (["a"], True), (["b"], True), (["rival 1"], True)]
     assert [one.total_s for one in listed] == [pytest.approx(total) for total in (1.0, 1.1, 1.3, 1.03)]
-    assert [one.rank[0] for one in listed] == [1, 0, 3, 1]
+    assert [one.rank[1] for one in listed] == [1, 0, 3, 1]
 
 
 def test_a_baseline_that_is_the_plan_is_no_finalist_of_its_own() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from collage_core.pipeline.finalists import (
     BASELINE,
+    ENOUGH_FOR_TIE,
     RIVAL,
     SEARCHED,
     Finalist,
@@ -26,10 +27,12 @@ from collage_core.pipeline.finalists import (
 from collage_core.rewrite.plan import PlacedPartition, Plan, PlannedModel
 
 
-def finalist(name: str, kind: str = BASELINE, *, rank: int = 0, may_ship: bool = True, total_s: float = 1.0, reason: str = "") -> Finalist:
+def finalist(
+    name: str, kind: str = BASELINE, *, rank: int = 0, partitions: int = 1, may_ship: bool = True, total_s: float = 1.0, reason: str = ""
+) -> Finalist:
     part = PlacedPartition(id=f"of {name}", target=name, nodes=(0,), names=("n",), ops=("Relu",), cost_s=total_s, source="measured")
     plan = Plan(model=PlannedModel(name="m", hash=""), targets=(), total_s=total_s, partitions=(part,))
-    return Finalist({name: kind}, plan, (), (rank, 1), may_ship, total_s, reason=reason)
+    return Finalist({name: kind}, plan, (), (partitions, rank), may_ship, total_s, reason=reason)
 
 
 def rounds(*times: list[float]) -> list[Round]:
@@ -68,6 +71,19 @@ def test_a_machine_that_drifts_slows_all_alike() -> None:
 def test_of_equally_fast_ones_the_preferred_becomes_the_plan() -> None:
     assert winner(rounds([10.0] * 5, [9.0] * 5, [9.05] * 5), three()) == 2
     assert winner(rounds([10.0] * 5, [9.0] * 5, [9.2] * 5), three()) == 1
+
+
+def test_of_equally_fast_ones_a_baseline_of_fewer_partitions_becomes_the_plan() -> None:
+    def listed(**changes: Any) -> list[Finalist]:
+        return [finalist("search", SEARCHED, partitions=4), finalist("alone", **changes), finalist("greedy", partitions=5)]
+
+    steady = [10.0] * 5
+    for alone_s in (9.95, 10.0, 10.05):
+        assert winner(rounds(steady, [alone_s] * 5, [12.0] * 5), listed()) == 1
+    assert winner(rounds(steady, [10.2] * 5, [12.0] * 5), listed()) == 0
+    assert winner(rounds(steady, [10.0] * 5, [12.0] * 5), listed(partitions=4)) == 0, "as many partitions: the search's plan is kept"
+    assert winner(rounds(steady, [10.0] * 5, [12.0] * 5), listed(may_ship=False)) == 0
+    assert winner(rounds(steady, [10.08] * 5, [9.92] * 5), listed()) == 0, "it is slower than another baseline by more than a tie"
 
 
 def test_what_may_not_be_the_plan_never_is() -> None:
@@ -109,6 +125,15 @@ def test_never_is_the_plan_slower_than_a_baseline_beyond_a_hundredth() -> None:
     assert 50 < changed < 290
 
 
+def test_after_enough_rounds_the_median_tells_a_tie_however_noisy_each_round_is() -> None:
+    draw = random.Random(5)
+    noisy = [10.0 * draw.lognormvariate(0, 0.05) for _ in range(ENOUGH_FOR_TIE)]
+    equal = [seconds * factor for seconds, factor in zip(noisy, [0.9, 1.1] * ENOUGH_FOR_TIE, strict=False)]
+    equal[0] = noisy[0]
+    assert undecided(rounds(noisy[:-1], equal[:-1]), [True] * 2) == [0, 1]
+    assert undecided(rounds(noisy, equal), [True] * 2) in ([0], [1])
+
+
 def test_the_rows_name_every_other_finalist_and_all_baselines() -> None:
     listed = [finalist("search", SEARCHED), finalist("a"), finalist("rival 1", RIVAL), finalist("c", reason="no")]
     listed[0].names["b"] = BASELINE
@@ -134,6 +159,11 @@ def test_one_sentence_says_what_decided() -> None:
     searched = {"kind": SEARCHED, "name": "search", "total_s": 1.0, "measured_s": 1.06, "is_plan": False, "reason": ""}
     assert decision_text(document("whole", 1.03, 1.0, searched)) == (
         "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower"
+    )
+    simple = document("whole", 1.03, 1.0, {**searched, "measured_s": 0.995, "partitions": [{}, {}]})
+    simple["plan"]["partitions"] = [{}]
+    assert decision_text(simple).endswith(
+        "but measured whole the two are equally fast (that of the least sum is 0.5% faster), and this one has fewer partitions"
     )
     wrong = {**searched, "measured_s": None, "reason": "it errs by 0.1, 0.001 is allowed"}
     assert decision_text(document("whole", 1.03, 1.0, wrong)).endswith(
