@@ -43,7 +43,7 @@ class Options:
         machine: Kind of machine of the fleet to measure on; None for the most frequent one.
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
-        budget_s: Seconds that measuring may take in all; None for what the size of the model suggests.
+        budget_s: Seconds that measuring may take in all; None for what the size of the model suggests, and for a run with an end.
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
         ir: ``onnx`` or ``relax``: what the model's file holds; None for what its ending says.

@@ -41,6 +41,7 @@ class Budget:
         clock: Gives seconds that only go up.
         grows: `add_inferences` adds to the limit.
         should_stop: Asked often; once it is True, nothing more is measured, whether there is a plan or not.
+        most_s: The limit never grows above that: the rest of the run needs its time, too.
 
     Attributes:
         has_plan: Set once a complete plan is known, or cannot be had soon: from then on the time may be over.
@@ -52,12 +53,13 @@ class Budget:
         clock: Callable[[], float] = time.monotonic,
         grows: bool = False,
         should_stop: Callable[[], bool] = never,
+        most_s: float = math.inf,
     ):
-        self.limit_s = limit_s
+        self.limit_s = min(limit_s, most_s)
         self.should_stop = should_stop
         self.has_plan = False
         self._clock = clock
-        self._least_s, self._grows = limit_s, grows
+        self._least_s, self._most_s, self._grows = limit_s, most_s, grows
         self._spent_s = 0.0
         self._shares_from_s = 0.0
         self._began: float | None = None
@@ -68,7 +70,7 @@ class Budget:
         A later call, where a faster whole is known, takes the place of an earlier one.
         """
         if self._grows and whole_s is not None:
-            self.limit_s = self._least_s + min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S)
+            self.limit_s = min(self._least_s + min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S), self._most_s)
 
     def begin_shares(self) -> None:
         """Count shares from now on: what was spent so far had to be spent."""

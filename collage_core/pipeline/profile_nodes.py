@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -21,17 +22,22 @@ from ..toolchains.reasons import one_line
 from .node_times import NONE, PartitionTimes, scaled
 
 ALL_S = 15.0
-"""No further partition is profiled after so many seconds; the dearest are first."""
-ONE_S = 60.0
-"""Longest that profiling one partition may take, its build included."""
+"""No further partition is profiled after so many seconds, or fewer where the run has less time; the dearest are first."""
+LEAST_ONE_S, ONE_S = 10.0, 60.0
+"""Longest that profiling one partition may take, its build included: where the run is in a hurry, and else."""
 
 NO_PROFILER = "{} has no profiler"
-OUT_OF_TIME = "profiling the dearer partitions took all the time"
+OUT_OF_TIME = "no time was left to profile it"
 ELSEWHERE = "its cost is that of another machine ({}), and a profile would be that of this one"
 
 
 def profiled_times(
-    model: Model, plan: Plan, inputs: Arrays, worker: Worker, clock: Callable[[], float] = time.monotonic
+    model: Model,
+    plan: Plan,
+    inputs: Arrays,
+    worker: Worker,
+    clock: Callable[[], float] = time.monotonic,
+    limit_s: float = math.inf,
 ) -> list[PartitionTimes]:
     """Profile the partitions of `plan` in `worker`, the dearest first; a partition that cannot be profiled gets the reason.
 
@@ -39,19 +45,20 @@ def profiled_times(
 
     Args:
         inputs: The model's inputs; the partitions get what arrives at them then.
+        limit_s: Seconds that the run has left.
     """
     if plan.machine not in ("", machine_id()):
         reason = ELSEWHERE.format(plan.machine)
         return [PartitionTimes(partition.id, NONE, reason=reason) for partition in _of_several_nodes(plan)]
-    store, began = ActivationStore(model, inputs), clock()
+    store, ends, one_s = ActivationStore(model, inputs), clock() + min(ALL_S, limit_s), min(ONE_S, max(LEAST_ONE_S, limit_s))
     threads = int(plan.options.get("threads", 1))
     made = {}
     try:
         for partition in sorted(_of_several_nodes(plan), key=lambda one: -(one.cost_s or 0.0)):
-            if clock() - began > ALL_S:
+            if clock() >= ends:
                 made[partition.id] = PartitionTimes(partition.id, NONE, reason=OUT_OF_TIME)
             else:
-                made[partition.id] = _profiled(model, partition, store, worker, threads)
+                made[partition.id] = _profiled(model, partition, store, worker, threads, one_s)
     finally:
         store.close()
     return [made[partition.id] for partition in plan.partitions if partition.id in made]
@@ -61,7 +68,9 @@ def _of_several_nodes(plan: Plan) -> list[PlacedPartition]:
     return [partition for partition in plan.partitions if len(partition.nodes) > 1 and partition.target != HOST_TARGET]
 
 
-def _profiled(model: Model, partition: PlacedPartition, store: ActivationStore, worker: Worker, threads: int) -> PartitionTimes:
+def _profiled(
+    model: Model, partition: PlacedPartition, store: ActivationStore, worker: Worker, threads: int, limit_s: float
+) -> PartitionTimes:
     try:
         inside = model.cut(IndexSet(partition.nodes))
         store.fetch(tensor.name for tensor in inside.inputs)
@@ -69,7 +78,7 @@ def _profiled(model: Model, partition: PlacedPartition, store: ActivationStore, 
         files = [file for file in given if isinstance(file, ArrayFile)]
         if len(files) < len(given):
             return PartitionTimes(partition.id, NONE, reason="it reads strings, which are not kept for a profile")
-        found = worker.call(profile_nodes, registry.get, partition.target, inside, files, threads, timeout_s=ONE_S)
+        found = worker.call(profile_nodes, registry.get, partition.target, inside, files, threads, timeout_s=limit_s)
     except (CollageError, WorkerError) as error:
         return PartitionTimes(partition.id, NONE, reason=f"the profile failed: {one_line(error)}")
     if found is None:

@@ -26,8 +26,9 @@ from .cancelled import NOT_BUILT, NOT_TIMED
 from .certainty import stability
 from .choose_finalists import another_plan, carried_over, finalists
 from .cost_table import is_settled
+from .deadline import LEAST_COMPARING_S, ComparingDeadlines, comparing_deadlines
 from .error_budget import BudgetCorrection
-from .finalists import BARRED, SEARCHED, Finalist, alternatives, barred, decision_text, measured_plans
+from .finalists import BARRED, SEARCHED, Finalist, WholeTime, alternatives, barred, decision_text, measured_plans
 from .record import RunRecord
 from .search_and_merge import regret_seconds
 from .searched_run import SearchedRun
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 MOST_EXCLUSIONS = 8
 """Partitions that are excluded, one after another, where the whole plan errs too much."""
+TOO_LATE_TO_COMPARE = "no time was left to measure these plans whole: {} (--budget gives a run more)"
 
 
 def partition(
@@ -90,13 +92,13 @@ def partition(
 def _built(run: Run, record: RunRecord) -> RunRecord:
     """Build the plan; where its error says so, another one, and at last each baseline in turn.
 
-    Another one is searched for with a corrected error budget, or without the partition that errs most.
+    Another one is searched for with a corrected error budget, or without the partition that errs most, while there is time.
     """
     correction, excluded = BudgetCorrection(), 0
     while True:
         is_right, error = run.build(record), record.document["verify"]["max_rel_error"]
-        if error is None or not run.correct_budget(correction, error):
-            if is_right or excluded == MOST_EXCLUSIONS or not run.exclude_worst(error):
+        if error is None or run.is_late() or not run.correct_budget(correction, error):
+            if is_right or excluded == MOST_EXCLUSIONS or run.is_late() or not run.exclude_worst(error):
                 break
             excluded += 1
         record = run.record()
@@ -109,6 +111,10 @@ def _built(run: Run, record: RunRecord) -> RunRecord:
 
 class Run(SearchedRun):
     """One run of the pipeline, with phase 4 on top. `partition` is the way in; the bench takes single steps."""
+
+    def is_late(self) -> bool:
+        """Return whether too little time is left to search for another plan, and to compare that one."""
+        return self.deadline.left_s < LEAST_COMPARING_S
 
     def correct_budget(self, correction: BudgetCorrection, error: float) -> bool:
         """Search again where the whole plan's `error` is not what its partitions' errors add up to; return whether that changed it."""
@@ -223,10 +229,10 @@ class Run(SearchedRun):
 
     def _measure_whole(self, built: Built, baselines: Iterable[str], record: RunRecord) -> None:
         """Time the plan beside the other finalists, take the fastest for the plan, and fill in the record."""
-        from .compare_whole import compare_whole
+        from .compare_whole import NO_TIME, compare_whole
 
-        others = self._finalists(baselines)
-        outcome = compare_whole(built, others, self.emit, self.lowest_core_latency_s)
+        others, deadlines = self._finalists(baselines), comparing_deadlines(self.budget.limit_s, self.deadline)
+        outcome = compare_whole(built, others, self.emit, self.lowest_core_latency_s, deadlines)
         if outcome.winner:
             self._take(others[outcome.winner].chosen)
         missing = self._missing_costs()
@@ -237,7 +243,10 @@ class Run(SearchedRun):
             said = f"the costs of {len(inside)} partitions were corrected to what they take inside the whole"
             self.emit(Note(f"{said}, and the search ran again"))
         if missing or inside:
-            others, outcome = self._over_other_costs({**missing, **inside}, built, others, outcome)
+            others, outcome = self._over_other_costs({**missing, **inside}, built, others, outcome, deadlines)
+        late = [next(iter(one.names)) for one in others if one.reason == NO_TIME]
+        if late:
+            self.emit(Note(TOO_LATE_TO_COMPARE.format(", ".join(late))))
         rows = alternatives(others, outcome.times, outcome.winner)
         changed = self.record()
         built.plan = self.plan
@@ -268,22 +277,25 @@ class Run(SearchedRun):
             return {wanted[candidate]: cost for candidate, cost in self._measure(list(wanted), None) if cost.seconds is not None}
 
     def _over_other_costs(
-        self, costs: Mapping[int, Cost], built: Built, others: list[Finalist], outcome: Comparison
+        self, costs: Mapping[int, Cost], built: Built, others: list[Finalist], outcome: Comparison, deadlines: ComparingDeadlines
     ) -> tuple[list[Finalist], Comparison]:
-        """Search again where some partitions of the plan have other costs, and time what is found beside the plan.
+        """Search again where some partitions of the plan have other costs, and time what is found beside the plan, if there is time.
 
         Return the finalists over these costs, and their times.
         """
-        from .compare_whole import Comparison, compare_whole
+        from .compare_whole import NO_TIME, Comparison, compare_whole, needed_s
 
         before = self.planned
         with self.budget.counting():
             self._decide(self.loop.with_costs(before, costs))
         carried, ahead = carried_over(others, before.problem, self.searched, self._plan_of), outcome.winner
         times = list(outcome.times)
-        if len(carried) > len(others):
+        if len(carried) > len(others) and needed_s(built, carried[-1:]) > deadlines.last.left_s:
+            carried[-1].reason = NO_TIME
+            times.append(WholeTime())
+        elif len(carried) > len(others):
             try:
-                again = compare_whole(built, [carried[ahead], carried[-1]], self.emit, self.lowest_core_latency_s)
+                again = compare_whole(built, [carried[ahead], carried[-1]], self.emit, self.lowest_core_latency_s, deadlines)
             except Cancelled:
                 carried = carried[:-1]
             else:
@@ -299,7 +311,7 @@ class Run(SearchedRun):
         from .profile_nodes import profiled_times
 
         worker = built.pool.worker("assemble")  # it has the toolchains, and no artifact whose threads would be in the way
-        times = profiled_times(self.found.model, record.plan, self.inputs, worker)
+        times = profiled_times(self.found.model, record.plan, self.inputs, worker, limit_s=self.deadline.left_s)
         record.document["node_times"] = [one.to_json() for one in times]
 
     def buildable_baselines(self, document: dict[str, Any]) -> dict[str, Plan]:

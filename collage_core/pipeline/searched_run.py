@@ -39,6 +39,7 @@ from .cancelled import cancelled_document
 from .certainty import break_ties_by_priority, noise_s, stability, total_interval_s
 from .cost_progress import CostProgress
 from .cost_table import CostTable
+from .deadline import RESERVED_S, run_deadline
 from .described import described_options
 from .discover import CandidateSet, Phases, model_document
 from .error_budget import ErrorBudget, estimated_error
@@ -75,6 +76,7 @@ class SearchedRun:
 
     Attributes:
         budget: The time for measuring.
+        deadline: When the run should be over.
         first_plan_s: Seconds from the start until a complete plan of known costs was told; None while there is none.
         undecided: What measuring left undecided between the plan and others.
         lowest_core_latency_s: As `LazyEstimator.lowest_core_latency_s` when the plan was decided.
@@ -97,7 +99,13 @@ class SearchedRun:
         self.first_plan_s: float | None = None
         self.found = CandidateSet(source, options, self.phases, emit)
         self.found.check_constraints()  # before any is measured
-        self.budget = Budget(budget_s(options, len(self.found.graph)), grows=options.budget_s is None, should_stop=self.is_stopped)
+        self.deadline = run_deadline(options, self.phases.elapsed_s)
+        self.budget = Budget(
+            budget_s(options, len(self.found.graph)),
+            grows=options.budget_s is None,
+            should_stop=self.is_stopped,
+            most_s=self.deadline.left_s - RESERVED_S,
+        )
         self.inputs = _inputs(self.found.model, options)
         if options.inputs is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
@@ -105,7 +113,7 @@ class SearchedRun:
         self.progress = CostProgress(options.targets, here, emit, lambda: self.loop.policy.likely(self.loop.table), self.budget)
         make = partial(estimator_of, self.found, self.inputs, options, self.progress.pass_on, self.budget.is_over, function)
         self.estimator = estimator or make()
-        settings = SearchSettings(options.search, parse_objective(options.objective), self.is_stopped, options.time_limit_s)
+        settings = SearchSettings(options.search, parse_objective(options.objective), self._must_search_end, options.time_limit_s)
         errors = ErrorBudget.of(self.found.accuracy(), self.found.toolchains)
         self.plans = PlanSearch(self.found.graph, self.found.toolchains, self._transition_pairs, options.constraints, settings, errors)
         self.loop = self._loop()
@@ -122,6 +130,9 @@ class SearchedRun:
         if not self._stopped_in and self._should_stop():
             self._stopped_in = self.phases.current
         return bool(self._stopped_in)
+
+    def _must_search_end(self) -> bool:
+        return self.is_stopped() or self.deadline.left_s < RESERVED_S
 
     def cancelled_document(self, document: Mapping[str, Any]) -> dict[str, Any] | None:
         """The ``cancelled`` part of the run's `document`."""
@@ -147,11 +158,10 @@ class SearchedRun:
         """Phases ``search`` and ``merge``, with whatever is measured meanwhile."""
         with self.phases("search"), self.budget.counting():
             planned = self.loop.search()
-        with self.phases("merge"):
-            with self.budget.counting():
-                planned = self.loop.repeat(self.loop.merge(planned))
-                if not self.budget.is_over():
-                    planned = self.plans.with_all_transitions(planned)
+        with self.phases("merge"), self.budget.counting():
+            planned = self.loop.repeat(self.loop.merge(planned))
+            if not self.budget.is_over():
+                planned = self.plans.with_all_transitions(planned)
             self._decide(planned)
             self.undecided = self.loop.undecided(self.planned)
         said = priority_note(self.planned)

@@ -1,8 +1,8 @@
 """Runs that measure briefly: for tests of what a run comes to, whatever its costs are.
 
 Toolchains, workers, trials and artifacts are real. But a trial times a few runs, no cost gets further repetitions, plans are timed in
-one round, the default budget is an hour, and calls of an assembled module count as free (`measured` of a `CallMeter` compiles two
-artifacts for each target).
+one round, the default budget is an hour, a run may take two, and calls of an assembled module count as free (`measured` of a `CallMeter`
+compiles two artifacts for each target).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collage_core.cost.database.records import MeasuredTransition
 from collage_core.cost.measuring.call_meter import CallMeter
 from collage_core.cost.measuring.timing import TimingLimits
 from collage_core.cost.measuring.trial import TrialLimits
-from collage_core.pipeline import budget, compare_whole
+from collage_core.pipeline import budget, compare_whole, deadline
 from collage_core.pipeline.measuring_policy import MeasuringPolicy
 
 TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5)
@@ -29,6 +29,7 @@ def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     replace_attribute(CallMeter, "_measured", lambda meter, target: MeasuredTransition())
     for limit in ("LEAST_S", "MOST_S"):
         replace_attribute(budget, limit, 3600.0)
+    replace_attribute(deadline, "RUN_S", 7200.0)
     for rounds in ("ROUNDS", "MOST_ROUNDS"):
         replace_attribute(compare_whole, rounds, 1)
 

@@ -92,6 +92,13 @@ def test_a_slow_model_gets_more_unless_the_user_says_how_long_it_may_take(whole_
     assert (grown.limit_s, fixed.limit_s) == (10.0 + more_s, 10.0)
 
 
+def test_it_leaves_the_rest_of_the_run_its_time() -> None:
+    budget = Budget(10.0, grows=True, most_s=12.0)
+    budget.add_inferences(5.0)
+    assert budget.limit_s == 12.0
+    assert Budget(10.0, most_s=7.0).limit_s == 7.0
+
+
 @pytest.mark.parametrize(("nodes", "seconds"), [(0, 15.0), (100, 25.0), (10_000, MOST_S)])
 def test_the_default_grows_with_the_model_up_to_a_limit(nodes: int, seconds: float) -> None:
     assert budget_s(Options(("tvm",)), nodes) == seconds

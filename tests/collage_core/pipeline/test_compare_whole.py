@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections import Counter
@@ -10,13 +11,26 @@ from typing import Any
 
 import pytest
 
+from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.cost.measuring.core_latency import rounds_at_low_latency
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import ComparingPlans, Event, Note
 from collage_core.pipeline import compare_whole as module
 from collage_core.pipeline.assemble_and_verify import Built
-from collage_core.pipeline.compare_whole import LONGEST_S, MOST_ROUNDS, ROUNDS, Turns, compare_whole
-from collage_core.pipeline.finalists import Finalist, whole_times, winner
+from collage_core.pipeline.compare_whole import (
+    FEWEST_ROUNDS,
+    LONGEST_S,
+    MOST_ROUNDS,
+    MOST_S,
+    NO_TIME,
+    ROUNDS,
+    Turns,
+    by_promise,
+    compare_whole,
+    needed_s,
+)
+from collage_core.pipeline.deadline import ComparingDeadlines, Deadline
+from collage_core.pipeline.finalists import ENOUGH_FOR_TIE, RIVAL, SEARCHED, Finalist, alternatives, whole_times, winner
 from collage_core.rewrite.runtime.artifact import Profile
 from tests.collage_core.pipeline.test_finalists import finalist, three
 
@@ -37,8 +51,8 @@ class Timed:
             raise CollageError("it crashed")
         return self._means[name] * self._draw.lognormvariate(0, self._spread)
 
-    def rounds(self, finalists: list[Finalist], *latencies_s: float) -> Any:
-        turns, latency = Turns(finalists, self, lambda: self.now_s), iter(latencies_s)
+    def rounds(self, finalists: list[Finalist], *latencies_s: float, limit_s: float = math.inf) -> Any:
+        turns, latency = Turns(finalists, self, lambda: self.now_s, limit_s), iter(latencies_s)
         counted, _ = rounds_at_low_latency(turns.one_round, turns.is_enough, MOST_ROUNDS, lambda: next(latency, 1.0))
         return turns.all_in(counted)
 
@@ -50,19 +64,28 @@ def test_those_far_behind_are_left_out_and_the_leaders_go_on_until_they_are_apar
     timed = Timed(search=10.0, a=9.0, b=12.0)
     timed.rounds(three())
     assert timed.counts == {"search": 5, "a": 5, "b": 3}
-    timed = Timed(spread=0.03, search=10.0, a=10.0, b=20.0)
+    timed = Timed(spread=0.01, search=10.0, a=10.0, b=20.0)
     timed.rounds(three())
     assert timed.counts["b"] == 2
-    assert ROUNDS < timed.counts["a"] <= MOST_ROUNDS
+    assert ROUNDS < timed.counts["a"] <= ENOUGH_FOR_TIE, "equally fast, by the median at last"
+    timed = Timed(spread=0.1, search=10.0, a=10.3)
+    timed.rounds(three()[:2])
+    assert ENOUGH_FOR_TIE < timed.counts["a"] <= MOST_ROUNDS
 
 
 def test_no_further_round_when_the_time_is_over() -> None:
-    timed = Timed(spread=0.03, turn_s=LONGEST_S / 4, search=10.0, a=10.0, b=10.0)
+    timed = Timed(spread=0.03, turn_s=MOST_S / 8, search=10.0, a=10.0, b=10.0)
     timed.rounds(three())
     assert timed.counts == dict.fromkeys(("search", "a", "b"), 3), "not even the fewest, where each round takes very long"
     timed = Timed(spread=0.03, turn_s=LONGEST_S / 14, search=10.0, a=10.0, b=10.0)
     timed.rounds(three())
     assert timed.counts["a"] == ROUNDS
+    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three(), limit_s=8.0)
+    assert timed.counts["a"] == 3, "the run has no more time"
+    timed = Timed(spread=0.03, turn_s=1.0, search=10.0, a=10.0, b=10.0)
+    timed.rounds(three(), limit_s=0.0)
+    assert timed.counts["a"] == FEWEST_ROUNDS
 
 
 def test_the_time_left_goes_down_from_the_first_round_on() -> None:
@@ -207,12 +230,106 @@ def test_where_the_run_is_stopped_no_other_is_begun(tmp_path: Path, monkeypatch:
     assert all(one.folder is None for one in listed[1:])
 
 
-def test_what_would_be_built_too_late_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = three()
-    workshop = Workshop(monkeypatch, Timed(search=10.0, a=9.0), {})
-    monkeypatch.setattr(module, "BUILD_ALL_S", -1.0)
-    assert compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None).winner == 0
-    assert (workshop.built, listed[1].reason) == ([], "building the other plans took over -1 s")
+def rival(name: str, total_s: float) -> Finalist:
+    return finalist(name, RIVAL, total_s=total_s)
+
+
+def test_the_best_target_and_what_may_be_as_fast_as_the_plan_must_be_compared_and_of_the_others_rivals_come_first() -> None:
+    greedy, near, far = finalist("greedy", total_s=11.0), finalist("near", total_s=12.0), finalist("far", total_s=30.0)
+    unsure, unknown = finalist("unsure", total_s=14.0), finalist("unknown")
+    unsure.plan, unknown.total_s = unsure.plan.model_copy(update={"total_interval_s": 3.0}), None
+
+    def names(*listed: Finalist) -> list[list[str]]:
+        return [[next(iter(one.names)) for one in some] for some in by_promise(listed, 10.0)]
+
+    assert names(rival("rival 2", 10.4), far, unsure, unknown, rival("rival 1", 10.2), near, greedy) == [
+        ["greedy", "near", "unsure"],
+        ["rival 1", "rival 2", "far", "unknown"],
+    ]
+    assert names(rival("rival 1", 10.2), far, greedy) == [["greedy", "far"], ["rival 1"]]
+
+
+class Slow:
+    """A clock that the building of each finalist turns on, and deadlines on it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, wanted_s: float, last_s: float, build_s: float):
+        self.now_s = 0.0
+        self.deadlines = ComparingDeadlines(Deadline(wanted_s, lambda: self.now_s), Deadline(last_s, lambda: self.now_s))
+        plain = module.assemble_plan
+
+        def assemble(built: Built, *given: Any) -> None:
+            self.now_s += build_s
+            plain(built, *given)
+
+        patch.setattr(module, "assemble_plan", assemble)
+        patch.setattr(module.time, "monotonic", lambda: self.now_s)
+
+
+def several() -> list[Finalist]:
+    return [
+        finalist("search", SEARCHED, total_s=0.01), rival("rival 1", 0.0101), rival("rival 2", 0.0102),
+        finalist("a", total_s=0.015), finalist("b", total_s=0.011), finalist("c", total_s=0.0111),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted_s", "last_s", "wanted"),
+    [
+        (100.0, 100.0, ["b", "c", "rival 1", "rival 2", "a"]),
+        (25.0, 100.0, ["b", "c", "rival 1", "rival 2"]),
+        (12.0, 100.0, ["b", "c"]),
+        (0.0, 5.0, ["b"]),
+        (0.0, 0.0, ["b"]),
+    ],
+)
+def test_what_would_be_ready_too_late_is_not_built_the_least_promising_first(
+    wanted_s: float, last_s: float, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Building one takes 5 s, and timing some of them a few."""
+    listed = several()
+    times = {"search": 0.01, "a": 0.015, "b": 0.011, "c": 0.0111, "rival 1": 0.0101, "rival 2": 0.0102}
+    workshop = Workshop(monkeypatch, Timed(**times), {})
+    slow, built = Slow(monkeypatch, wanted_s, last_s, 5.0), built_by(tmp_path, listed[0])
+    built.verify["measured_s"], built.took_s = 0.01, 5.0
+    outcome = compare_whole(built, listed, lambda event: None, deadlines=slow.deadlines)
+    assert workshop.built == wanted
+    assert outcome.winner == 0
+    for one, time in zip(listed[1:], outcome.times[1:], strict=True):
+        is_built = next(iter(one.names)) in wanted
+        assert (one.reason, time.measured_s is not None) == ("" if is_built else NO_TIME, is_built)
+    rows = {row["name"]: row["reason"] for row in alternatives(listed, outcome.times, 0)}
+    assert [name for name, reason in rows.items() if reason == NO_TIME] == [name for name in rows if name not in wanted]
+
+
+def test_a_build_that_is_ended_since_the_time_is_over_says_so_and_one_that_fails_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float] = []
+
+    def assemble(built: Built, plan: Any, folder: Path, timeout_s: float, worker: str) -> None:
+        limits.append(timeout_s)
+        slow.now_s += timeout_s
+        raise CollageError("assembling the plan failed") from WorkerTimeout(timeout_s)
+
+    Workshop(monkeypatch, Timed(search=10.0), {})
+    slow, listed = Slow(monkeypatch, 30.0, 30.0, 0.0), three()[:2]
+    monkeypatch.setattr(module, "assemble_plan", assemble)
+    compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None, deadlines=slow.deadlines)
+    assert (limits, listed[1].reason) == ([30.0], NO_TIME)
+    listed = three()[:2]
+    compare_whole(built_by(tmp_path, listed[0]), listed, lambda event: None)
+    assert listed[1].reason == "assembling the plan failed"
+
+
+def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path: Path) -> None:
+    built = built_by(tmp_path, three()[0])
+    built.took_s, built.verify["measured_s"] = 7.0, 1.0
+    turn_s = 4.0
+    assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * ROUNDS * turn_s
+    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind sits rounds out"
+    there = finalist("a", total_s=1.0)
+    there.folder = tmp_path
+    assert needed_s(built, [there]) == 2 * ROUNDS * turn_s
 
 
 def test_where_none_runs_the_reason_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,12 @@ from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
 from collage_core.pipeline import choose_finalists, compare_whole, run_estimator, searched_run
 from collage_core.pipeline import run as pipeline_run
+from collage_core.pipeline.budget import Budget
+from collage_core.pipeline.compare_whole import NO_TIME, Comparison
 from collage_core.pipeline.cost_table import NOT_MEASURED
+from collage_core.pipeline.deadline import ComparingDeadlines, Deadline
 from collage_core.pipeline.discover import load_as_planned
-from collage_core.pipeline.finalists import SEARCHED, Finalist
+from collage_core.pipeline.finalists import SEARCHED, Finalist, WholeTime
 from collage_core.pipeline.record import CostedCandidate, RunRecord, read_record
 from collage_core.pipeline.run import MOST_EXCLUSIONS, Run, _built, partition
 from collage_core.rewrite.plan import read_plan
@@ -47,6 +50,8 @@ from collage_core.search.solve import solve
 from collage_core.toolchains.registry import get
 from collage_core.what_if.search_again import search_again
 from collage_core.what_if.terms import Terms
+from tests.collage_core.pipeline.test_choose_finalists import COSTS, plan_of, planned
+from tests.collage_core.pipeline.test_choose_finalists import made as made_finalists
 from tests.helpers.command import COLLAGE, brief_collage, collage, document, environment
 from tests.helpers.detectors import detector, pictures
 from tests.helpers.models import rated_model, write
@@ -442,11 +447,38 @@ def test_a_target_of_less_precision_takes_what_the_accuracy_leaves_room_for(tmp_
     )
 
 
+def test_a_plan_of_corrected_costs_for_which_no_time_is_left_is_not_compared_and_says_so() -> None:
+    before, newer = planned(), planned({("b", (1, 2)): 0.2, **COSTS})
+    listed, taken = made_finalists(before), list[tuple[int, ...]]()
+    loop = SimpleNamespace(with_costs=lambda planned, costs: newer, undecided=lambda planned: [])
+    run: Any = SimpleNamespace(planned=before, budget=Budget(), loop=loop, _plan_of=plan_of, _take=taken.append)
+    run._decide = lambda found: run.__dict__.update(planned=found, searched=found)
+    built: Any = SimpleNamespace(took_s=5.0, verify={"measured_s": 1.0})
+    outcome = Comparison(0, [WholeTime(1.0, None, 5)] * len(listed))
+    carried, got = Run._over_other_costs(run, {}, built, listed, outcome, ComparingDeadlines(last=Deadline(4.0)))
+    assert (list(carried[-1].names), carried[-1].reason) == ([SEARCHED], NO_TIME)
+    assert (got.winner, got.times) == (0, [*outcome.times, WholeTime()])
+    assert taken == [carried[0].chosen]
+
+
+@pytest.mark.long
+def test_plans_that_there_was_no_time_to_compare_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline_run, "comparing_deadlines", lambda *given: ComparingDeadlines(Deadline(0.0), Deadline(0.0)))
+    record, events = decided_whole(monkeypatch, tmp_path, lambda one: 1e-3)
+    late = [row["name"] for row in record.document["alternatives"] if row["reason"] == NO_TIME]
+    assert late
+    assert all(row["measured_s"] is None for row in record.document["alternatives"] if row["name"] in late)
+    assert any(
+        isinstance(event, Note) and event.text.startswith(f"no time was left to measure these plans whole: {late[0]}") for event in events
+    )
+    assert all(row["reason"] == NO_TIME for row in record.document["baselines"] if row["name"] in late)
+
+
 class ErringRun:
     """Its plan errs until `least` partitions are excluded. What takes the place of one has the same index in the problem without it."""
 
-    def __init__(self, least: int, falls_back: bool = False):
-        self._falls_back = falls_back
+    def __init__(self, least: int, falls_back: bool = False, late_after: int = 1000):
+        self._falls_back, self._late_after = falls_back, late_after
         self.planned = SimpleNamespace(final=SimpleNamespace(chosen=(0,)))
         self._least = least
         self._excluded = 0
@@ -459,6 +491,9 @@ class ErringRun:
 
     def correct_budget(self, correction: Any, error: float) -> bool:
         return False
+
+    def is_late(self) -> bool:
+        return self._excluded >= self._late_after
 
     def exclude_worst(self, error: float) -> bool:
         self._excluded += 1
@@ -475,6 +510,8 @@ def test_partitions_are_excluded_until_the_plan_is_right_or_there_were_enough() 
         assert _built(run, run.record()).excluded == min(least, MOST_EXCLUSIONS)
     run = ErringRun(MOST_EXCLUSIONS + 1, falls_back=True)
     assert _built(run, run.record()).excluded == MOST_EXCLUSIONS + 100, "at last a baseline takes the place of the plan"
+    run = ErringRun(MOST_EXCLUSIONS, falls_back=True, late_after=3)
+    assert _built(run, run.record()).excluded == 3 + 100, "it does so at once where the run is late"
 
 
 @pytest.mark.long

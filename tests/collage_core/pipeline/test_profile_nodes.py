@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -46,8 +47,10 @@ INPUTS = {"x": np.array([1.0, -2.0], np.float32)}
 HALVES = [NodeTime((0,), 1.0, "Neg"), NodeTime((1,), 1.0, "Abs")]
 
 
-def times(model: OnnxModel, made: Plan, worker: Any, clock: Callable[[], float] = lambda: 0.0) -> dict[str, tuple[str, str]]:
-    found = profiled_times(model, made, INPUTS, cast(Worker, worker), clock)
+def times(
+    model: OnnxModel, made: Plan, worker: Any, clock: Callable[[], float] = lambda: 0.0, limit_s: float = math.inf
+) -> dict[str, tuple[str, str]]:
+    found = profiled_times(model, made, INPUTS, cast(Worker, worker), clock, limit_s)
     return {one.partition: (one.source, one.reason) for one in found}
 
 
@@ -71,7 +74,14 @@ def test_the_dearest_is_first_and_gets_what_arrives_at_it(model: OnnxModel):
 def test_after_some_time_no_further_one_is_profiled(model: OnnxModel):
     clock: Iterator[float] = iter([0.0, 0.0, ALL_S + 1])
     found = times(model, TWO, FakeWorker(lambda target: HALVES), lambda: next(clock))
-    assert found == {"cheap": ("none", "profiling the dearer partitions took all the time"), "dear": ("profiler", "")}
+    assert found == {"cheap": ("none", "no time was left to profile it"), "dear": ("profiler", "")}
+
+
+def test_a_run_without_time_profiles_nothing_and_one_with_little_what_it_can(model: OnnxModel):
+    late = ("none", "no time was left to profile it")
+    assert times(model, TWO, FakeWorker(lambda target: HALVES), limit_s=0.0) == {"cheap": late, "dear": late}
+    clock: Iterator[float] = iter([0.0, 0.0, 2.5])
+    assert times(model, TWO, FakeWorker(lambda target: HALVES), lambda: next(clock), 2.0) == {"cheap": late, "dear": ("profiler", "")}
 
 
 def test_a_profiler_that_fails_or_dies_or_is_missing_is_told(model: OnnxModel):
