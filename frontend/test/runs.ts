@@ -82,6 +82,7 @@ export function runSummary(id: string, changes: Partial<RunSummary> = {}): RunSu
     name: "",
     note: "",
     is_starred: false,
+    measured_s: null,
     result: null,
     ...changes,
   };

@@ -348,7 +348,8 @@ class RunSummary:
     """One row of ``GET /api/v1/runs``.
 
     Attributes:
-        total_s: Total of the best plan, if there is one.
+        total_s: Predicted total of the best plan, if there is one.
+        measured_s: Of the plan, measured whole beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
         result: Of a run that has ended with a plan.
         by_target: Target → what its partitions take together, in seconds.
         moves_s: The part of the total that transitions take.
@@ -379,6 +380,7 @@ class RunSummary:
     note: str = ""
     is_starred: bool = False
     result: PlanResult | None = None
+    measured_s: float | None = None
 
 
 @dataclass(frozen=True)

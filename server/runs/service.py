@@ -94,10 +94,10 @@ class RunService:
         return sorted(run_store.summaries(), key=lambda summary: summary.created, reverse=True)
 
     def results(self) -> dict[str, PlanResult]:
-        """Return for each model the fastest result of the runs on disk."""
+        """Return for each model the fastest result of the runs on disk; a measured one goes before all that are predicted."""
         best: dict[str, PlanResult] = {}
         for one in run_store.summaries():
-            if one.result and (one.model not in best or one.result.total_s < best[one.model].total_s):
+            if one.result and (one.model not in best or _rank(one.result) < _rank(best[one.model])):
                 best[one.model] = one.result
         return best
 
@@ -198,3 +198,8 @@ class RunService:
         ended = [run for run, live in self._live.items() if live.snapshot.state not in ACTIVE]
         for run in ended[: max(0, len(ended) - ENDED_KEPT)]:
             del self._live[run]
+
+
+def _rank(result: PlanResult) -> tuple[bool, float]:
+    """Order results of which some are predicted: their totals do not compare with measured ones."""
+    return not result.is_measured, result.total_s

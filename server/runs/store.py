@@ -33,6 +33,9 @@ from .state import ACTIVE, AT_REST, apply
 SNAPSHOT = "snapshot.json"
 SUMMARY = "summary.json"
 OWNER = "owner.json"
+SUMMARY_VERSION = 2
+"""Of the summaries on disk; greater by one whenever a summary of the same snapshot would be another one."""
+
 RECORDED = "recorded-"
 """How the ids of recorded runs begin."""
 
@@ -74,7 +77,11 @@ def save(folder: Path, snapshot: RunSnapshot) -> None:
     else:
         (folder / OWNER).unlink(missing_ok=True)
     write_json(folder / SNAPSHOT, json_data(asdict(snapshot)))
-    write_json(folder / SUMMARY, json_data(asdict(summary(snapshot))))
+    _write_summary(folder, summary(snapshot))
+
+
+def _write_summary(folder: Path, known: RunSummary) -> None:
+    write_json(folder / SUMMARY, {"version": SUMMARY_VERSION, **json_data(asdict(known))})
 
 
 def disown(folder: Path) -> None:
@@ -133,7 +140,7 @@ def summaries() -> Iterator[RunSummary]:
     """Read the summary of every run on disk."""
     for folder in sorted(runs_folder().iterdir(), reverse=True):
         with suppress(OSError, ValueError, TypeError, KeyError, Problem):  # one that is being removed, or is damaged, is not listed
-            yield with_marks(folder, _read_summary(read_json(folder / SUMMARY)))
+            yield with_marks(folder, _read_summary(folder))
 
 
 def with_marks(folder: Path, known: RunSummary) -> RunSummary:
@@ -154,6 +161,7 @@ def delete(run: str) -> None:
 
 def summary(snapshot: RunSnapshot) -> RunSummary:
     """Return a snapshot's row in the list."""
+    measured_s = _measured_beside(snapshot)
     return RunSummary(
         id=snapshot.id,
         state=snapshot.state,
@@ -173,10 +181,17 @@ def summary(snapshot: RunSnapshot) -> RunSummary:
         recorded=snapshot.recorded,
         remeasured=snapshot.remeasured,
         options=snapshot.options,
-        result=result_of(snapshot.plan.total_s, snapshot.verify.measured_s if snapshot.verify else None, snapshot.baselines)
-        if snapshot.plan
-        else None,
+        measured_s=measured_s,
+        result=result_of(snapshot.plan.total_s, measured_s, snapshot.baselines) if snapshot.plan else None,
     )
+
+
+def _measured_beside(snapshot: RunSnapshot) -> float | None:
+    """Return what the plan took measured whole beside its baselines, as `measuredBeside` of the page; None where it was timed alone."""
+    verify = snapshot.verify
+    if verify is None or (verify.measured_s is not None and not verify.apart):
+        return verify and verify.measured_s
+    return next((one.measured_s for one in snapshot.alternatives if one.is_plan), None)
 
 
 def result_of(total_s: float, measured_s: float | None, baselines: Sequence[Baseline]) -> PlanResult:
@@ -201,11 +216,18 @@ def _by_target(plan: PlanInfo | None) -> dict[str, float]:
     return totals
 
 
-def _read_summary(data: dict[str, Any]) -> RunSummary:
-    """Read a summary from its JSON; made anew where the run was under way, or an earlier version wrote it."""
-    if data["state"] in ACTIVE or "result" not in data:
-        return summary(final_snapshot(data["id"]) or _read(data["id"]))
-    return from_json(RunSummary, data)
+def _read_summary(folder: Path) -> RunSummary:
+    """Read the summary in `folder`; made anew where the run was under way, or another version wrote it."""
+    data: dict[str, Any] = read_json(folder / SUMMARY)
+    if data.pop("version", 1) == SUMMARY_VERSION and data["state"] not in ACTIVE:
+        return from_json(RunSummary, data)
+    snapshot = final_snapshot(data["id"])
+    if snapshot is None:
+        return summary(_read(data["id"]))
+    made = summary(snapshot)
+    with suppress(OSError):  # of a disk that is full
+        _write_summary(folder, made)
+    return made
 
 
 def _state_without_server(snapshot: RunSnapshot, folder: Path) -> RunState:

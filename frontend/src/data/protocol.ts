@@ -897,7 +897,8 @@ export interface PlanResult {
  * One row of `GET /api/v1/runs`.
  *
  * Attributes:
- *     total_s: Total of the best plan, if there is one.
+ *     total_s: Predicted total of the best plan, if there is one.
+ *     measured_s: Of the plan, measured whole beside its baselines; None where it was not, or by itself alone (`VerifyInfo.apart`).
  *     result: Of a run that has ended with a plan.
  *     by_target: Target → what its partitions take together, in seconds.
  *     moves_s: The part of the total that transitions take.
@@ -928,6 +929,7 @@ export interface RunSummary {
   note: string;
   is_starred: boolean;
   result: PlanResult | null;
+  measured_s: number | null;
 }
 
 /** `GET /api/v1/runs`: recorded runs too; newest first. */

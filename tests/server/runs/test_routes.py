@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ import requests
 from collage_server.base.run_files import ARTIFACT, STOP
 from collage_server.config import ServerConfig
 from collage_server.messages.requests import RunRequest
+from collage_server.messages.runs import Baseline, PlanInfo, VerifyInfo
 from collage_server.runs import live_run
 from collage_server.runs import store as run_store
+from flask import Flask
 
 from tests.helpers.live import DEADLINE_S, Live, put_model, until
+
+from .test_state import START
 
 
 def error_of(live: Live, method: str, path: str, body: Any = None) -> tuple[int, dict[str, str]]:
@@ -400,3 +405,18 @@ def test_ended_runs_in_memory_are_bounded(live: Live, model: str, done: dict[str
     runs = [live.ended(live.start(model, "fast", base=done["id"])["id"]) for _ in range(10)]
     assert len(live.services.runs._live) <= 10
     assert [live.get(f"runs/{run['id']}") for run in runs] == runs, "those that are only on disk read the same"
+
+
+def test_the_result_of_a_model_is_its_fastest_measured_run_and_only_without_one_a_prediction(app: Flask) -> None:
+    def results(measured_s: float | None, total_s: float) -> Any:
+        plan, verify = PlanInfo(total_s, [], []), VerifyInfo(measured_s, None, 0.0, None, None)
+        baselines = [Baseline("a", 2.0, 2.5)]
+        snapshot = replace(START, id=run_store.new_run_id(), state="done", model="7" * 64, plan=plan, verify=verify, baselines=baselines)
+        run_store.save(run_store.runs_folder() / snapshot.id, snapshot)
+        return app.test_client().get("/api/v1/models").json["results"][snapshot.model]
+
+    assert results(None, 1.0) == {"total_s": 1.0, "alone": "a", "alone_s": 2.0, "is_measured": False}
+    measured = {"total_s": 1.5, "alone": "a", "alone_s": 2.5, "is_measured": True}
+    assert results(1.5, 1.25) == measured, "what was predicted is less, and was not measured"
+    assert results(None, 0.5) == measured
+    assert results(1.25, 1.75)["total_s"] == 1.25

@@ -9,24 +9,26 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from collage_server.app import create_app
+from collage_server.base.json_files import read_json
 from collage_server.base.run_files import RECORD
 from collage_server.config import ServerConfig
 from collage_server.http.errors import Problem
 from collage_server.messages.live import Numbered, RunState
 from collage_server.messages.requests import RunRequest
-from collage_server.messages.runs import Baseline, PlanResult, RunSnapshot
+from collage_server.messages.runs import Baseline, PlanInfo, PlanResult, RunSnapshot, VerifyInfo
 from collage_server.runs import store as run_store
 from collage_server.runs.factory import RunFactory
 from collage_server.runs.journal import Journal
 from collage_server.runs.state import finish
 from fake_engine import FakeEngine
 
-from collage_core.events import CandidateCosted, PhaseStarted
+from collage_core.events import CandidateCosted, MeasuredPlan, PhaseStarted
 from tests.helpers.live import Live, until
 
 from .test_state import DOCUMENT, START, after
@@ -56,6 +58,34 @@ def test_a_result_compares_both_as_measured_or_both_as_sums() -> None:
     assert run_store.result_of(1.0, 1.5, single) == PlanResult(1.5, "a", 3.5, True)
     assert run_store.result_of(1.0, None, single) == PlanResult(1.0, "b", 2.0, False)
     assert run_store.result_of(1.0, 1.5, single[2:]) == PlanResult(1.0, None, None, False)
+
+
+MEASURED_ALONE = replace(
+    START, plan=PlanInfo(1.0, [], []), baselines=[Baseline("a", 2.0, 2.5)], verify=VerifyInfo(9.0, None, 0.0, None, None, apart=True)
+)
+
+
+def test_a_plan_that_was_timed_by_itself_is_compared_by_what_it_took_beside_the_baselines() -> None:
+    alone = run_store.summary(MEASURED_ALONE)
+    assert (alone.measured_s, alone.result) == (None, PlanResult(1.0, "a", 2.0, False))
+    row = MeasuredPlan("a", "baseline", 1.0, 1.5, None, 5, "", True, 1)
+    beside = run_store.summary(replace(MEASURED_ALONE, alternatives=[replace(row, measured_s=2.5, is_plan=False), row]))
+    assert (beside.measured_s, beside.result) == (1.5, PlanResult(1.5, "a", 2.5, True))
+    unverified = run_store.summary(replace(MEASURED_ALONE, alternatives=[row], verify=None))
+    assert unverified.measured_s is None
+    whole = run_store.summary(replace(MEASURED_ALONE, verify=VerifyInfo(1.75, None, 0.0, None, None)))
+    assert (whole.measured_s, whole.result) == (1.75, PlanResult(1.75, "a", 2.5, True))
+
+
+def test_a_summary_of_another_version_is_made_anew_once(home: Path) -> None:
+    stored(home, "old", "done", MEASURED_ALONE)
+    file = run_store.run_folder("old") / run_store.SUMMARY
+    kept = read_json(file)
+    for version in ({}, {"version": run_store.SUMMARY_VERSION - 1}):
+        file.write_text(json.dumps({**kept, "version": 1, **version, "result": None, "state": "done"}))
+        shown = next(row for row in run_store.summaries() if row.id == "old")
+        assert shown.result == PlanResult(1.0, "a", 2.0, False)
+        assert read_json(file) == kept
 
 
 def disown(run: str) -> None:
