@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { partition, runSnapshot } from "../../../test/runs";
 import { api } from "../../data/api";
 import { cutBetween, pinNodes, vetoNodes } from "../../data/plan/constraints";
-import type { RunRequest, RunSnapshot, WhatIf, WhatIfRequest } from "../../data/protocol";
+import type { MeasuredPlan, RunRequest, RunSnapshot, WhatIf, WhatIfRequest } from "../../data/protocol";
+import { undecidedOf } from "../../data/run/undecided";
 import { switchedOff } from "../model/catalogue";
 import { accuracyText, keptRun, run, showRun, whatIf } from "../run/run";
 import {
@@ -70,6 +71,19 @@ test("a decision is a what-if at first, and kept only when the user says so", as
   expect(startRun).toHaveBeenCalledWith(expect.objectContaining({ base: "opened", constraints: [PIN], targets: ["tvm", "onnxruntime"] }));
   expect([totalMs(), run.value?.id, whatIf.value]).toEqual([3, `kept${started}`, null]);
   expect(runBefore.value?.id).toBe("opened");
+});
+
+test("what a run says of its own plan is not said of the plan that is tried", async () => {
+  const undecided = [{ partitions: ["tvm:n0"], instead: [{ target: "onnxruntime", nodes: [0] }], above_s: 0, could_gain_s: 1e-4 }];
+  const row: MeasuredPlan = { name: "tvm", kind: "baseline", total_s: 2e-3, measured_s: 2e-3, interval_s: null, rounds: 5, reason: "", is_plan: true, partitions: 1 };
+  const verify = { measured_s: 2e-3, additive_error_s: null, max_rel_error: 0, accuracy: 1e-3, reference: "", errors: {}, interval_s: null, apart: false, gap: "thrice the time" };
+  showRun({ ...opened, budget: { limit_s: 20, spent_s: 20, undecided }, alternatives: [row], decided_by: "whole", verify, artifact: true });
+  expect(run.value && undecidedOf(run.value)).toEqual(undecided);
+  await decide(PIN);
+  expect(run.value && undecidedOf(run.value)).toEqual([]);
+  expect(run.value).toMatchObject({ verify: null, alternatives: [], decided_by: null, artifact: false });
+  discard();
+  expect(run.value && undecidedOf(run.value)).toEqual(undecided);
 });
 
 test("a discarded decision is gone from the page, and comes back by redo", async () => {

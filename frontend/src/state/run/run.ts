@@ -12,12 +12,15 @@ import { followRun } from "./stream";
 export const keptRun = signal<RunSnapshot | null>(null);
 /** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
 export const whatIf = signal<WhatIf | null>(null);
-/** The run that is shown: the kept run, or the kept run with the plan of the what-if, of which nothing is built or verified. */
+/** What a run says of its own plan, and cannot say of another one. */
+const NOT_KNOWN = { verify: null, decided_by: null, alternatives: [], artifact: false, budget: null } satisfies Partial<RunSnapshot>;
+
+/** The run that is shown: the kept run, or the kept run with the plan of the what-if: nothing of that is built, verified or undecided. */
 export const run = computed((): RunSnapshot | null => {
   const [kept, answer] = [keptRun.value, whatIf.value];
   if (!kept || !answer?.plan) return kept;
   const { plan, optimal } = answer;
-  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, verify: null, decided_by: null, alternatives: [], artifact: false };
+  return { ...kept, plan, optimal, best_s: plan.total_s, lower_bound_s: optimal ? plan.total_s : null, ...NOT_KNOWN };
 });
 /** The error of a request that failed (start, cancel, export), shown until the user dismisses it. */
 export const runError = signal<ApiError | null>(null);
