@@ -19,8 +19,7 @@ from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
 from ..what_if.terms import Terms
 from ..what_if.what_if import effects, what_if
-from .say import say
-from .terminal import milliseconds
+from .say import milliseconds, say
 
 
 def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from ..events import (
 from ..pipeline.finalists import RIVAL, SEARCHED, decision_text
 from ..rewrite.plan import PlacedPartition
 from ..rules.baseline_names import is_alone
+from .proof_text import proof_text
+from .say import milliseconds
 
 PHRASES = {
     "load": "loading the model",
@@ -50,16 +52,6 @@ PHRASES = {
 
 STEPS = {"merge": "fusing", "repeat": "re-timing"}
 """Steps of the measuring loop that are called otherwise in words."""
-
-
-def milliseconds(seconds: float | None) -> str:
-    """Return `seconds` as text with four significant digits and a unit, or a dash."""
-    if seconds is None:
-        return "-"
-    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * scale >= 1 or unit == "µs":
-            return f"{seconds * scale:.4g} {unit}"
-    return "-"
 
 
 def _is_main_thread() -> bool:
@@ -174,8 +166,8 @@ def show_plan(document: dict[str, Any]) -> None:
         shown = part.target, str(len(part.nodes)), label, milliseconds(part.cost_s), off, part.source
         table.add_row(*(Text(printable(cell)) for cell in shown))
     console.print(table)
-    search, plan, verify = document["search"], document["plan"], document["verify"]
-    proven = "optimal" if search["optimal"] else f"not proven; no plan is below {milliseconds(search['lower_bound_s'])}"
+    plan, verify = document["plan"], document["verify"]
+    proven = proof_text(document)
     unknown = sum(part["source"] == "unknown" for part in plan["partitions"])
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"

@@ -110,7 +110,7 @@ class ConsideredPlan:
 
 @dataclass(frozen=True)
 class PlanPartition:
-    """One partition of a plan, as in the document of `collage partition --json`."""
+    """One partition of a plan, as in the document of `collage partition --json`; `decided_by` as in `PlacedPartition`."""
 
     id: str
     target: str
@@ -123,6 +123,7 @@ class PlanPartition:
     source: str
     stability: float | None
     interval_s: float | None = None
+    decided_by: str = "cost"
 
 
 @dataclass(frozen=True)

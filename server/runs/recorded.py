@@ -32,7 +32,7 @@ from .store import RECORDED, runs_folder
 
 SUFFIX = ".json.gz"
 SOURCE = "source.json"
-FORM = 3
+FORM = 4
 """Another number has the folders made again: what is made of a record has changed."""
 
 

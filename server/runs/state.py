@@ -271,7 +271,7 @@ def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanP
 
 def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
     """Return the ``plan`` part of a run's document as the page gets it."""
-    partitions = [PlanPartition(**{name: partition.get(name) for name in _PARTITION_FIELDS}) for partition in plan["partitions"]]
+    partitions = [PlanPartition(**{name: one.get(name, _UNSAID.get(name)) for name in _PARTITION_FIELDS}) for one in plan["partitions"]]
     transitions = [
         PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
         for change in plan.get("transitions") or []
@@ -294,6 +294,8 @@ def _document_cancelled(cancelled: Mapping[str, Any] | None) -> CancelledInfo | 
 
 
 _PARTITION_FIELDS = tuple(PlanPartition.__dataclass_fields__)
+_UNSAID = {"decided_by": "cost"}
+"""The fields of a partition that have a value, and not None, where a document says nothing of them."""
 
 
 def _document_counts(target: Mapping[str, Any], snapshot: RunSnapshot) -> TargetCounts:

@@ -679,7 +679,7 @@ export interface ConsideredPlan {
   partitions: ConsideredPart[];
 }
 
-/** One partition of a plan, as in the document of `collage partition --json`. */
+/** One partition of a plan, as in the document of `collage partition --json`; `decided_by` as in `PlacedPartition`. */
 export interface PlanPartition {
   id: string;
   target: string;
@@ -692,6 +692,7 @@ export interface PlanPartition {
   source: string;
   stability: number | null;
   interval_s: number | null;
+  decided_by: string;
 }
 
 /** A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or `host`. */

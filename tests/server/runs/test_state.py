@@ -27,7 +27,7 @@ from collage_server.messages.runs import (
     VerifyInfo,
 )
 from collage_server.protocol import EVENTS
-from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish
+from collage_server.runs.state import NOTES_KEPT, POINTS_KEPT, apply, finish, plan_info
 
 from collage_core.events import (
     BaselineMeasured,
@@ -325,3 +325,9 @@ def test_the_page_does_with_events_what_the_server_does() -> None:
     assert json_data(asdict(snapshot)) == known["end"]
     assert json_data(asdict(START)) == known["start"]
     assert {item["event"]["type"] for item in known["items"]} == {kind.__name__ for kind in (*EVENTS, RunStateChanged)}
+
+
+def test_what_decided_a_partition_is_kept_and_an_older_document_says_nothing_of_it() -> None:
+    part = {"id": "c0", "target": "a", "nodes": [0], "names": ["conv1"], "ops": ["Conv"], "cost_s": 1.0, "samples": 9, "source": "measured"}
+    known = plan_info({"total_s": 2.0, "partitions": [{**part, "decided_by": "priority"}, part]})
+    assert [(one.decided_by, one.stability) for one in known.partitions] == [("priority", None), ("cost", None)]

@@ -1,0 +1,33 @@
+"""`proof_text`: how good the plan of a run is, as far as its search proved it. The document of `collage partition` enters, a phrase leaves.
+
+The page says the same in the same words (`frontend/src/data/plan/proof_text.ts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .say import milliseconds
+
+_NOTHING_S = 0.5e-12
+"""Less than this apart two totals are equal: costs are rounded to femtoseconds."""
+
+
+def proof_text(document: Mapping[str, Any]) -> str:
+    """Return what is proven of the plan's total: that no plan has a lower one, or by how much it is above the least and why."""
+    search, plan = document["search"], document["plan"]
+    final = search.get("final", search)  # the first search knew neither fused partitions nor ties
+    least_s = final["lower_bound_s"] or 0.0
+    above_s = plan["total_s"] - least_s if least_s > 0 else 0.0
+    if final["optimal"] and above_s <= _NOTHING_S:
+        return "optimal for these costs"
+    if document.get("decided_by") == "whole":
+        return "chosen by measuring the whole"
+    if above_s <= _NOTHING_S:
+        return "not proven to be the best"
+    reason, interval_s = "" if final["optimal"] else "stopped early", plan.get("total_interval_s")
+    if interval_s is None or above_s > interval_s:
+        return ": ".join(filter(None, (reason, f"at most {milliseconds(above_s)} above the best")))
+    is_tie = any(part.get("decided_by") == "priority" and part["cost_s"] is not None for part in plan["partitions"])
+    return ", ".join(filter(None, ("tie broken by priority" if is_tie else reason, f"within noise (+{milliseconds(above_s)})")))
