@@ -70,7 +70,9 @@ def _dry_run(model: str, as_json: bool, given: dict[str, Any]) -> None:
     if document["busy"]:
         say(f"note: {document['busy']}: what is measured now may be too high, and unsteady", err=True)
     say(f"builds: about {document['builds_expected']}, at most {document['builds_at_most']}")
-    say(f"time: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s ({document['basis']})")
+    say(f"measuring: about {document['seconds_expected']:.0f} s, at most {document['seconds_at_most']:.0f} s")
+    after = f"about {document['after_expected_s']:.0f} s, at most {document['after_at_most_s']:.0f} s"
+    say(f"building and timing whole plans, after that: {after} ({document['basis']})")
 
 
 @click.command()

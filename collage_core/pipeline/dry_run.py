@@ -23,7 +23,10 @@ from ..options import Options
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
 from ..toolchains.described import DescribedToolchain
+from .assemble_and_verify import ROUND_S
 from .budget import MOST_FOR_INFERENCES_S, budget_s
+from .choose_finalists import MOST_RIVALS
+from .compare_whole import AT_ONCE, ROUNDS
 from .discover import CandidateSet, Phases, model_document
 from .measuring_policy import MeasuringPolicy
 
@@ -33,7 +36,10 @@ TRANSITION_S = 1.0
 """Seconds that measuring the transitions from one target to another is taken to need, with its kernels' builds."""
 BUILDS_FOR_TRANSITIONS = 2
 """Kernels that are built for each target whose transitions are measured: one of each size."""
-NOT_COUNTED = "adjacent partitions that are fused after the search, and building the plan and its baselines, come on top"
+TIMING_S = 40.0
+"""Timing whole plans in turns takes no longer, about."""
+AFTER = "building a whole plan: as long as a trial of each of its targets, a heuristic"
+NOT_COUNTED = "adjacent partitions that are fused after the search come on top"
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,10 @@ def dry_run(source: str | Path, options: Options, emit: Emit = ignore) -> dict[s
     Returns:
         ``{"schema", "dry_run": true, "model", "targets": [{"name", "candidates", "unique", "deferred", "known", "to_measure"}],
         "transitions": {"pairs", "to_measure"}, "builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected",
-        "budget_s", "busy", "basis"}``. All but ``candidates`` counts distinct computations; the deferred ones are measured only where
-        merging comes to them. Seconds are those of measuring alone, which ends after ``budget_s`` (None for no bound). ``busy`` says
-        that other processes take the cores that kernels want; it is empty where they do not.
+        "after_at_most_s", "after_expected_s", "budget_s", "busy", "basis"}``. All but ``candidates`` counts distinct computations; the
+        deferred ones are measured only where merging comes to them. Seconds are those of measuring, which ends after ``budget_s``
+        (None for no bound); those ``after`` it go into building and timing whole plans. ``busy`` says that other processes take the
+        cores that kernels want; it is empty where they do not.
 
     Raises:
         CollageError: a mistake of the user, as in the run itself.
@@ -129,7 +136,8 @@ def _keys(candidates: Iterable[CandidatePartition], key_of: Callable[[CandidateP
 
 
 def _no_work(costs: str) -> dict[str, Any]:
-    zero = dict.fromkeys(("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected"), 0)
+    counted = ("builds_at_most", "builds_expected", "seconds_at_most", "seconds_expected", "after_at_most_s", "after_expected_s")
+    zero = dict.fromkeys(counted, 0)
     return {
         "transitions": {"pairs": 0, "to_measure": 0},
         **zero,
@@ -161,6 +169,7 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
     said = [_basis(target.name, past.trials) for target in measured]
     said += [f"measuring a transition: {TRANSITION_S:g} s, assumed"] if missing else []
     said += [past.trouble] if past.trouble else []
+    said.append(AFTER)
     if not options.measure_all:
         said.append(f"about {MeasuringPolicy().share:.0%} of the distinct candidates get measured, and often fewer: a heuristic")
     bound = {"budget_s": limit_s if limit_s < math.inf else None}
@@ -169,8 +178,27 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
         "transitions": {"pairs": len(pairs), "to_measure": len(missing)},
         **builds,
         **seconds,
+        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions]),
         **bound,
         "basis": "; ".join([*said, NOT_COUNTED]),
+    }
+
+
+def _after(trials_s: Sequence[float]) -> dict[str, float]:
+    """How long building and timing whole plans takes after measuring, from the seconds of a trial of each target.
+
+    Expected are the plan, of all targets, and each target alone; at most greedy and all rivals too. The plan is built first, then some
+    at once.
+    """
+    if not trials_s:
+        return {"after_at_most_s": 0.0, "after_expected_s": 0.0}
+    plan_s, at_once = sum(trials_s), min(AT_ONCE, usable_cores())
+    alone_s, alone = (plan_s, len(trials_s)) if len(trials_s) > 1 else (0.0, 0)  # the plan of one target is that target alone
+    others = MOST_RIVALS + 1
+    timing_s = ROUNDS * (1 + alone) * ROUND_S
+    return {
+        "after_at_most_s": plan_s + (alone_s + others * plan_s) / at_once + TIMING_S,
+        "after_expected_s": plan_s + alone_s / at_once + min(timing_s, TIMING_S),
     }
 
 

@@ -100,6 +100,7 @@ class DryRun:
     Attributes:
         builds_expected, builds_at_most: Candidates that are built and measured.
         seconds_expected, seconds_at_most: How long that takes.
+        after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
         budget_s: The end of measuring, whatever is left; None for none.
         basis: What the seconds rest on, and what comes on top.
         busy: That other processes take the cores now; empty where they do not.
@@ -109,6 +110,8 @@ class DryRun:
     builds_at_most: int
     seconds_expected: float
     seconds_at_most: float
+    after_expected_s: float
+    after_at_most_s: float
     budget_s: float | None
     basis: str
     busy: str

@@ -207,9 +207,10 @@ def test_a_gap_between_predicted_and_measured_is_a_warning_and_is_measured_again
 
 def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, open_page: OpenPage) -> None:
     page = open_page(f"{live.address}?model={model}").page
-    page.get_by_role("button", name=re.compile("^about 22 s$")).click()
+    page.get_by_role("button", name=re.compile("^about 34 s$")).click()
     said = page.get_by_role("dialog", name="What a run takes")
     expect(said).to_contain_text(re.compile("About 57 builds, 228 at most; measuring takes about 22 s, 40 s at most; the budget ends it"))
+    expect(said).to_contain_text("Building and timing whole plans takes about 13 s after that, 60 s at most.")
     with page.expect_request(lambda one: one.url.endswith("/dry-run")) as asked:
         said.get_by_role("textbox", name="time budget of the next run in seconds").fill("12")
     assert asked.value.post_data_json["budget_s"] == 12

@@ -45,6 +45,7 @@ from collage_core.what_if.terms import Terms
 if TYPE_CHECKING:
     from collage_core.what_if.what_if import Effect, Effects
 
+BUSY = "other processes keep 1.8 of the 2 cores busy"
 FLOOD = 100_000
 FLOOD_PLANS = 100
 PARTITION = {
@@ -98,7 +99,9 @@ class FakeEngine(Engine[FakeRecord]):
         if options["targets"][0] == "mistake":
             raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
         builds, seconds = {"builds_expected": 57, "builds_at_most": 228}, {"seconds_expected": 21.5, "seconds_at_most": 40.0}
-        return {**builds, **seconds, "budget_s": options.get("budget_s", 40.0), "busy": "", "basis": "fast: 0.4 s a trial", "more": 1}
+        after, busy = {"after_expected_s": 12.5, "after_at_most_s": 60.0}, BUSY if options["targets"][0] == "busy" else ""
+        told = {**builds, **seconds, **after, "budget_s": options.get("budget_s", 40.0), "busy": busy, "basis": "fast: 0.4 s a trial"}
+        return {**told, "more": 1}
 
     def partition(self, model: Path, options: Json, out: Path, emit: Emit, should_stop: Callable[[], bool]) -> FakeRecord:
         run = Run(options, out, should_stop)

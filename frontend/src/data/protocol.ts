@@ -560,6 +560,7 @@ export interface RunRequest {
  * Attributes:
  *     builds_expected, builds_at_most: Candidates that are built and measured.
  *     seconds_expected, seconds_at_most: How long that takes.
+ *     after_expected_s, after_at_most_s: How long building and timing whole plans takes after it.
  *     budget_s: The end of measuring, whatever is left; None for none.
  *     basis: What the seconds rest on, and what comes on top.
  *     busy: That other processes take the cores now; empty where they do not.
@@ -569,6 +570,8 @@ export interface DryRun {
   builds_at_most: number;
   seconds_expected: number;
   seconds_at_most: number;
+  after_expected_s: number;
+  after_at_most_s: number;
   budget_s: number | null;
   basis: string;
   busy: string;

@@ -20,8 +20,11 @@ from collage_core.errors import CollageError
 from collage_core.events import CandidatesFound, Event
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
+from collage_core.pipeline.assemble_and_verify import ROUND_S
 from collage_core.pipeline.budget import budget_s
-from collage_core.pipeline.dry_run import NOT_COUNTED, TRANSITION_S, TRIAL_S, dry_run
+from collage_core.pipeline.choose_finalists import MOST_RIVALS
+from collage_core.pipeline.compare_whole import ROUNDS
+from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, dry_run
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from tests.helpers.models import loaded, model_of, write
@@ -64,6 +67,10 @@ def figures(document: dict[str, Any]) -> tuple[float, ...]:
     return tuple(document[f"{what}_{when}"] for what in ("builds", "seconds") for when in ("at_most", "expected"))
 
 
+def after(document: dict[str, Any]) -> tuple[float, float]:
+    return document["after_expected_s"], document["after_at_most_s"]
+
+
 def row(name: str, known: int, to_measure: int) -> dict[str, Any]:
     return {"name": name, "candidates": CANDIDATES, "unique": DISTINCT, "deferred": 0, "known": known, "to_measure": to_measure}
 
@@ -88,7 +95,7 @@ def test_where_nothing_is_known(chain: Path) -> None:
     assert 4 * TRIAL_S + 2 * TRANSITION_S < budget < 14 * TRIAL_S + 2 * TRANSITION_S
     assert figures(document) == (14 + 4, 4 + 4, budget, 4 * TRIAL_S + 2 * TRANSITION_S)
     assert document["basis"] == (
-        "numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a transition: 1 s, assumed; "
+        f"numpy: 1 s a trial, assumed; slow: 1 s a trial, assumed; measuring a transition: 1 s, assumed; {AFTER}; "
         "about 25% of the distinct candidates get measured, and often fewer: a heuristic; "
         f"the budget ends it after 15.4 s, and a slow model's by 45 s later at most; {NOT_COUNTED}"
     )
@@ -117,6 +124,20 @@ def test_what_the_named_database_knows_counts(tmp_path: Path, chain: Path) -> No
     assert document["basis"].startswith("numpy: 0.25 s a trial, the mean of 1 on this machine")
 
 
+def test_building_and_timing_whole_plans_comes_after_it(
+    tmp_path: Path, chain: Path, database: CostDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan takes a trial of both targets, 5 s in all, and so do both alone, two at once; three plans are timed five times each."""
+    monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 2)
+    database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), seconds_spent=4.0))
+    both_s, timing_s = 4.0 + TRIAL_S, 3 * ROUNDS * ROUND_S
+    rivals_s = (MOST_RIVALS + 1) * both_s / 2
+    assert after(told(chain)) == (both_s + both_s / 2 + timing_s, both_s + both_s / 2 + rivals_s + TIMING_S)
+    assert after(told(chain, "numpy"))[0] == 4.0 + ROUNDS * ROUND_S, "the plan of one target is that target alone"
+    monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 1)
+    assert after(told(chain))[0] == 2 * both_s + timing_s
+
+
 def test_what_was_too_wrong_or_surely_too_slow_is_known(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
     database.put(key_of(tmp_path, "numpy", *RELU), Record(samples=(1e-6,), stopped_early=True))
     database.put(key_of(tmp_path, "numpy", *RELU_ADD), Record(samples=(1e-6,), error=0.5))
@@ -127,7 +148,7 @@ def test_all_of_it_where_all_is_asked_for(chain: Path) -> None:
     document = told(chain, "numpy", measure_all=True)
     assert document["transitions"] == {"pairs": 0, "to_measure": 0}
     assert figures(document) == (7, 7, 7 * TRIAL_S, 7 * TRIAL_S)
-    assert "heuristic" not in document["basis"]
+    assert "get measured" not in document["basis"]
 
 
 def test_the_budget_ends_it(chain: Path) -> None:
@@ -163,7 +184,7 @@ def test_other_costs_build_nothing(tmp_path: Path, chain: Path) -> None:
     for costs in (f"mock:{mock}", "roofline"):
         document = told(chain, costs=costs)
         assert document["targets"] == [row("numpy", 7, 0), row("slow", 7, 0)]
-        assert figures(document) == (0, 0, 0, 0)
+        assert (figures(document), after(document)) == ((0, 0, 0, 0), (0, 0))
         assert document["basis"] == f"with {costs} nothing is measured"
 
 

@@ -21,6 +21,8 @@ def test_builds_and_time_before_anything_is_started(live: Live, model: str) -> N
         "builds_at_most": 228,
         "seconds_expected": 21.5,
         "seconds_at_most": 40.0,
+        "after_expected_s": 12.5,
+        "after_at_most_s": 60.0,
         "budget_s": 30.0,
         "basis": "fast: 0.4 s a trial",
         "busy": "",

@@ -13,7 +13,7 @@ export function RunPreview(): JSX.Element {
   return (
     <Popover content={
         <>
-          <span aria-hidden="true">◷</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected)}` : "how long?"}</span>
+          <span aria-hidden="true">◷</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}` : "how long?"}</span>
         </>
       } label="What a run takes" class="plain run-preview">
       {() => <Preview />}
@@ -55,6 +55,7 @@ function Answer({ dryRun: known }: { dryRun: DryRun }): JSX.Element {
   return (
     <>
       <p>{`About ${plural(known.builds_expected, "build")}${more}; measuring takes about ${elapsed(known.seconds_expected)}, ${elapsed(known.seconds_at_most)} at most${bound}.`}</p>
+      {known.after_at_most_s > 0 && <p>{`Building and timing whole plans takes about ${elapsed(known.after_expected_s)} after that, ${elapsed(known.after_at_most_s)} at most.`}</p>}
       {known.busy !== "" && <p class="warn">{`${known.busy.charAt(0).toUpperCase()}${known.busy.slice(1)}: what is measured now may be too high, and unsteady.`}</p>}
       <p class="muted">{`${known.basis}.`}</p>
     </>
