@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from collage_server.config import ServerConfig
 from collage_server.runs import store as run_store
 from collage_server.runs.journal import Reader
 from fake_engine import FakeEngine
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.helpers.live import Live, serve, until
 from tests.helpers.paths import ROOT
@@ -210,10 +211,24 @@ def test_before_a_run_the_page_says_how_long_it_takes(live: Live, model: str, op
     page.get_by_role("button", name=re.compile("^about 34 s$")).click()
     said = page.get_by_role("dialog", name="What a run takes")
     expect(said).to_contain_text(re.compile("About 57 builds, 228 at most; measuring takes about 22 s, 40 s at most; the budget ends it"))
-    expect(said).to_contain_text("Building and timing whole plans takes about 13 s after that, 60 s at most.")
+    expect(said).to_contain_text("Building and timing whole plans takes about 13 s after that, 50 s at most.")
     with page.expect_request(lambda one: one.url.endswith("/dry-run")) as asked:
         said.get_by_role("textbox", name="time budget of the next run in seconds").fill("12")
     assert asked.value.post_data_json["budget_s"] == 12
+
+
+def test_a_busy_machine_is_said_on_the_button_and_explained_behind_it(live: Live, model: str, open_page: OpenPage) -> None:
+    def ask_of_busy(route: Route) -> None:
+        route.continue_(post_data=json.dumps({**route.request.post_data_json, "targets": ["busy"]}))
+
+    page = open_page(f"{live.address}?model={model}").page
+    page.route("**/api/v1/dry-run", ask_of_busy)
+    page.reload()
+    button = page.get_by_role("button", name=re.compile("^about 34 s, busy$"))
+    expect(button).to_have_class(re.compile(r"\bwarn\b"))
+    button.click()
+    said = page.get_by_role("dialog", name="What a run takes").locator(".warn")
+    expect(said).to_have_text("Other processes keep 1.8 of the 2 cores busy: what is measured now may be too high, and unsteady.")
 
 
 def test_what_is_undecided_is_said_and_one_click_goes_on(live: Live, model: str, open_page: OpenPage) -> None:

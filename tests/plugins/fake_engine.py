@@ -99,7 +99,7 @@ class FakeEngine(Engine[FakeRecord]):
         if options["targets"][0] == "mistake":
             raise CollageError("no toolchain is called 'mistake'", "these are known: fast", "unknown_target")
         builds, seconds = {"builds_expected": 57, "builds_at_most": 228}, {"seconds_expected": 21.5, "seconds_at_most": 40.0}
-        after, busy = {"after_expected_s": 12.5, "after_at_most_s": 60.0}, BUSY if options["targets"][0] == "busy" else ""
+        after, busy = {"after_expected_s": 12.5, "after_at_most_s": 50.0}, BUSY if options["targets"][0] == "busy" else ""
         told = {**builds, **seconds, **after, "budget_s": options.get("budget_s", 40.0), "busy": busy, "basis": "fast: 0.4 s a trial"}
         return {**told, "more": 1}
 

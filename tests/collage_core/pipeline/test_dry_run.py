@@ -17,7 +17,7 @@ from collage_core.cost.database.trial_history import trial_history
 from collage_core.cost.estimator import LazyEstimator
 from collage_core.cost.estimators.factory import make_estimator
 from collage_core.errors import CollageError
-from collage_core.events import CandidatesFound, Event
+from collage_core.events import CandidatesFound, Event, Note
 from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline.assemble_and_verify import ROUND_S
@@ -25,6 +25,7 @@ from collage_core.pipeline.budget import budget_s
 from collage_core.pipeline.choose_finalists import MOST_RIVALS
 from collage_core.pipeline.compare_whole import ROUNDS
 from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, dry_run
+from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
 from tests.helpers.models import loaded, model_of, write
@@ -195,6 +196,42 @@ def test_of_a_database_that_is_replayed_it_says_what_is_there(tmp_path: Path, ch
     document = told(chain, costs=f"replay:{tmp_path / 'recorded.sqlite3'}")
     assert document["targets"] == [row("numpy", 2, 0), row("slow", 0, 0)]
     assert figures(document) == (0, 0, 0, 0)
+
+
+class Load:
+    """In place of `OtherLoad`: 1.75 cores are taken."""
+
+    def cores(self) -> float:
+        return 1.75
+
+
+def test_a_busy_machine_is_told_where_costs_are_measured_on_it(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_core.pipeline.dry_run.OtherLoad", Load)
+    monkeypatch.setattr("collage_core.pipeline.dry_run.usable_cores", lambda: 2)
+    assert told(chain, "numpy")["busy"] == "other processes keep 1.8 of the 2 cores busy"
+    assert told(chain, "numpy", tracker="somewhere:9190")["busy"] == "", "the workers' cores count"
+    assert told(chain, "numpy", costs="roofline")["busy"] == ""
+    monkeypatch.setattr(Load, "cores", lambda self: 0.25)
+    assert told(chain, "numpy")["busy"] == ""
+
+
+def test_a_run_notes_that_the_machine_is_busy_before_it_measures(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("collage_core.pipeline.searched_run.OtherLoad", Load)
+    monkeypatch.setattr("collage_core.pipeline.searched_run.usable_cores", lambda: 2)
+
+    def notes(**options: Any) -> list[str]:
+        events: list[Event] = []
+        run = SearchedRun(chain, Options(("numpy",), threads=1, fold=False, **options), events.append)
+        try:
+            run._tell_busy()
+        finally:
+            run.close()
+        return [event.text for event in events if isinstance(event, Note) and "busy" in event.text]
+
+    assert notes() == ["other processes keep 1.8 of the 2 cores busy: what is measured now may be too high, and unsteady"]
+    assert notes(costs="roofline") == []
+    monkeypatch.setattr(Load, "cores", lambda self: 0.25)
+    assert notes() == []
 
 
 def test_it_tells_as_a_run_does_and_makes_the_same_mistakes(chain: Path) -> None:

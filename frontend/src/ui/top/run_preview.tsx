@@ -10,12 +10,13 @@ import { Popover } from "../widgets/popover";
 
 export function RunPreview(): JSX.Element {
   const known = dryRun.value?.dryRun ?? null;
+  const isBusy = known !== null && known.busy !== "";
   return (
     <Popover content={
         <>
-          <span aria-hidden="true">◷</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}` : "how long?"}</span>
+          <span aria-hidden="true">{isBusy ? "⚠" : "◷"}</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}${isBusy ? ", busy" : ""}` : "how long?"}</span>
         </>
-      } label="What a run takes" class="plain run-preview">
+      } label="What a run takes" class={`plain run-preview${isBusy ? " warn" : ""}`}>
       {() => <Preview />}
     </Popover>
   );
