@@ -81,7 +81,7 @@ def show_terms(document: dict[str, Any]) -> None:
     difference_s = document["difference_s"]
     sign = "-" if difference_s < 0 else "+"
     total = milliseconds(document["plan"]["total_s"])
-    say(f"{total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
+    say(f"predicted {total}, {sign}{milliseconds(abs(difference_s))}, {len(document['plan']['partitions'])} partitions")
     for constraint, effect in zip(document["constraints"], document["effects"], strict=False):
         alone, saves = effect["alone_s"], effect["saves_s"]
         text = (

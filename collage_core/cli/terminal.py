@@ -172,7 +172,7 @@ def show_plan(document: dict[str, Any]) -> None:
     if unknown:
         proven = f"without {unknown} of unknown cost; {proven}"
     off = "" if plan["total_interval_s"] is None else f" ± {milliseconds(plan['total_interval_s'])}"
-    console.print(f"total {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
+    console.print(f"predicted {milliseconds(plan['total_s'])}{off} in {len(plan['partitions'])} partitions ({proven})")
     if verify["measured_s"] is not None:
         console.print(
             f"measured {_with_interval(verify['measured_s'], verify.get('interval_s'))}, "
@@ -185,7 +185,7 @@ def show_plan(document: dict[str, Any]) -> None:
         why = f"  ({row['reason']})" if row["reason"] else ""
         measured = _with_interval(row["measured_s"], row.get("interval_s"))
         same = ", the plan itself" if row.get("is_plan") else ""
-        line = f"  {row['label']}: {milliseconds(row['total_s'])}, measured {measured}{same}{why}"
+        line = f"  {row['label']}: predicted {milliseconds(row['total_s'])}, measured {measured}{same}{why}"
         console.print(printable(line), markup=False, soft_wrap=True)
     for line in _undecided(document):
         console.print(printable(line), markup=False, soft_wrap=True)

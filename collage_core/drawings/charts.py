@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..pipeline.finalists import measured_beside
 from ..pipeline.node_times import PartitionTimes
 from ..pipeline.record import RunRecord
 from ..rewrite.export.dot import PLAIN, colour_of
@@ -38,7 +39,7 @@ def write_html(record: RunRecord, file: Path) -> None:
         OSError: `file` cannot be written.
     """
     sources = ", ".join(sorted({part.source for part in record.plan.partitions}))
-    title = escape(f"{record.plan.model.name}: {record.plan.total_s * _MS:.4g} ms (costs: {sources})")
+    title = escape(f"{record.plan.model.name}: predicted {record.plan.total_s * _MS:.4g} ms (costs: {sources})")
     parts = [f"<!doctype html>\n<html lang=en><meta charset=utf-8><title>{title}</title>\n<h1>{title}</h1>"]
     for number, (heading, figure) in enumerate(figures(record).items()):
         chart = figure.to_html(full_html=False, include_plotlyjs=number == 0, div_id=f"chart{number}")
@@ -49,7 +50,7 @@ def write_html(record: RunRecord, file: Path) -> None:
 def _totals(go: Any, record: RunRecord) -> Any:
     """Each plan that was made or timed: the sum of its costs beside the time of the whole."""
     others = {row["name"]: row for key in ("baselines", "alternatives") for row in record.document.get(key) or [] if not row.get("is_plan")}
-    plan = {"total_s": record.plan.total_s, "measured_s": (record.document["verify"] or {}).get("measured_s")}
+    plan = {"total_s": record.plan.total_s, "measured_s": measured_beside(record.document)}
     rows = {"the plan": plan, **{_label(name): row for name, row in others.items()}}
     bars = [
         go.Bar(name=said, y=list(rows), x=[None if row[key] is None else row[key] * _MS for row in rows.values()], orientation="h")

@@ -28,7 +28,7 @@ def annotated(model: Model, plan: Plan) -> ModelProto:
     outer = {value.name for value in (*made.graph.input, *made.graph.output)}
     made.graph.value_info.extend(value_info(name, known) for name, known in model.graph.types.items() if name not in outer)
     targets = dict.fromkeys(partition.target for partition in plan.partitions)
-    totals = {"total": _milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
+    totals = {"predicted": _milliseconds(plan.total_s), "partitions": str(len(plan.partitions)), "targets": ", ".join(targets)}
     _describe(made.metadata_props, {**totals, "measured on": plan.machine})
     for number, partition in enumerate(plan.partitions, 1):
         facts = _facts(number, partition)

@@ -64,7 +64,7 @@ def plan_drawing(plan: Plan) -> Drawing:
             cost += " (an estimate)"
         clusters.append(Cluster(f"{partition.target}{cost}", colour_of(partition.target), partition.nodes))
     fills = {node: cluster.colour for cluster in clusters for node in cluster.nodes}
-    return Drawing(f"{plan.model.name}: {plan.total_s * 1e3:.4g} ms", clusters, fills)
+    return Drawing(f"{plan.model.name}: predicted {plan.total_s * 1e3:.4g} ms", clusters, fills)
 
 
 def colour_of(target: str) -> str:

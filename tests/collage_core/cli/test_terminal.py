@@ -47,13 +47,13 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
         "target  nodes  operators  cost  ±  source",
         "tvm     1      Relu       1 ms     measured",
-        "total 1.03 ms in 1 partitions (chosen by measuring the whole)",
+        "predicted 1.03 ms in 1 partitions (chosen by measuring the whole)",
         "measured 1 ms ± 10 µs, largest relative error 1e-06",
         "measuring the whole decided: this plan's sum is 3.0% above the least, but measured whole the plan of the least sum is 6.0% slower",
-        "  tvm alone: 1.03 ms, measured 1 ms ± 20 µs, the plan itself",
-        "  the plan of the least sum: 1 ms, measured 1.06 ms ± 20 µs",
-        "  rival 1, near in its sum: 1.05 ms, measured -  (it errs)",
-        "  ncnn alone: -, measured -  (ncnn cannot take every node)",
+        "  tvm alone: predicted 1.03 ms, measured 1 ms ± 20 µs, the plan itself",
+        "  the plan of the least sum: predicted 1 ms, measured 1.06 ms ± 20 µs",
+        "  rival 1, near in its sum: predicted 1.05 ms, measured -  (it errs)",
+        "  ncnn alone: predicted -, measured -  (ncnn cannot take every node)",
     ]
 
 
@@ -61,8 +61,8 @@ def test_a_run_of_an_older_version_lists_its_baselines(capsys: pytest.CaptureFix
     older = document(verify={"measured_s": None, "max_rel_error": None})
     show_plan({key: value for key, value in older.items() if key not in ("decided_by", "alternatives")})
     assert capsys.readouterr().out.splitlines()[3:] == [
-        "  tvm alone: 1.03 ms, measured 1 ms",
-        "  ncnn alone: -, measured -  (ncnn cannot take every node)",
+        "  tvm alone: predicted 1.03 ms, measured 1 ms",
+        "  ncnn alone: predicted -, measured -  (ncnn cannot take every node)",
     ]
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,11 +32,23 @@ def test_the_numbers_are_those_of_the_run(drawn_run: RunRecord) -> None:
     assert any("Relu" in label for label in chart.labels)
 
 
+def test_a_plan_that_was_timed_by_itself_is_not_drawn_beside_others(drawn_run: RunRecord) -> None:
+    row = {"name": "search", "kind": "search", "total_s": 1e-3, "measured_s": 2e-3, "is_plan": False}
+    verify = {"measured_s": 9e-3, "apart": True}
+
+    def plan_ms(document: dict[str, Any]) -> float | None:
+        return figures(replace(drawn_run, document={**drawn_run.document, **document}))["Totals"].data[1].x[0]  # type: ignore[no-any-return]
+
+    assert plan_ms({"verify": verify, "alternatives": [row]}) is None
+    assert plan_ms({"verify": verify, "alternatives": [row, {**row, "name": "tvm", "measured_s": 3e-3, "is_plan": True}]}) == 3.0
+    assert plan_ms({"verify": {**verify, "apart": False}, "alternatives": [row]}) == 9.0
+
+
 def test_the_page_holds_all_that_it_needs_and_no_name_is_markup(drawn_run: RunRecord, tmp_path: Path) -> None:
     write_html(drawn_run, tmp_path / "charts.html")
     page = (tmp_path / "charts.html").read_text(encoding="utf-8")
     assert page.count("Plotly.newPlot(") == 2
-    assert f"{drawn_run.plan.total_s * 1e3:.4g} ms (costs: {drawn_run.plan.partitions[0].source})</h1>" in page
+    assert f"predicted {drawn_run.plan.total_s * 1e3:.4g} ms (costs: {drawn_run.plan.partitions[0].source})</h1>" in page
     assert not re.search(r'<(script|link|img|iframe)[^>]*\s(src|href)="', page)
     own = page[page.rindex("<h2>Where the time goes") :]
     assert HOSTILE not in own

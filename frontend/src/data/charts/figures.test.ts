@@ -55,10 +55,10 @@ test("each measurement is one point, however many candidates share it; a cost th
   expect(spreads(rows.slice(3), String, paint)).toHaveProperty("why");
 });
 
-test("totals stack every target of every run, and mark the runs whose plan was measured", () => {
+test("totals stack every target of every run, and mark the runs whose plan was measured beside others", () => {
   const runs = [
-    runSummary("r1", { total_s: 2e-3, verify: measured(2.5e-3) }),
-    runSummary("r2", { total_s: 1e-3, by_target: { openvino: 1e-3, host: 0 }, moves_s: 0 }),
+    runSummary("r1", { total_s: 2e-3, measured_s: 2.5e-3 }),
+    runSummary("r2", { total_s: 1e-3, verify: { ...measured(7e-3), apart: true }, by_target: { openvino: 1e-3, host: 0 }, moves_s: 0 }),
     runSummary("r3", { by_target: {} }),
   ];
   const figure = drawn(totals(runs, () => "same name", paint));
@@ -80,7 +80,7 @@ test("predicted against measured has only measured runs, and names the one that 
     { name: "greedy", total_s: 4e-3, measured_s: null, reason: "" },
   ];
   const run = runSnapshot({ verify: measured(2.2e-3), baselines });
-  const figure = drawn(predicted(run, [runSummary("r1"), runSummary("r2", { verify: measured(2e-3) })], (one) => one.id, paint));
+  const figure = drawn(predicted(run, [runSummary("r1", { verify: { ...measured(7e-3), apart: true } }), runSummary("r2", { measured_s: 2e-3 })], (one) => one.id, paint));
   expect(figure.rows.map((cells) => cells[0])).toEqual(["this plan", "tvm alone", "r2"]);
   expect(figure.summary).toContain("The largest error is 100 %, of tvm alone.");
   expect(predicted(runSnapshot({ plan: null }), [], String, paint)).toHaveProperty("why");

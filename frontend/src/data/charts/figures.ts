@@ -130,13 +130,13 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     hovertemplate: `predicted %{x:.4g} ${unit}<extra>%{fullData.name}</extra>`,
     customdata: shown.map((run) => run.id),
   });
-  const timed = shown.map((run, i) => ({ label: labels[i], run })).filter(({ run }) => (run.verify?.measured_s ?? null) !== null);
+  const timed = shown.map((run, i) => ({ label: labels[i], run })).filter(({ run }) => run.measured_s !== null);
   const marks: Trace = {
     name: "measured",
     type: "scatter",
     mode: "markers",
     y: timed.map(({ label }) => label),
-    x: timed.map(({ run }) => inUnit(run.verify?.measured_s ?? 0, unit)),
+    x: timed.map(({ run }) => inUnit(run.measured_s ?? 0, unit)),
     marker: { color: paint("text"), symbol: "line-ns-open", size: 16, line: { width: 2 } },
     hovertemplate: `%{x:.4g} ${unit}<extra>measured, the whole plan</extra>`,
     customdata: timed.map(({ run }) => run.id),
@@ -150,7 +150,7 @@ export function totals(runs: readonly RunSummary[], nameOf: (run: RunSummary) =>
     more: { barmode: "stack", bargap: 0.35 },
     summary: shown.length === 1 && least ? `The predicted total of one run of this model: ${duration(least.total_s ?? 0)}.` : `The predicted totals of ${shown.length} runs of this model${range}.`,
     header: ["run", "name", "created", "predicted_s", ...targets.map((target) => `${target}_s`), "transitions_s", "measured_s", "verified"],
-    rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.verify?.measured_s ?? null, isRight(run.verify)]),
+    rows: shown.map((run) => [run.id, run.name || kindOf(run), run.created, run.total_s, ...targets.map((target) => run.by_target[target] ?? 0), run.moves_s, run.measured_s, isRight(run.verify)]),
   };
 }
 
@@ -168,7 +168,7 @@ export function predicted(run: RunSnapshot, runs: readonly RunSummary[], nameOf:
   const pairs = [
     ...pair("this plan", run.plan?.total_s, measuredBeside(run)?.seconds, "this plan"),
     ...run.baselines.flatMap((one: Baseline) => pair(baselineName(one.name), one.total_s, one.measured_s, "its baselines")),
-    ...runs.filter((one) => one.id !== run.id).flatMap((one) => pair(nameOf(one), one.total_s, one.verify?.measured_s, "other runs")),
+    ...runs.filter((one) => one.id !== run.id).flatMap((one) => pair(nameOf(one), one.total_s, one.measured_s, "other runs")),
   ];
   if (pairs.length === 0) return { why: "No plan of this model was measured yet. Export builds the shown plan and measures it." };
   const unit = unitFor(Math.max(...pairs.map((one) => one.measuredS)));

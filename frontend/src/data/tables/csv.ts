@@ -54,7 +54,7 @@ export function runsCsv(runs: readonly RunSummary[]): string {
   ];
   const lines = runs.map((run): Cell[] => [
     run.id, run.name, run.is_starred, run.note, run.model_name, run.created, run.machine, run.state, run.targets.join(";"), run.constraints, run.base, optionsInText(run.options).join("; "), run.total_s,
-    ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.verify?.measured_s ?? null, largestError(run.verify), isRight(run.verify),
+    ...targets.map((target) => run.by_target[target] ?? null), run.moves_s, run.optimal, run.measured_s, largestError(run.verify), isRight(run.verify),
   ]);
   return csv(header, lines);
 }

@@ -6,7 +6,7 @@ const VERIFY = { measured_s: 2e-3, additive_error_s: 1e-4, max_rel_error: 1e-6, 
 const ROWS = [
   runSummary("a", { created: "2026-01-03T00:00:00Z", total_s: 3e-3, is_starred: true, name: "Before the holidays" }),
   runSummary("b", { created: "2026-01-02T00:00:00Z", total_s: null, state: "failed", model: "m2", model_name: "bert" }),
-  runSummary("c", { created: "2026-01-01T00:00:00Z", total_s: 1e-3, base: "a", constraints: 2, options: { accuracy: 0.01, threads: 2, max_depth: { tvm: 3 } }, note: "pinned the <stem>", verify: VERIFY }),
+  runSummary("c", { created: "2026-01-01T00:00:00Z", total_s: 1e-3, base: "a", constraints: 2, options: { accuracy: 0.01, threads: 2, max_depth: { tvm: 3 } }, note: "pinned the <stem>", verify: VERIFY, measured_s: 2e-3 }),
   runSummary("d", { created: "2025-12-31T00:00:00Z", total_s: 2e-3, state: "recorded", recorded: true, targets: ["tvm"], verify: { ...VERIFY, max_rel_error: 0.1 } }),
 ];
 
@@ -35,6 +35,7 @@ test("every column sorts; rows without a value come last in both directions", ()
   expect(by("total")).toBe("cdab");
   expect(by("total", true)).toBe("adcb");
   expect(by("verified")).toBe("cdab");
+  expect(by("measured")[0]).toBe("c");
   expect(by("note")[0]).toBe("c");
   expect(by("star", true)[0]).toBe("a");
   expect(by("name")).toBe("acdb");

@@ -5,7 +5,7 @@ import { largestError } from "../plan/verification";
 import type { RunSummary } from "../protocol";
 import { optionsInText } from "../run/options_form";
 
-export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "verified" | "state" | "note";
+export type RunColumn = "name" | "star" | "model" | "when" | "targets" | "options" | "total" | "measured" | "verified" | "state" | "note";
 export type RunOrder = Order<RunColumn>;
 
 export interface RunFilter {
@@ -54,6 +54,7 @@ const KEYS: Record<RunColumn, (row: RunSummary) => SortKey> = {
   targets: (row) => row.targets.join(" "),
   options: (row) => optionsOf(row) || null,
   total: (row) => row.total_s,
+  measured: (row) => row.measured_s,
   verified: (row) => largestError(row.verify),
   state: (row) => row.state,
   note: (row) => row.note || null,
