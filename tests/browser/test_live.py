@@ -179,6 +179,31 @@ def test_cancelling_keeps_the_best_plan_and_one_click_goes_on(live: Live, model:
     page.get_by_role("button", name="Cancel").click()
 
 
+def test_a_decision_whose_search_takes_over_a_second_is_kept_with_every_cost(live: Live, model: str, open_page: OpenPage) -> None:
+    run = live.ended(live.start(model, "fast", "dawdling")["id"])["id"]
+    watched = open_page(f"{live.address}?model={model}&run={run}")
+    page = watched.page
+    watched.node("relu1").click(button="right")
+    for label in ("Pin to", "dawdling"):
+        page.get_by_role("menuitem", name=label, exact=True).last.click()
+    page.get_by_role("button", name="Keep").click()
+    page.wait_for_url(lambda url: "run=" in url and run not in url)
+    for _ in range(2):  # after a reload it is the same
+        expect(page.get_by_role("button", name="Export", exact=True)).to_be_enabled()
+        watched.idle()
+        expect(page.locator(".readout")).to_contain_text("12.0 → 7.00 ms")
+        show_tab(page, "Partitions")
+        expect(page.get_by_role("row", name=re.compile(r"Conv . Relu.* 7.00 ms ±1 %"))).to_be_visible()
+        show_tab(page, "Compare")
+        expect(page.get_by_role("row", name=re.compile(r"^predicted 7.00 ms 1\d.0 ms"))).to_be_visible()
+        expect(page.get_by_role("row", name=re.compile(r"Conv . Relu.* 7.00 ms .* 1\d.0 ms"))).to_be_visible()
+        expect(page.locator("#drawer-body")).not_to_contain_text("not known")
+        show_tab(page, "Search")
+        assert row(page) == ["3", "2", "0", "1", "1", "0", "0", "1", "3", "2", "0", "1", "1", "0", "0", "0"]
+        page.reload()
+        watched.idle()
+
+
 def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live, model: str, open_page: OpenPage) -> None:
     kept = live.ended(live.start(model, "fast", base=live.ended(live.start(model, "fast")["id"])["id"])["id"])["id"]
     ahead = live.start(model, "wait")["id"]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collage_core.what_if.what_if import Effect, Effects
 
 BUSY = "other processes keep 1.8 of the 2 cores busy"
+DAWDLING_S = 1.5
 FLOOD = 100_000
 FLOOD_PLANS = 100
 PARTITION = {
@@ -120,6 +121,9 @@ class FakeEngine(Engine[FakeRecord]):
         if "crash" in named:
             os.kill(os.getpid(), signal.SIGSEGV)
         emit(PlanImproved(0.007, (("fast", (0, 1)),), 0))
+        if "dawdling" in named:  # pages see the plan before its costs
+            time.sleep(DAWDLING_S)
+        emit(PhaseEnded("search", 0.1))
         document = {**record.document, "verify": None, "plan": document_plan(0.007)}
         return replace(record, document=document, constraints=list(terms.listed))
 
