@@ -48,7 +48,7 @@ def write_html(record: RunRecord, file: Path) -> None:
 
 
 def _totals(go: Any, record: RunRecord) -> Any:
-    """Each plan that was made or timed: the sum of its costs beside the time of the whole."""
+    """Draw each plan that was made or timed: its predicted time beside the measured one."""
     others = {row["name"]: row for key in ("baselines", "alternatives") for row in record.document.get(key) or [] if not row.get("is_plan")}
     plan = {"total_s": record.plan.total_s, "measured_s": measured_beside(record.document)}
     rows = {"the plan": plan, **{_label(name): row for name, row in others.items()}}

@@ -46,7 +46,7 @@ class TensorType:
 
     @property
     def declared_shape(self) -> tuple[int | str, ...]:
-        """The shape with ``?`` for every open dimension."""
+        """The shape with ``?`` for every data-dependent dimension."""
         return tuple("?" if axis in self.open_axes else size for axis, size in enumerate(self.shape))
 
     def to_json(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class Inferred:
 
     Attributes:
         types: Tensor → its type, where that is known completely.
-        open_axes: Tensor → its open dimensions, where their number is known and some are not.
+        open_axes: Tensor → its dimensions without a size, where their number is known and some are not.
     """
 
     types: dict[str, TensorType] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def infer(model: ModelProto) -> Inferred:
 
 
 def value_info(name: str, known: TensorType) -> ValueInfoProto:
-    """Return the type of the tensor `name` as ONNX writes it; open dimensions have no size."""
+    """Return the type of the tensor `name` as ONNX writes it; data-dependent dimensions have no size."""
     shape = [None if size == "?" else size for size in known.declared_shape]
     return onnx.helper.make_tensor_value_info(name, elem_type(known.dtype), shape)
 

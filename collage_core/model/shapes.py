@@ -27,16 +27,16 @@ _OF_DETECTORS = {"NonMaxSuppression", "Resize", "Upsample"}
 
 
 def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[str, Shape]:
-    """Fix the shapes of all inputs of `model`, in index.
+    """Fix the shapes of all inputs of `model`, in their order.
 
-    An open dimension gets the given size; else the size that its symbol has in another input; else 1 where it is the batch, which
-    is the first dimension or one of that name. Any other open dimension is an error.
+    A dynamic dimension gets the given size; else the size that its symbol has in another input; else 1 where it is the batch, which
+    is the first dimension or one of that name. Any other dynamic dimension is an error.
 
     Returns:
         The shapes by input name.
 
     Raises:
-        CollageError: an input or dimension is open, or a given shape does not fit.
+        CollageError: an input without a shape, a dynamic dimension, or a given shape that does not fit.
     """
     inputs = {value.name: value for value in model.graph.input}
     for value in inputs.values():

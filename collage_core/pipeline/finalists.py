@@ -42,7 +42,7 @@ class Finalist:
         chosen: Its candidates, as indices in the problem.
         rank: Its order among equally fast plans; the least is preferred. It begins with the number of its partitions.
         may_ship: It holds the user's constraints, so it may become the plan.
-        total_s: The sum of its costs; None where one is not known.
+        total_s: Its predicted time; None where one of its costs is not known.
         folder: Its artifact; None while it is not built.
         verify: As the document's `verify`, once it was compared with the reference.
         reason: Why it was not timed; empty where it was.

@@ -7,7 +7,7 @@
 * **largest first** measures the largest candidate of each target: the plans to beat. With the first of them there is a plan.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
-* **merge** tries neighbours on one target as one, and searches again, until nothing changes.
+* **merge** tries to fuse adjacent partitions of one target, and searches again, until nothing changes.
 * **repeat** measures once more what could decide between the plan and its rivals; where the plan changes, the loop goes back.
 * **decide** is the caller's: ties, baselines, certainty.
 
@@ -158,7 +158,7 @@ class MeasuringLoop:
         if self.is_cut_off and self._repeat is not None and not self.budget.is_over():
             # Looking for better plans had its share of the budget, and what decides between those that are known left some.
             self.is_cut_off, self._least, self._explore = False, None, 1.0
-            planned = self._decided(self._searched_again(planned))
+            planned = self._decided(self._search_once_more(planned))
         return planned
 
     def _decided(self, planned: Planned) -> Planned:
@@ -171,11 +171,11 @@ class MeasuringLoop:
             before, planned = planned, replace(self._searched(), first=planned.first)
             is_same = _held(before) == _held(planned)
             if not is_same:
-                planned = self._searched_again(planned)
+                planned = self._search_once_more(planned)
             self._emit(plan_event(planned.problem, planned.final, 0))
         return planned
 
-    def _searched_again(self, planned: Planned) -> Planned:
+    def _search_once_more(self, planned: Planned) -> Planned:
         self.table.restart_merging()
         self._settle()
         self._enter("search")
@@ -289,7 +289,7 @@ class MeasuringLoop:
         return None
 
     def _merged(self, wanted: Sequence[tuple[str, int]]) -> list[CostedCandidate]:
-        """Neighbours as one, given as (target, nodes as bits), with their costs; none where the budget is needed for what decides."""
+        """Return fused partitions, given as (target, nodes as bits), with their costs; none where the budget is needed for what decides."""
         if self.budget.share_spent > self.policy.merge:
             return []
         graph = self.table.graph

@@ -251,7 +251,7 @@ def searched(problem: SearchProblem, constraints: Sequence[Constraint], settings
 
 
 def merge_rounds(planned: Planned, search: SearchOver, cost_more: CostMore, emit: Emit) -> Planned:
-    """Try neighbours on one target as one, search again, until nothing changes."""
+    """Try to fuse adjacent partitions of one target, search again, until nothing changes."""
     asked: set[tuple[str, int]] = set()
     for number in range(1, planned.problem.nodes + 1):
         wanted = [key for key in mergeable_neighbours(planned.problem, planned.final.chosen) if key not in asked]

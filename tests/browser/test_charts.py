@@ -18,7 +18,7 @@ CHARTS = {"Totals": "predicted total", "Predicted": "measured", "Spread": "sampl
 
 @pytest.fixture
 def charts(explorer: Explorer, open_page: OpenPage) -> Watched:
-    """The charts of a recorded run that was searched again."""
+    """The charts of a recorded run that was re-planned."""
     watched = open_page(f"{explorer.address}?sample=squeezenet")
     show_tab(watched.page, "Partitions")
     watched.page.locator(".partitions button.row").first.click()

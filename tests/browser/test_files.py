@@ -61,7 +61,7 @@ def test_external_data_that_is_missing_is_named(start: Watched, tmp_path: Path) 
     expect(start.page.get_by_role("alert")).to_contain_text("tiny.data")
 
 
-def test_an_open_dimension_is_asked_for(start: Watched, tmp_path: Path) -> None:
+def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> None:
     choose(start, write_model(tmp_path, width="width"))
     form = start.page.get_by_role("form", name="Shape of x")
     expect(start.page.get_by_role("alert")).to_have_count(0)

@@ -31,7 +31,7 @@ def show_runs(watched: Watched) -> None:
 
 @pytest.fixture
 def listed(own: Explorer, open_page: OpenPage) -> Watched:
-    """The list with the recorded run and one that searched again, which is shown."""
+    """The list with the recorded run and a re-planned one, which is shown."""
     watched = open_page(f"{own.address}?sample=squeezenet")
     show_tab(watched.page, "Partitions")
     watched.page.locator(".partitions button.row").first.click()

@@ -38,7 +38,7 @@ export interface Cost {
  *
  * Attributes:
  *     kind: `search` for the plan that the search found, `rival` for one whose sum is nearly as good, or `baseline`.
- *     total_s: The sum of its costs; None where one of them is not known.
+ *     total_s: Its predicted time; None where one of its costs is not known.
  *     measured_s: The plan's median times the median of the ratios to the plan in the same rounds; None where it was not timed.
  *     interval_s: Half of the 95 % interval of `measured_s`; None where there were too few rounds.
  *     reason: Why it was not timed; empty where it was.

@@ -24,7 +24,7 @@ def test_a_tensor_leads_to_the_node_that_makes_it_and_to_those_that_read_it() ->
     assert MINI_MNIST.readers["bias"] == ()
 
 
-def test_an_open_dimension_is_kept_as_data_and_written_only_where_there_is_one() -> None:
+def test_a_data_dependent_dimension_is_kept_as_data_and_written_only_where_there_is_one() -> None:
     boxes, fixed = TensorType((15, 3), "int64", (0,)), TensorType((15, 3), "int64")
     assert str(boxes) == "int64[?, 3]"
     assert boxes != fixed

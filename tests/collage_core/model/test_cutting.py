@@ -74,7 +74,7 @@ def test_real_models_fold_to_what_is_known(name):
     assert {node.name for node in model.folded} | {node.name for node in model.graph.nodes} >= users
 
 
-def test_an_open_dimension_of_a_real_model_is_named():
+def test_a_dynamic_dimension_of_a_real_model_is_named():
     path, _, _ = REAL["recognition"]
     with pytest.raises(CollageError) as caught:
         load_model(path)

@@ -66,7 +66,7 @@ def test_an_inner_graph_may_decide_the_shape_too() -> None:
 
 
 @pytest.mark.parametrize("picture", pictures())
-def test_a_sub_model_declares_open_dimensions_and_takes_any_number_of_boxes(tmp_path: Path, picture: str) -> None:
+def test_a_sub_model_declares_data_dependent_dimensions_and_takes_any_number_of_boxes(tmp_path: Path, picture: str) -> None:
     model = load_model(write(tmp_path, detector(picks=True)))
     nodes = model.graph.index_by_name
     cut = model.cut(IndexSet(range(nodes["nms"] + 1, nodes["area"] + 1)))

@@ -275,7 +275,7 @@ def test_run_killed_while_it_finds_and_measures_goes_on_from_what_was_known(kill
 def test_run_killed_later_measures_nothing_again(killing: Killing) -> None:
     killing.is_brief = False
     assert killing.killed("search", "die") == 4
-    assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two neighbours as one"
+    assert killing.killed("merge:1", "build") == 4, "in the middle of the trial of two fused partitions"
     known = killing.killed("repetition:1", "die")
     assert known > 4
     for moment, action in (("rewrite", "build"), ("verify", "run"), ("baselines", "run")):

@@ -211,7 +211,7 @@ def test_conditions_keep_what_they_say(where: dict[str, object], taken: list[int
         assert [tuple(item.inside) for item in found] == [(index,) for index in taken]
 
 
-def test_an_open_dimension_equals_no_number() -> None:
+def test_a_data_dependent_dimension_equals_no_number() -> None:
     boxes = Tensor("n", TensorType((15, 3), "int64", (0,)))
     on = DataflowGraph((Node(0, "n", "NonMaxSuppression", OpPatternKind.OPAQUE, ("x",), (boxes,)),), (Tensor("x", boxes.type),), ("n",))
     for shape, taken in (([15, 3], 0), ([">0", 3], 0), (["*", 3], 1)):

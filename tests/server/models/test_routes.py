@@ -141,7 +141,7 @@ def test_a_graph_that_an_older_version_kept_is_written_anew(app: Flask, tmp_path
     assert (read_json(folder / model_store.META) == meta) is is_there
 
 
-def test_an_open_dimension_is_told_beside_the_shape_of_the_reference_run(app: Flask, tmp_path: Path) -> None:
+def test_a_data_dependent_dimension_is_told_beside_the_shape_of_the_reference_run(app: Flask, tmp_path: Path) -> None:
     client = app.test_client()
     info = client.post("/api/v1/models", json={"path": str(write(tmp_path, detector()))}).json
     (selected,) = info["outputs"]

@@ -132,7 +132,7 @@ def test_the_host_is_free_and_equal_computations_share_an_estimate(tmp_path: Pat
     assert (costs[2].seconds, costs[2].source) == (0.0, "host")
 
 
-def test_neighbours_as_one_only_where_the_rules_let_them(tmp_path: Path, model: OnnxModel) -> None:
+def test_adjacent_partitions_are_fused_only_where_the_rules_let_them(tmp_path: Path, model: OnnxModel) -> None:
     cost, tree = "[cost]\nlaunch_s = 1", '[rule]\nrule = "op_predicate"\nops = ["Relu", "Conv"]\n'
     free = RooflineEstimator({"hook": described(tmp_path, cost)}, 1)
     assert estimate(free, model, "hook", 0, 1, rule="hook.merged").seconds == 1.0

@@ -32,7 +32,7 @@ def test_a_plan_is_clusters_with_their_nodes_and_shapes_beside_the_edges() -> No
     assert "fillcolor" not in dot.nodes["n2"]
 
 
-def test_an_open_dimension_is_a_question_mark() -> None:
+def test_a_data_dependent_dimension_is_a_question_mark() -> None:
     boxes = TensorType((15, 3), "int64", (0,))
     nodes = (Node(0, "nms", "NonMaxSuppression", OpPatternKind.OPAQUE, ("x",), (Tensor("y", boxes),)),)
     dot = read_dot(dot_text(DataflowGraph(nodes, (Tensor("x", TensorType((1, 4), "float32")),), ("y",)), Drawing("boxes")))
