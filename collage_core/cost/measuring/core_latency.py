@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
+from ...base.isolation.environment import worker_environment
 from .core_latency_peer import ANSWER, BYTES, COUNT, QUESTION, READY
 from .noise_filter import HIGH_LATENCY
 
@@ -120,8 +121,10 @@ class _Peer:
             os.ftruncate(shared, BYTES)
             self._memory = mmap.mmap(shared, BYTES)
             command = [sys.executable, "-I", "-S", str(_PEER), str(shared), str(asleep), str(core)]
-            nowhere = subprocess.DEVNULL
-            self._process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=(shared, asleep))
+            nowhere, environment = subprocess.DEVNULL, worker_environment(os.environ)
+            self._process = subprocess.Popen(
+                command, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=(shared, asleep), env=environment
+            )
         except OSError:
             os.close(self._wake)
             raise

@@ -70,6 +70,16 @@ def test_latency_is_measured_and_the_thread_stays_on_its_cores(probe: CoreLatenc
 
 
 @needs_two
+def test_the_peer_gets_none_of_the_users_secrets(probe: CoreLatencyProbe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    known = set(peers())
+    measured(probe)
+    (peer,) = set(peers()) - known
+    assert "AWS_SECRET_ACCESS_KEY" not in peer.environ()
+    assert peer.environ()["PATH"] == os.environ["PATH"]
+
+
+@needs_two
 def test_one_peer_answers_all_probes_and_ends_with_the_probe(probe: CoreLatencyProbe) -> None:
     known = set(peers())
     measured(probe)
