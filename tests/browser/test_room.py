@@ -24,17 +24,38 @@ COLOURED = """() => { const canvas = document.querySelector('.stage canvas'); co
         if (Math.max(r, g, b) - Math.min(r, g, b) > 30) count += 1;
     }
     return count / (width * height); }"""
+DARK = """() => { const canvas = document.querySelector('.stage canvas'); const { width, height } = canvas;
+    const data = canvas.getContext('2d').getImageData(0, 0, width, height).data;
+    const isDark = Uint8Array.from({ length: width * height }, (_, i) => (data[4 * i] + data[4 * i + 1] + data[4 * i + 2] < 375 ? 1 : 0));
+    const sizes = [], ends = [width, height, 0, 0];
+    for (let first = 0; first < isDark.length; first += 1) {
+        const waiting = isDark[first] ? [first] : []; let size = 0; isDark[first] = 0;
+        while (waiting.length > 0) {
+            const at = waiting.pop(), x = at % width, y = (at - x) / width; size += 1;
+            ends[0] = Math.min(ends[0], x); ends[1] = Math.min(ends[1], y); ends[2] = Math.max(ends[2], x); ends[3] = Math.max(ends[3], y);
+            for (const next of [at - 1, at + 1, at - width, at + width]) if (isDark[next]) { isDark[next] = 0; waiting.push(next); }
+        }
+        if (size > 0) sizes.push(size);
+    }
+    return { sizes, filled: [(ends[2] - ends[0]) / width, (ends[3] - ends[1]) / height] }; }"""
+"""The areas of the canvas that are of one dark colour or several that touch, in pixels: titles of boxes, and now and then where edges
+cross; and the share of the canvas between the outermost."""
 FITS = "() => document.documentElement.scrollWidth <= window.innerWidth"
 
 
-@pytest.fixture(scope="session")
-def deep(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
-    """The page of a transformer of 448 nodes."""
-    path: Path = tmp_path_factory.mktemp("deep") / "gpt2.onnx"
+DEEP, DEEPEST = "gpt2", "transformer2148"
+"""Transformers whose graphs have 448 and, the layer norms folded into one node each, 1,485 nodes."""
 
-    def address() -> str:
+
+@pytest.fixture(scope="session")
+def deep(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """The page of a deep model, by its name."""
+    folder: Path = tmp_path_factory.mktemp("deep")
+
+    def address(name: str) -> str:
+        path = folder / f"{name}.onnx"
         if not path.exists():
-            path.write_bytes(bench_models.build("gpt2").SerializeToString())
+            path.write_bytes(bench_models.build(name).SerializeToString())
         answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=60)
         return f"{explorer.address}?model={answer.json()['id']}"
 
@@ -48,17 +69,27 @@ def inside(watched: Watched, inner: str, outer: str) -> bool:
     return a["y"] + a["height"] > b["y"] and b["y"] + b["height"] > a["y"]
 
 
-def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[], str], open_page: OpenPage) -> None:
-    folded = open_page(deep())
+def test_a_deep_model_opens_folded_and_fit_shows_coloured_boxes(deep: Callable[[str], str], open_page: OpenPage) -> None:
+    folded = open_page(deep(DEEP))
     expect(folded.page.get_by_label("Group by")).to_have_value("repeats")
     expect(folded.page.get_by_role("button", name="Unfold h ×12")).to_be_visible()
     folded.page.get_by_label("Group by").select_option("scopes")
     folded.idle()
     assert folded.page.locator(".stage [data-id]").count() == 18  # Grouping refits: every fold is in view, and large enough to be read.
     assert folded.page.evaluate(FILLED) > 0.7
-    flat = open_page(f"{deep()}&group=nothing")
+    flat = open_page(f"{deep(DEEP)}&group=nothing")
     flat.press("f")
     assert flat.page.evaluate(COLOURED) > 0.012
+
+
+def test_fit_of_a_flat_model_of_1485_nodes_fills_the_window_with_a_box_a_node(deep: Callable[[str], str], open_page: OpenPage) -> None:
+    watched = open_page(f"{deep(DEEPEST)}&group=nothing")
+    expect(watched.page.locator(".top")).to_contain_text("1,485 nodes")
+    watched.press("f")
+    drawn = watched.page.evaluate(DARK)
+    boxes = [size for size in drawn["sizes"] if size >= 6]
+    assert len(boxes) == 1485, "no two of them touch"
+    assert min(drawn["filled"]) > 0.85
 
 
 @pytest.mark.parametrize(("width", "height"), [(1024, 768), (1440, 900), (1920, 1080)])

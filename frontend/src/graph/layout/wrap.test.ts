@@ -26,6 +26,14 @@ test("a deep model fills the window in columns: fitted, its boxes are several ti
   }
 });
 
+test("the width that columns take is known with the edges beside their boxes, so the window is filled both ways", () => {
+  for (const room of [WINDOW, { width: 634, height: 572 }]) {
+    const { bounds } = wrapped(transformer(40), room);
+    const shares = [bounds.width / room.width, bounds.height / room.height];
+    expect(Math.min(...shares) / Math.max(...shares)).toBeGreaterThan(0.94);
+  }
+});
+
 test("what can be read in one column stays in one", () => {
   expect(wrapped(chain(), WINDOW)).toMatchObject({ bounds: wrapped(chain(), { width: 0, height: 0 }).bounds });
 });

@@ -30,6 +30,14 @@ const CROSSING = 0.03;
 interface Cut {
   y: number;
   crossing: number;
+  /** The first row below it. */
+  row: number;
+}
+
+/** What lies between a cut and the next, or several rows as a column: the left and right end of its boxes and edges. */
+interface Row {
+  left: number;
+  right: number;
 }
 
 interface Extents {
@@ -49,9 +57,10 @@ export function* wrapping({ boxes }: LayoutRequest, laid: LayoutResult, room: Si
   yield;
   const cuts = cutsOf(extents, laid);
   yield;
-  const lines = yield* bestLines(extents, whole, cuts, room);
+  const rows = rowsOf(extents, laid, cuts);
+  const lines = yield* bestLines(rows, whole, cuts, room);
   yield;
-  return lines.length === 0 ? one : yield* inColumns(laid, extents, lines, whole);
+  return lines.length === 0 ? one : yield* inColumns(laid, rows, lines, whole);
 }
 
 interface Span extends Size {
@@ -76,7 +85,7 @@ function cutsOf({ top, bottom }: Extents, { points, offsets }: LayoutResult): Cu
   let reached = -Infinity;
   for (const box of order) {
     const above = top[box] ?? 0;
-    if (above > reached && reached > -Infinity) cuts.push({ y: (above + reached) / 2, crossing: 0 });
+    if (above > reached && reached > -Infinity) cuts.push({ y: (above + reached) / 2, crossing: 0, row: cuts.length + 1 });
     reached = Math.max(reached, bottom[box] ?? 0);
   }
   const change = new Int32Array(cuts.length + 1);
@@ -91,6 +100,18 @@ function cutsOf({ top, bottom }: Extents, { points, offsets }: LayoutResult): Cu
   return cuts;
 }
 
+/** The rows between the cuts, from the top down. */
+function rowsOf({ left, right, top }: Extents, { points }: LayoutResult, cuts: readonly Cut[]): Row[] {
+  const rows = Array.from({ length: cuts.length + 1 }, (): Row => ({ left: Infinity, right: -Infinity }));
+  const widen = (from: number, to: number, y: number): void => {
+    const row = rows[columnAt(y, cuts)];
+    if (row && !Number.isNaN(from)) [row.left, row.right] = [Math.min(row.left, from), Math.max(row.right, to)];
+  };
+  top.forEach((y, box) => widen(left[box] ?? 0, right[box] ?? 0, y));
+  for (let i = 0; i < points.length; i += 2) widen(points[i] ?? 0, points[i] ?? 0, points[i + 1] ?? 0);
+  return rows;
+}
+
 /** The number of cuts above a height. */
 function columnAt(y: number, cuts: readonly Cut[]): number {
   let [low, high] = [0, cuts.length];
@@ -103,14 +124,14 @@ function columnAt(y: number, cuts: readonly Cut[]): number {
 }
 
 /** The cuts with which the graph is largest in the window; none where one column is. */
-function* bestLines(extents: Extents, whole: Span, cuts: readonly Cut[], room: Size): LongWork<Cut[]> {
+function* bestLines(rows: readonly Row[], whole: Span, cuts: readonly Cut[], room: Size): LongWork<Cut[]> {
   let best: Cut[] = [];
   let largest = Math.min(room.width / whole.width, room.height / whole.height) * GAIN;
   const usual = Math.sqrt((whole.height * room.width) / (whole.width * room.height));
   for (let count = 2; count <= Math.min(MOST_COLUMNS, Math.ceil(2 * usual) + 2, cuts.length + 1); count++) {
     yield;
     const lines = linesFor(count, whole, cuts);
-    const scale = scaleOf(extents, whole, lines, room);
+    const scale = scaleOf(rows, whole, lines, room);
     if (scale <= largest) continue;
     [best, largest] = [lines, scale];
   }
@@ -133,8 +154,8 @@ function linesFor(count: number, whole: Span, cuts: readonly Cut[]): Cut[] {
 }
 
 /** The scale at which columns between these lines fit into the window. */
-function scaleOf(extents: Extents, whole: Span, lines: readonly Cut[], room: Size): number {
-  const widths = columnsOf(extents, lines).reduce((sum, { left, right }) => sum + right - left, 0);
+function scaleOf(rows: readonly Row[], whole: Span, lines: readonly Cut[], room: Size): number {
+  const widths = columnsOf(rows, lines).reduce((sum, { left, right }) => sum + right - left, 0);
   const gutters = lines.reduce((sum, { crossing }) => sum + gutterOf(crossing), 0);
   const ends = [whole.top, ...lines.map((line) => line.y), whole.top + whole.height];
   const highest = ends.reduce((most, y, i) => Math.max(most, y - (ends[i - 1] ?? y)), 1);
@@ -145,21 +166,17 @@ function gutterOf(crossing: number): number {
   return GUTTER + LANE * crossing;
 }
 
-interface Column {
-  left: number;
-  right: number;
-}
-
-/** The left and right end of every column's boxes. */
-function columnsOf({ left, right, top }: Extents, lines: readonly Cut[]): Column[] {
-  const columns = Array.from({ length: lines.length + 1 }, (): Column => ({ left: Infinity, right: -Infinity }));
-  top.forEach((y, box) => {
-    const column = columns[columnAt(y, lines)];
-    if (!column) return;
-    column.left = Math.min(column.left, left[box] ?? 0);
-    column.right = Math.max(column.right, right[box] ?? 0);
+/** The left and right end of every column. */
+function columnsOf(rows: readonly Row[], lines: readonly Cut[]): Row[] {
+  const ends = [0, ...lines.map((line) => line.row), rows.length];
+  return ends.slice(1).map((end, i) => {
+    const column = { left: Infinity, right: -Infinity };
+    for (let row = ends[i] ?? 0; row < end; row++) {
+      column.left = Math.min(column.left, rows[row]?.left ?? Infinity);
+      column.right = Math.max(column.right, rows[row]?.right ?? -Infinity);
+    }
+    return column;
   });
-  return columns;
 }
 
 /** How far a column is moved, and its right end after that. */
@@ -170,15 +187,8 @@ interface Move {
 }
 
 /** The layout with a column between any two lines, side by side. */
-function* inColumns(laid: LayoutResult, extents: Extents, lines: readonly Cut[], whole: Span): LongWork<Wrapped> {
-  const columns = columnsOf(extents, lines);
-  const widen = (x: number, y: number): void => {
-    const column = columns[columnAt(y, lines)];
-    if (!column || Number.isNaN(x)) return;
-    [column.left, column.right] = [Math.min(column.left, x), Math.max(column.right, x)];
-  };
-  for (let i = 0; i < laid.points.length; i += 2) widen(laid.points[i] ?? 0, laid.points[i + 1] ?? 0);
-  yield;
+function* inColumns(laid: LayoutResult, rows: readonly Row[], lines: readonly Cut[], whole: Span): LongWork<Wrapped> {
+  const columns = columnsOf(rows, lines);
   const moves: Move[] = [];
   let x = 0;
   columns.forEach(({ left, right }, i) => {

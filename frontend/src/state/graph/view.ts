@@ -6,6 +6,7 @@ import type { Rect, Size } from "../../base/geometry";
 import * as cameras from "../../graph/scene/camera";
 import type { Camera } from "../../graph/scene/camera";
 import { holderOf } from "../../graph/scene/scene";
+import { isDrawerOpen } from "../display";
 import { model } from "../model/model";
 import { selection } from "../selection/selection";
 
@@ -15,16 +16,23 @@ export const screenSize = signal<Size>({ width: 0, height: 0 });
 
 const MOVE_MS = 180;
 /** The width and height that the rest of the page takes of a window. */
-const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, controls: 92 };
+const AROUND_GRAPH = { bar: 46, strip: 46, drawer: 232, closedDrawer: 37, controls: 92 };
 
-/** The size that a whole graph has on its screen: before the page has a graph, as far as the size of the window tells. */
-export function roomForGraph(): Size {
-  if (screenSize.peek().width > 0) return cameras.roomIn(screenSize.peek());
+/**
+ * The size that a whole graph has on its screen with the drawer open or closed: before the page has a graph, as far as the size of the
+ * window tells.
+ */
+export function roomForGraph(hasDrawer = isDrawerOpen.peek()): Size {
+  const { bar, strip, drawer, closedDrawer, controls } = AROUND_GRAPH;
+  const { width, height } = screenSize.peek();
+  const grows = Number(isDrawerOpen.peek()) - Number(hasDrawer);
+  if (width > 0) return cameras.roomIn({ width, height: height + grows * (drawer - closedDrawer) });
   if (typeof window === "undefined") return { width: 0, height: 0 };
-  const { bar, strip, drawer, controls } = AROUND_GRAPH;
   const panel = Math.max(280, Math.min(380, window.innerWidth / 4));
-  return cameras.roomIn({ width: window.innerWidth - strip - panel, height: window.innerHeight - bar - drawer - controls });
+  const below = hasDrawer ? drawer : closedDrawer;
+  return cameras.roomIn({ width: window.innerWidth - strip - panel, height: window.innerHeight - bar - below - controls });
 }
+
 /** True if the user prefers reduced motion. */
 export function prefersReducedMotion(): boolean {
   return reducedMotion?.matches ?? false;

@@ -40,7 +40,7 @@ export async function openSource(source: Source, shapes: Shapes = {}, run?: stri
     isCurrent();
     const plan = shown?.plan?.partitions ?? [];
     const fold = foldOf(groups, graph.graph.nodes.length, plan, wanted);
-    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, roomForGraph());
+    const laid = await makeScene(info.id, graph.graph, built, fold.tree, fold.open, plan, roomForGraph(shown !== undefined));
     if (mine !== newest) return;
     batch(() => {
       clearSelection();
