@@ -102,8 +102,8 @@ protocol: setup ## the page's types from server/messages
 	$(BIN)/python -m collage_server.typescript > .make/protocol.ts
 	mv .make/protocol.ts frontend/src/data/protocol.ts
 
-pictures: setup chromium ## the pictures in the README and the docs
-	$(BIN)/python tools/pictures.py
+pictures: setup chromium ## pictures of the page, those of the README and the docs among them (NAMES="time deep-flat" for some)
+	$(BIN)/python tools/pictures.py $(NAMES)
 
 record: setup ## the recorded runs that come with the samples (NAMES="crnn ssd300" for these, also where there is none yet)
 	$(BIN)/python tools/record.py $(NAMES)

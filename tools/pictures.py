@@ -1,28 +1,56 @@
-"""`make pictures`: takes the pictures of the page for the README and the docs, in both themes (``docs/images/*.png``).
+"""`make pictures`: takes pictures of the page in both themes (``.make/pictures``), for whoever changes how it looks.
 
-It starts an explorer with an empty data folder, opens a sample with its recorded run, and takes the screens in `SCREENS`. It needs
-Chromium and the built page, and measures nothing.
+It starts an explorer with an empty data folder and opens samples with their recorded runs, and a deep model. Those of `IN_DOCS`, which the
+README and the docs show, also go to ``docs/images``. It needs Chromium and the built page, and measures nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import requests  # noqa: E402
+from bench_models import build  # noqa: E402
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 
-from tests.browser.explorer import Watched, launch, running, show_tab  # noqa: E402
+from tests.browser.explorer import Explorer, Watched, launch, running, show_tab  # noqa: E402
 
-FOLDER = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1440, 900
+FOLDER = ROOT / ".make" / "pictures"
+DOCS = ROOT / "docs" / "images"
+IN_DOCS = ("why-light", "what-if-light")
+WINDOWS = {1024: 768, 1440: 900, 1920: 1080}
+"""Width → height."""
+USUAL = 1440
+SCHEMES = ("light", "dark")
+SAMPLE = "crnn"
 PINNED = re.compile("^Pin exactly .* to onnxruntime$")
+
+Act = Callable[[Watched], None]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A picture to take: of a sample, of a deep model, or of the page with the samples.
+
+    Attributes:
+        name: Of the file, before the theme.
+        act: Shows on the opened page what the picture is about.
+        query: The address after its ``?``; empty for the page with the samples.
+    """
+
+    name: str
+    act: Act
+    query: str = f"sample={SAMPLE}"
+    width: int = USUAL
 
 
 def graph(watched: Watched) -> None:
@@ -44,6 +72,14 @@ def cost(watched: Watched) -> None:
     show_tab(watched.page, "Totals")
 
 
+def time(watched: Watched) -> None:
+    """Show where the time of one partition for the whole model goes, and why its dearest node takes so long."""
+    watched.page.get_by_role("radio", name="Cost").click()
+    show_tab(watched.page, "Time")
+    watched.idle()
+    watched.page.get_by_role("button", name=re.compile("^LSTM · .* of the predicted total$")).click()
+
+
 def what_if(watched: Watched) -> None:
     """Pin the first nodes to another target, and show what that costs before it is kept."""
     why(watched)
@@ -51,7 +87,7 @@ def what_if(watched: Watched) -> None:
     watched.page.get_by_role("tab", name="Pins").click()
 
 
-def tab(name: str) -> Callable[[Watched], None]:
+def tab(name: str) -> Act:
     """Return an action that shows a tab of the drawer."""
 
     def act(watched: Watched) -> None:
@@ -60,57 +96,78 @@ def tab(name: str) -> Callable[[Watched], None]:
     return act
 
 
-SCREENS: dict[str, Callable[[Watched], None]] = {
-    "graph": graph,
-    "why": why,
-    "cost": cost,
-    "what-if": what_if,
-    "costs": tab("Costs"),
-    "rules": tab("Toolchains"),
-    "compare": tab("Compare"),
-    "charts": tab("Charts"),
-    "netron": tab("Netron"),
-}
-FOLDED = "resnet50"
-"""A sample of repeated blocks, for the screen in which they are folded."""
-
-
-def folded(watched: Watched) -> None:
-    """Show each repeated block as one box."""
-    watched.page.get_by_label("Group by").select_option("repeats")
-    watched.idle()
+def fit(watched: Watched) -> None:
+    """Show the whole model."""
     watched.press("f")
 
 
-def picture(browser: Browser, address: str, name: str, scheme: str, act: Callable[[Watched], None] | None) -> None:
-    """Take one picture."""
-    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="dark" if scheme == "dark" else "light")
+DEEP = "transformer2148"
+"""A transformer whose graph has 1,485 nodes, the layer norms folded into one node each."""
+DEEP_QUERY = "model={deep}"
+"""Where `DEEP` is opened: the explorer says its id."""
+
+SCREENS = (
+    Screen("samples", graph, ""),
+    *(Screen("graph" if width == USUAL else f"graph-{width}", graph, width=width) for width in WINDOWS),
+    Screen("why", why),
+    Screen("cost", cost),
+    Screen("time", time, "sample=lstm"),
+    Screen("what-if", what_if),
+    *(Screen(name.lower(), tab(name)) for name in ("Costs", "Toolchains", "Compare", "Charts", "Netron")),
+    Screen("folded", fit, "sample=resnet50&group=repeats"),
+    Screen("deep-folded", fit, f"{DEEP_QUERY}&group=repeats"),
+    Screen("deep-flat", fit, f"{DEEP_QUERY}&group=nothing"),
+)
+
+
+def take(browser: Browser, address: str, screen: Screen, scheme: str) -> Path:
+    """Take one picture; returns its file."""
+    viewport = {"width": screen.width, "height": WINDOWS[screen.width]}
+    context = browser.new_context(viewport=viewport, color_scheme="dark" if scheme == "dark" else "light")  # type: ignore[arg-type]
     watched = Watched(context.new_page())
     watched.open(address)
-    if act is not None:
-        act(watched)
+    screen.act(watched)
     watched.idle()
-    path = FOLDER / f"{name}-{scheme}.png"
+    path = FOLDER / f"{screen.name}-{scheme}.png"
     watched.page.screenshot(path=path)
     context.close()
     watched.check()
-    print(path.relative_to(ROOT))
+    return path
+
+
+def take_all(screens: Sequence[Screen], home: Path) -> Iterator[Path]:
+    """Take the pictures of `screens` in both themes; yields their files."""
+    with running(home) as explorer, sync_playwright() as playwright:
+        browser = launch(playwright)
+        for screen in screens:
+            query = screen.query.format(deep=opened_deep(explorer, home)) if DEEP_QUERY in screen.query else screen.query
+            for scheme in SCHEMES:
+                yield take(browser, f"{explorer.address}{'?' if query else ''}{query}", screen, scheme)
+        browser.close()
+
+
+def opened_deep(explorer: Explorer, home: Path) -> str:
+    """Have the explorer open `DEEP`; returns its id."""
+    path = home / f"{DEEP}.onnx"
+    path.write_bytes(build(DEEP).SerializeToString())
+    answer = requests.post(f"{explorer.address}api/v1/models", json={"path": str(path)}, timeout=120)
+    return str(answer.json()["id"])
 
 
 def main() -> int:
-    """Take all pictures of the sample in the arguments."""
-    parser = argparse.ArgumentParser(description="The pictures of the page in the README and the docs.")
-    parser.add_argument("sample", nargs="?", default="crnn", help="a sample that has a recorded run")
-    sample = parser.parse_args().sample
+    """Take all pictures, or those of the named screens."""
+    parser = argparse.ArgumentParser(description="Pictures of the page.")
+    known = [screen.name for screen in SCREENS]
+    parser.add_argument("names", nargs="*", metavar="SCREEN", help=f"{', '.join(known)} (all)")
+    names = parser.parse_args().names
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"no screen is called {unknown[0]!r}: there are {', '.join(known)}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, running(Path(home)) as explorer, sync_playwright() as playwright:
-        browser = launch(playwright)
-        for scheme in ("light", "dark"):
-            picture(browser, explorer.address, "samples", scheme, None)
-            for name, act in SCREENS.items():
-                picture(browser, f"{explorer.address}?sample={sample}", name, scheme, act)
-            picture(browser, f"{explorer.address}?sample={FOLDED}", "folded", scheme, folded)
-        browser.close()
+    with tempfile.TemporaryDirectory() as home:
+        for path in take_all([screen for screen in SCREENS if not names or screen.name in names], Path(home)):
+            print(path.relative_to(ROOT), flush=True)
+            if path.stem in IN_DOCS:
+                shutil.copy(path, DOCS)
     return 0
 
 

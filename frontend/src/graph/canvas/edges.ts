@@ -1,5 +1,6 @@
 // Draws edges: curves with arrowheads and the shape of the tensor beside them, and stubs in place of edges that would run too far.
 
+import type { Point } from "../../base/geometry";
 import { printable } from "../../base/printable";
 import { LABEL_FONT } from "../layout/measure";
 import type { PlacedEdge } from "../scene/scene";
@@ -116,7 +117,14 @@ export function drawEdgeLabels(drawing: Drawing, edges: readonly PlacedEdge[], d
     if (!label) continue;
     context.fillText(edge.label, label.x, label.y);
     const crossing = frame.crossings.get(edge);
-    if (crossing) context.fillText(crossing.label, label.x, label.y + LINE_PX);
+    if (crossing) fillBelow(context, crossing.label, edge.label, label);
   }
   context.globalAlpha = 1;
+}
+
+/** A second line begins where the first one does: in the middle of it, a longer one would cross the edge. */
+function fillBelow(context: Context2d, text: string, first: string, { x, y }: Point): void {
+  context.textAlign = "left";
+  context.fillText(text, x - context.measureText(first).width / 2, y + LINE_PX);
+  context.textAlign = "center";
 }

@@ -58,6 +58,15 @@ test.each(Object.entries(models))("in columns every edge of %s still runs from t
   }
 });
 
+test.each(Object.entries(models))("in columns the way to the next one runs below the labels of %s", (_, json) => {
+  const scene = wrapped(json, WINDOW);
+  for (const { points, label } of scene.edges)
+    for (let i = 2; i < points.length; i += 2) {
+      const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = points.slice(i - 2, i + 2);
+      if (label && y0 === y1 && x1 > x0) expect(Math.abs(y0 - label.y)).toBeGreaterThan(18);
+    }
+});
+
 test("boxes stay in the order of the model: down a column, then on at the head of the next", () => {
   const { drawn, lead } = wrapped(chain(), { width: 1000, height: 90 });
   expect(lead.width).toBeLessThan(1000);

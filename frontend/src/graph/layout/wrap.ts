@@ -21,6 +21,8 @@ const EDGES_AT_ONCE = 2000;
 /** The gap between two columns, and what every edge through it adds. */
 const GUTTER = 56;
 const LANE = 6;
+/** How far below a cut an edge turns to the next column: its label is at the cut, and the outline of a partition is around both. */
+const DROP = 22;
 /** How far from an even division a cut may be, as a share of a column's height. */
 const SLACK = 0.35;
 /** The distance, as a share of a column's height, that one crossed edge less is worth. */
@@ -159,7 +161,7 @@ function scaleOf(rows: readonly Row[], whole: Span, lines: readonly Cut[], room:
   const gutters = lines.reduce((sum, { crossing }) => sum + gutterOf(crossing), 0);
   const ends = [whole.top, ...lines.map((line) => line.y), whole.top + whole.height];
   const highest = ends.reduce((most, y, i) => Math.max(most, y - (ends[i - 1] ?? y)), 1);
-  return Math.min(room.width / (widths + gutters), room.height / highest);
+  return Math.min(room.width / (widths + gutters), room.height / (highest + (lines.length > 0 ? DROP : 0)));
 }
 
 function gutterOf(crossing: number): number {
@@ -217,7 +219,7 @@ function* movedEdges({ points, offsets }: LayoutResult, lines: readonly Cut[], m
     if (!from || !to || !line) return;
     const lane = LANE * (lanes[column] ?? 0);
     lanes[column] = (lanes[column] ?? 0) + 1;
-    const [low, between] = [line.y + from.dy + lane, from.right + GUTTER / 2 + lane];
+    const [low, between] = [line.y + from.dy + DROP + lane, from.right + GUTTER / 2 + lane];
     made.push(made[made.length - 2] ?? 0, low, between, low, between, -lane, x + to.dx, -lane);
   };
   for (const [edge, after] of offsets.subarray(1).entries()) {

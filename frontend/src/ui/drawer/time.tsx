@@ -51,7 +51,9 @@ function CellButton({ cell: { part, row, left, width }, totalS }: { cell: Cell; 
       onPointerEnter={() => point(part.nodes)}
       onPointerLeave={() => point([])}
     >
-      <b>{titleOf(part)}</b> {duration(part.seconds)} <span class="muted">{percent(share)}</span>
+      <span class="words">
+        <b>{titleOf(part)}</b> {duration(part.seconds)} <span class="muted">{percent(share)}</span>
+      </span>
     </button>
   );
 }
