@@ -190,7 +190,7 @@ def _measured_beside(snapshot: RunSnapshot) -> float | None:
     """Return what the plan took measured whole beside its baselines, as `measuredBeside` of the page; None where it was timed alone."""
     verify = snapshot.verify
     if verify is None or (verify.measured_s is not None and not verify.apart):
-        return verify and verify.measured_s
+        return verify.measured_s if verify else None
     return next((one.measured_s for one in snapshot.alternatives if one.is_plan), None)
 
 
