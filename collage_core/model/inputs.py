@@ -1,7 +1,7 @@
 """Draws seeded inputs that a model accepts and on which its outputs depend, and checks inputs of the user.
 
 The types of a model's inputs and functions that run it enter; arrays by input name leave. Floats are drawn from a standard normal;
-integers are small, not negative, and such that the model accepts them.
+integers are small, not negative, and such that the model accepts them. Inputs that are settings of operators are not drawn (`settings`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -40,9 +41,10 @@ _CLEAR_CHANGE, _SMALL_NOISE = 10, 0.05
 """Least change of the outputs by another seed, and most change by rounding; both as multiples of the accuracy."""
 
 
-def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-    """Return arrays for `inputs`; each depends only on the seed and on the name and type of its input."""
-    return {tensor.name: _draw_one(tensor, recipe, seed) for tensor in inputs}
+def draw(inputs: Sequence[Tensor], recipe: Recipe, seed: int, settings: Arrays | None = None) -> dict[str, np.ndarray]:
+    """Return arrays for `inputs`: the `settings` by name, and for the others what depends on the seed, on name and type of the input."""
+    settings = settings or {}
+    return {tensor.name: settings[tensor.name] if tensor.name in settings else _draw_one(tensor, recipe, seed) for tensor in inputs}
 
 
 def _draw_one(tensor: Tensor, recipe: Recipe, seed: int) -> np.ndarray:
@@ -83,7 +85,11 @@ class _RecipeResult:
 
 
 def find_recipe(
-    inputs: Sequence[Tensor], run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays], accuracy: float
+    inputs: Sequence[Tensor],
+    run: Callable[[Arrays], Arrays],
+    rerun: Callable[[Arrays], Arrays],
+    accuracy: float,
+    settings: Arrays | None = None,
 ) -> tuple[Recipe, str]:
     """Return a recipe whose inputs the model accepts and whose seeds change its outputs, and a note where they hardly do.
 
@@ -95,6 +101,7 @@ def find_recipe(
         run: Runs the model; raises RuntimeRefusal where the model does not accept the inputs.
         rerun: Runs it with sums in another order.
         accuracy: The relative error up to which a plan is right.
+        settings: Values of inputs that are not drawn.
 
     Raises:
         CollageError: the model accepts none of the inputs that were tried.
@@ -106,7 +113,7 @@ def find_recipe(
         for lowest, bound in _INTEGERS:
             try:
                 recipe = Recipe(scale, lowest, bound)
-                result = _RecipeResult(recipe, *_changes(inputs, recipe, run, rerun), accuracy)
+                result = _RecipeResult(recipe, *_changes(partial(draw, inputs, recipe, settings=settings), run, rerun), accuracy)
             except RuntimeRefusal as error:
                 reason = reason or str(error)
                 continue
@@ -131,12 +138,10 @@ def _note(result: _RecipeResult) -> str:
     return ""
 
 
-def _changes(
-    inputs: Sequence[Tensor], recipe: Recipe, run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays]
-) -> tuple[float, float]:
+def _changes(drawn: Callable[[int], Arrays], run: Callable[[Arrays], Arrays], rerun: Callable[[Arrays], Arrays]) -> tuple[float, float]:
     """Return the relative change of the outputs by another seed (-1 where one is not finite) and by another order of sums."""
-    given = draw(inputs, recipe, 0)
-    one, other, reordered = run(given), run(draw(inputs, recipe, 1)), rerun(given)
+    given = drawn(0)
+    one, other, reordered = run(given), run(drawn(1)), rerun(given)
     finite = all(_is_finite(value) for outputs in (one, other) for value in outputs.values())
     return min(largest_error(one, other), 1.0) if finite else -1.0, largest_error(reordered, one)
 
@@ -167,6 +172,8 @@ def check_inputs(inputs: Sequence[Tensor], arrays: Arrays) -> dict[str, np.ndarr
             raise CollageError(f"the input {tensor.name!r} has shape {list(value.shape)}, not {list(tensor.type.shape)}", hint, "inputs")
         if tensor.type.dtype == "string" and value.dtype.kind in "US":
             value = value.astype(str).astype(object)
+        if value.dtype.kind == "V" and value.dtype.itemsize == wanted_dtype.itemsize:
+            value = value.view(wanted_dtype)  # an .npz keeps the bytes of a type that numpy does not know, and not its name
         if value.dtype != wanted_dtype:
             raise CollageError(f"the input {tensor.name!r} has dtype {value.dtype.name!r}, not {tensor.type.dtype!r}", hint, "inputs")
         checked[tensor.name] = np.ascontiguousarray(value) if value.ndim else value

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,8 @@ from .ort_session import OrtSession, RuntimeRefusal, error_text
 from .provenance import Provenance, find_provenance
 from .refusals import refused
 from .scopes import all_nodes, has_inner_graph, read_by
-from .shapes import fix_shapes
+from .settings import settings_of
+from .shapes import fix_shapes, shapes_of
 from .values import Number, Value, check_not_fixed, fix_values, implied_shapes
 
 
@@ -47,6 +48,7 @@ def load_model(
     name: str | None = None,
     *,
     values: Mapping[str, Value] | None = None,
+    inputs: Arrays | None = None,
 ) -> OnnxModel:
     """Load the ONNX model at `source`.
 
@@ -56,6 +58,7 @@ def load_model(
         fold: Whether to fold constants, shape arithmetic, identities, batch norms and scales; else the nodes are those of the file.
         name: The model's name; that of the file unless given.
         values: Values of small inputs by name (``--value``): these inputs become constants.
+        inputs: The user's own inputs (``--inputs``): shapes that nothing else says follow them.
 
     Raises:
         CollageError: the file cannot be read, its model is broken or not supported, a shape is open, or a shape or value does not fit.
@@ -64,10 +67,10 @@ def load_model(
     file = read_model(path)
     user, gone = normalise(file.model)
     values = values or {}
-    sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})})
+    sizes = fix_shapes(user, {**shapes_of(user, inputs or {}), **implied_shapes(user, values), **(shapes or {})})
     fixed = fix_values(user, values)
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
-    return OnnxModel(name or path.stem, hashlib.sha256(json.dumps(identity).encode()).hexdigest(), user, gone, fold, fixed)
+    return OnnxModel(name or path.stem, hashlib.sha256(json.dumps(identity).encode()).hexdigest(), user, gone, fold, fixed, inputs)
 
 
 class OnnxModel:
@@ -80,6 +83,7 @@ class OnnxModel:
         gone: Nodes of the file that `user` does not have: constants, and nodes that nothing reads.
         fold: Whether the graph is that of the folded model.
         fixed: Inputs of the file that are constants here → their values.
+        given: The user's own inputs; seeded ones unless given. The sizes of dimensions that depend on data are those of a run on them.
 
     Attributes:
         graph: Graph of the folded model, or of `user` when not folded.
@@ -97,13 +101,18 @@ class OnnxModel:
         gone: tuple[FoldedNode, ...],
         fold: bool,
         fixed: Mapping[str, Number | list[Number]] | None = None,
+        given: Arrays | None = None,
     ):
         self.name = name
         self.hash = digest
         self.fixed = dict(fixed or {})
         self._user = user
         self._inputs = tuple(Tensor(value.name, _input_type(value)) for value in user.graph.input)
-        self._model, provenance = self._folded_form() if fold else (user, Provenance({}, ()))
+        self._given = None if given is None else self.check_inputs(given)
+        unfolded = user, Provenance({}, ())
+        self._model, provenance = self._folded_form() if fold else unfolded
+        if not self._model.graph.node:  # All of it follows from shapes or constants, and would be gone.
+            self._model, provenance = unfolded
         self.folded = gone + provenance.gone
         self.is_quantised = any(_quantises(op_name(node)) for node in all_nodes(user.graph))
         if not fold:
@@ -128,7 +137,7 @@ class OnnxModel:
         Raises:
             CollageError: the model accepts none of the inputs that were tried.
         """
-        return draw(self._inputs, self._recipe[0], seed)
+        return draw(self._inputs, self._recipe[0], seed, self._settings)
 
     def check_inputs(self, arrays: Arrays) -> dict[str, np.ndarray]:
         """Return the user's inputs, checked against the model's names, shapes and dtypes.
@@ -196,7 +205,12 @@ class OnnxModel:
     def _recipe(self) -> tuple[Recipe, str]:
         names = [value.name for value in self._user.graph.output]
         optimised = OrtSession(self._user, optimise=True)
-        return find_recipe(self._inputs, self._run_reference, lambda given: optimised.run(given, names), default_accuracy(self))
+        rerun = partial(optimised.run, names=names)
+        return find_recipe(self._inputs, self._run_reference, rerun, default_accuracy(self), self._settings)
+
+    @cached_property
+    def _settings(self) -> dict[str, np.ndarray]:
+        return settings_of(self._user, self._inputs)
 
     def _run_reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
         return self._reference.run(inputs, [value.name for value in self._user.graph.output])
@@ -227,7 +241,7 @@ class OnnxModel:
         return DataflowGraph(tuple(nodes), self._inputs, tuple(dict.fromkeys(value.name for value in proto.output)), constants)
 
     def _types(self) -> dict[str, TensorType]:
-        """Return the type of every tensor; a type that inference leaves open is taken from a run on the seeded inputs.
+        """Return the type of every tensor; a type that inference leaves open is taken from a run on the user's inputs or seeded ones.
 
         Its dimensions stay open where they may depend on data, and else are those of the run.
         """
@@ -238,7 +252,7 @@ class OnnxModel:
         if not open_names:
             return types
         try:
-            values = self._exposed.run(self.seeded_inputs(), open_names)
+            values = self._exposed.run(self.seeded_inputs() if self._given is None else self._given, open_names)
         except (RuntimeRefusal, CollageError) as error:
             where = f"the shape of {open_names[0]!r}, made by node {makers[open_names[0]].name!r}, is only known when it runs"
             raise CollageError(

@@ -158,7 +158,7 @@ def _to_ort(value: np.ndarray) -> ort.OrtValue:
     name = value.dtype.name.replace("_", "")
     if name in SUB_BYTE:
         raise CollageError(f"an input of dtype {name!r} cannot be handed to ONNX Runtime", "feed the model a wider integer type", "dtype")
-    raw = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}")
+    raw = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}").reshape(value.shape)  # a scalar stays one
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(raw, elem_type(name))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto
 
 from ..errors import CollageError
@@ -53,7 +54,13 @@ def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[st
     for value in inputs.values():
         _bind_batch(value, symbols)
     side = DETECTOR_SIDE if any(node.op_type in _OF_DETECTORS for node in model.graph.node) else CLASSIFIER_SIDE
-    return {name: _close(value, symbols, side) for name, value in inputs.items()}
+    return {name: tuple(given[name]) if name in given else _close(value, symbols, side) for name, value in inputs.items()}
+
+
+def shapes_of(model: ModelProto, arrays: Mapping[str, np.ndarray]) -> dict[str, Shape]:
+    """Return the shapes of the user's `arrays` for inputs of `model`; what fits no input is found when they are checked."""
+    ranks = {value.name: len(_dims(value)) if value.type.tensor_type.HasField("shape") else None for value in model.graph.input}
+    return {name: array.shape for name, array in arrays.items() if name in ranks and ranks[name] in (None, array.ndim)}
 
 
 def describe_inputs(model: ModelProto) -> str:
@@ -83,8 +90,8 @@ def _symbol(dim: TensorShapeProto.Dimension) -> str:
 def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
     said = ",".join(map(str, shape))
     hint = f"its inputs are {describe_inputs(model)}"
-    if any(size <= 0 for size in shape):
-        raise CollageError(f"the shape {said!r} of input {value.name!r} is not made of positive numbers", hint, "shape")
+    if any(size < 0 for size in shape):
+        raise CollageError(f"the shape {said!r} of input {value.name!r} has a negative size", hint, "shape")
     if value.type.tensor_type.HasField("shape"):
         dims = _dims(value)
         if len(dims) != len(shape):

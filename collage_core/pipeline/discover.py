@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..model.relax.load import load
 from ..model.samples.registry import SAMPLES, resolve
 from ..options import Options
 from ..rewrite.plan import Plan
+from ..rewrite.runtime.arrays_file import read_arrays
 from ..rules import rule_report
 from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
@@ -65,7 +67,12 @@ class Phases:
 
 
 class CandidateSet:
-    """Phases 1 and 2: the model, the toolchains, every candidate, and what was rejected."""
+    """Phases 1 and 2: the model, the toolchains, every candidate, and what was rejected.
+
+    Attributes:
+        options: Those of the run, with the shapes of the user's inputs where there are some.
+        given: The user's inputs, checked; None where seeded ones serve.
+    """
 
     def __init__(self, source: str | Path, options: Options, phases: Phases, emit: Emit):
         self.options = options
@@ -74,9 +81,14 @@ class CandidateSet:
         if options.is_measured and options.tracker is None:
             check_usable(found for found in self.toolchains.values() if not (isinstance(found, DescribedToolchain) and found.cost))
         with phases("load"):
+            given = None if options.inputs is None else read_arrays(options.inputs)
+            name, fixed = model_name(source), options.values
             self.model: OnnxModel = load(
-                resolve(str(source)), options.shapes, options.fold, model_name(source), values=options.values, ir=options.ir
+                resolve(str(source)), options.shapes, options.fold, name, values=fixed, ir=options.ir, inputs=given
             )
+            self.given = None if given is None else self.model.check_inputs(given)
+            if given is not None:
+                self.options = options = replace(options, shapes={tensor.name: tensor.type.shape for tensor in self.model.graph.inputs})
         for said in self.model.notes:
             emit(Note(said))
         with phases("specs"):

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
 from ..cost.database.records import now
@@ -22,10 +20,8 @@ from ..cost.estimators.function import CostFunction
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
-from ..model.onnx_model import OnnxModel
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
-from ..rewrite.runtime.arrays_file import read_arrays
 from ..rules.baseline_names import GREEDY, with_rest
 from ..rules.candidate import CandidatePartition
 from ..rules.spec import HOST_TARGET
@@ -98,6 +94,7 @@ class SearchedRun:
         self.phases = Phases(emit)
         self.first_plan_s: float | None = None
         self.found = CandidateSet(source, options, self.phases, emit)
+        self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
         self.deadline = run_deadline(options, self.phases.elapsed_s)
         self.budget = Budget(
@@ -106,7 +103,7 @@ class SearchedRun:
             should_stop=self.is_stopped,
             most_s=self.deadline.left_s - RESERVED_S,
         )
-        self.inputs = _inputs(self.found.model, options)
+        self.inputs = self.found.model.seeded_inputs() if self.found.given is None else self.found.given
         if options.inputs is None and options.builds and self.found.model.inputs_note:
             emit(Note(f"{self.found.model.inputs_note} (--inputs FILE.npz brings your own)"))
         here = [name for name, found in self.found.toolchains.items() if options.is_measured and not isinstance(found, DescribedToolchain)]
@@ -345,8 +342,3 @@ class SearchedRun:
     def estimated_error(self) -> float:
         """Return the sum of the errors of the plan's partitions, as far as they count (`ErrorBudget`)."""
         return estimated_error(self.planned.problem, self.planned.final.chosen)
-
-
-def _inputs(model: OnnxModel, options: Options) -> dict[str, np.ndarray]:
-    """The user's inputs, or seeded ones."""
-    return model.seeded_inputs() if options.inputs is None else model.check_inputs(read_arrays(options.inputs))

@@ -235,7 +235,7 @@ def _stage(error: Exception) -> str:
     return "build" if type(error).__name__ == "NotImplemented" else "import"
 
 
-_EXTENDED_TYPES = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 19}
+_EXTENDED_TYPES = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e4m3fnuz": 18, "float8_e5m2": 19, "float8_e5m2fnuz": 20}
 """ONNX's numbers for the dtypes that numpy itself does not have."""
 
 

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, helper, numpy_helper
 
 from collage_core.graph.dataflow_graph import Tensor, TensorType
 from collage_core.model.base import SubModel
+from collage_core.model.dtypes import elem_type
 from collage_core.toolchains.buffers import aligned_empty
 
 Nodes = Sequence[NodeProto]
@@ -37,7 +38,7 @@ def sub_model(
 
 
 def _info(tensor: Tensor) -> onnx.ValueInfoProto:
-    number = TensorProto.BFLOAT16 if tensor.type.dtype == "bfloat16" else helper.np_dtype_to_tensor_dtype(np.dtype(tensor.type.dtype))
+    number = elem_type(tensor.type.dtype)
     shape = [None if size == "?" else size for size in tensor.type.declared_shape]
     return helper.make_tensor_value_info(tensor.name, number, shape)
 

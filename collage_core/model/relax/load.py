@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...base.model_file import is_relax_file
+from ..base import Arrays
 from ..onnx_model import OnnxModel, load_model
 from ..values import Value
 from .relax_model import load_relax
@@ -19,6 +20,7 @@ def load(
     *,
     values: Mapping[str, Value] | None = None,
     ir: str | None = None,
+    inputs: Arrays | None = None,
 ) -> OnnxModel:
     """Load the model at `source` as `load_model` does, or as a Relax module where `ir` or the file's ending says so.
 
@@ -26,4 +28,7 @@ def load(
         CollageError: as `load_model` and `load_relax`.
     """
     as_relax = is_relax_file(source) if ir is None else ir == "relax"
-    return (load_relax if as_relax else load_model)(source, shapes, fold, name, values=values)
+    if as_relax:
+        implied = {input_name: array.shape for input_name, array in (inputs or {}).items()}
+        return load_relax(source, {**implied, **(shapes or {})}, fold, name, values=values)
+    return load_model(source, shapes, fold, name, values=values, inputs=inputs)

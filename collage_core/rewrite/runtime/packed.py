@@ -111,10 +111,21 @@ class AllocatingPartition(PackedPartition):
         self._made = [None if tensor.type.open_axes else aligned_empty(tensor.type) for tensor in entry.outputs]
 
     def _returned(self) -> Any:
-        from tvm_ffi import from_dlpack
-
-        made = [from_dlpack(array) for array in outputs_of(self._kernel, self._made)]
+        made = [_tensor(array) for array in outputs_of(self._kernel, self._made)]
         return made[0] if len(made) == 1 else made
 
     def _bind_arrays(self, arrays: list[np.ndarray]) -> None:
         cast(AllocatingKernel, self._kernel).bind(arrays, self._made)
+
+
+def _tensor(array: np.ndarray) -> Any:
+    """Return a tensor of TVM over `array`, or with its values where DLPack does not know the dtype (``bfloat16``)."""
+    from tvm_ffi import from_dlpack
+
+    if array.dtype.type.__module__ == "numpy":
+        return from_dlpack(array)
+    import tvm.runtime
+
+    made = tvm.runtime.empty(array.shape, array.dtype.name)
+    array_at(made.data_ptr(), array.shape, array.dtype)[...] = array
+    return made

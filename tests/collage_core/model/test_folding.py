@@ -167,13 +167,12 @@ def test_constants_that_are_computed_from_constants_count_as_folded(tmp_path):
     assert np.allclose(model.constant("n"), -np.exp(weights(4)))
 
 
-def test_everything_folds_away(tmp_path):
-    from collage_core.errors import CollageError
-
-    proto = model_of("g (float[1,4] x) => (int64[2] y) { [shape] y = Shape(x) }")
-    with pytest.raises(CollageError, match="the model has no nodes left without its constants"):
-        load_model(write(tmp_path, proto))
-    assert names(load_model(write(tmp_path, proto), fold=False)) == ["shape"]
+@pytest.mark.parametrize("fold", [True, False])
+def test_where_everything_would_fold_away_all_stays(tmp_path, fold):
+    proto = model_of("g (float[1,4] x) => (int64[1] y) { [shape] s = Shape(x) [gather] y = Gather(s, one) }", {"one": np.array([1])})
+    model = load_model(write(tmp_path, proto), fold=fold)
+    assert names(model) == ["shape", "gather"]
+    assert model.reference(model.seeded_inputs())["y"].tolist() == [4]
 
 
 def test_without_folding_the_nodes_are_those_of_the_file(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model.accuracy import default_accuracy, largest_error, output_errors, relative_error, worst_element
-from tests.helpers.models import loaded, weights
+from collage_core.model.onnx_model import load_model
+from tests.helpers.models import loaded, model_of, weights, write
 
 
 def test_floats_are_standard_normal_and_seeded(tmp_path):
@@ -38,6 +39,64 @@ def test_a_count_that_may_not_be_zero(tmp_path):
     text = "g (float[1,6] x, int64[1] k) => (float[1,n] y) { [top] y, i = TopK(x, m) [max] m = Max(k, one) [sub] s = Sub(k, one) }"
     model = loaded(tmp_path, text, {"one": np.array([1])})
     assert model.seeded_inputs()["k"] < 6
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("g (float[2,6] x, int64[3] s) => (float y) { y = Reshape(x, s) }", "s", [-1, 1, 1]),
+        ("g (float[2,6] x, int64[2] s) => (float y) { y = Expand(x, s) }", "s", [2, 6]),
+        ("g (float[2,6] x, int32[1] k) => (float y, int64 i) { l = Cast<to=7>(k) y, i = TopK(x, l) }", "k", [3]),
+        ("g (float[2,1,6] x, int64[1] a) => (float y) { y = Squeeze(x, a) }", "a", [1]),
+        ("g (float[2,6] x, int64[1] a) => (float y) { y = ReduceSum(x, a) }", "a", [0]),
+        ("g (float[2,6] x, int64[2] a, int64[2] b) => (float y) { y = Slice(x, a, b) }", "b", [2**31 - 1] * 2),
+        ("g (float[1,1,4,6] x, int64[4] n) => (float y) { y = Resize(x, , , n) }", "n", [2, 2, 8, 12]),
+        ("g (float[1,1,4,6] x, float[4] n) => (float y) { y = Resize(x, , n) }", "n", [2, 2, 2, 2]),
+        ("g (float[7,6] x, int64[3] n) => (float y, float z, float w) { y, z, w = Split(x, n) }", "n", [2, 2, 3]),
+        ("g (float[3,6] x, int64[2,2] n) => (float[2] y) { y = GatherND(x, n) }", "n", [[0, 0], [0, 1]]),
+        ("g (int64[4] x, int64[4] n) => (int64[4] y) { y = Div(x, n) }", "n", [1, 2, 3, 4]),
+    ],
+)
+def test_an_input_that_is_a_setting_has_a_value_that_makes_sense(tmp_path, text, name, expected):
+    model = loaded(tmp_path, text, opset=18)
+    drawn = model.seeded_inputs()
+    assert drawn[name].tolist() == expected
+    assert set(model.reference(drawn)) == set(model.graph.outputs)
+
+
+def test_indices_of_a_long_axis_differ_from_seed_to_seed(tmp_path):
+    model = loaded(tmp_path, "g (int64[1,32] i) => (float[1,32,4] y) { y = Gather(w, i) }", {"w": weights(50, 4)})
+    assert not np.array_equal(model.seeded_inputs(0)["i"], model.seeded_inputs(1)["i"])
+
+
+def test_shapes_and_sizes_follow_the_users_inputs(tmp_path):
+    text = "g (float[N,W] x, int64[1] k) => (float y, int64 i) { [relu] r = Relu(x) [top] y, i = TopK(r, k) }"
+    path = write(tmp_path, model_of(text))
+    model = load_model(path, inputs={"x": weights(3, 9), "k": np.array([7])})
+    assert {tensor.name: tensor.type.shape for tensor in model.graph.inputs} == {"x": (3, 9), "k": (1,)}
+    assert model.graph.types["y"].shape == (3, 7)
+    with pytest.raises(CollageError, match=r"the input 'k' is missing"):
+        load_model(path, inputs={"x": weights(3, 9)})
+    with pytest.raises(CollageError, match=r"dimension 1"):
+        load_model(path)
+
+
+def test_empty_inputs_of_the_user_are_inputs(tmp_path):
+    path = write(tmp_path, model_of("g (float[N,4] x) => (float[N,4] y) { [relu] y = Relu(x) }"))
+    model = load_model(path, inputs={"x": weights(0, 4)})
+    assert model.graph.types["y"].shape == (0, 4)
+    assert model.reference({"x": weights(0, 4)})["y"].shape == (0, 4)
+
+
+def test_a_scalar_of_a_type_that_numpy_lacks_stays_one(tmp_path):
+    model = loaded(tmp_path, "g (bfloat16 x) => (float y) { [cast] y = Cast<to=1>(x) }", fold=False)
+    assert model.reference({"x": np.array(2, ml_dtypes.bfloat16)})["y"].shape == ()
+
+
+def test_types_that_an_npz_does_not_know_are_read_by_their_bytes(tmp_path):
+    model = loaded(tmp_path, "g (bfloat16[4] x) => (float[4] y) { [cast] y = Cast<to=1>(x) }", fold=False)
+    given = np.arange(4).astype(ml_dtypes.bfloat16)
+    assert model.check_inputs({"x": given.view("V2")})["x"].tolist() == given.tolist()
 
 
 def test_booleans(tmp_path):

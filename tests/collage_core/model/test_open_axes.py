@@ -49,11 +49,30 @@ def test_what_is_made_of_data_is_open_in_the_dimensions_that_inference_leaves_op
     assert open_tensors(model) == expected
 
 
-def test_a_shape_that_follows_from_other_inputs_is_that_of_the_reference_run(tmp_path: Path) -> None:
-    model = loaded(
-        tmp_path, "g (float[3,4] x, int64[1] n) => (float y) { [slice] y = Slice(x, n, end) }", {"end": np.array([9])}, fold=False
-    )
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("g (float[3,4] x, int64[1] n) => (float y) { y = Slice(x, n, end) }", {"y": "float32[?, ?]"}),
+        ("g (float[3,4] x, int64[2] n) => (float y) { y = Reshape(x, n) }", {"y": "float32[?, ?]"}),
+        (
+            "g (float[3,4] x, int64[1] n) => (float y) { z = ReduceSum<keepdims=0>(x, n) y = Relu(z) }",
+            {"y": "float32[?]", "z": "float32[?]"},
+        ),
+        ("g (int64 n) => (int64 y) { y = Range(zero, n, one) }", {"y": "int64[?]"}),
+        ("g (float[1,1,4,4] x, int64[4] n) => (float y) { y = Resize(x, , , n) }", {"y": "float32[?, ?, ?, ?]"}),
+        ("g (float[3,4] x, int64[1] n) => (float y, int64 i) { y, i = TopK(x, n) }", {"y": "float32[?, ?]", "i": "int64[?, ?]"}),
+    ],
+)
+def test_values_of_an_input_decide_a_shape_at_each_call(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
+    constants = {name: np.array(value) for name, value in {"end": [9], "zero": 0, "one": 1}.items() if name in text.split("{")[1]}
+    assert open_tensors(loaded(tmp_path, text, constants, fold=False)) == expected
+
+
+def test_values_that_follow_from_fixed_shapes_decide_nothing_at_a_call(tmp_path: Path) -> None:
+    body = "s = Shape(x) h = Cast<to=1>(s) f = Floor(h) n = Cast<to=7>(f) [reshape] y = Reshape(x, n)"
+    model = loaded(tmp_path, f"g (float[3,4] x) => (float y) {{ {body} }}", fold=False)
     assert not model.graph.has_open_shapes
+    assert model.graph.types["y"].shape == (3, 4)
 
 
 def test_an_inner_graph_may_decide_the_shape_too() -> None:

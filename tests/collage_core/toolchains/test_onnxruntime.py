@@ -6,8 +6,11 @@ import numpy as np
 import onnx
 import pytest
 
+from collage_core.graph.dataflow_graph import Tensor, TensorType
+from collage_core.model.dtypes import elem_type
 from collage_core.toolchains import onnxruntime as onnxruntime_toolchain
 from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.buffers import aligned_empty
 from collage_core.toolchains.registry import get
 from tests.helpers.small_models import conv_relu, drawn, node, reference, sub_model, tensor
 
@@ -19,6 +22,19 @@ def test_its_package_is_the_optimised_model():
     ops = [node.op_type for node in onnx.load_model_from_string(package).graph.node]
     assert "Relu" not in ops
     assert any("Conv" in op for op in ops)
+
+
+@pytest.mark.parametrize("dtype", ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"])
+def test_floats_of_eight_bits_pass_its_ends(dtype):
+    kind, values = TensorType((4,), dtype), np.array([-2.0, 0.5, 1.0, 4.0], np.float32)
+    there = sub_model([node("Cast", "x", "y", to=elem_type(dtype))], [tensor("x", (4,))], [Tensor("y", kind)], opset=19)
+    back = sub_model([node("Cast", "y", "z", to=1)], [Tensor("y", kind)], [tensor("z", (4,))], opset=19)
+    packed, read = aligned_empty(kind), np.zeros(4, np.float32)
+    for model, given, made in ((there, values, packed), (back, packed, read)):
+        kernel = make(get("onnxruntime"), model)
+        kernel.bind([given], [made])
+        kernel.run()
+    assert packed.astype(np.float32).tolist() == read.tolist() == values.tolist()
 
 
 def test_a_missing_kernel_is_a_matter_of_the_build():
