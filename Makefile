@@ -8,6 +8,7 @@ PYTEST ?=
 BENCH ?=
 NAMES ?=
 FUZZ ?=
+SUITE ?=
 
 # Python and pytest keep what they compile, or each of some thousand processes compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST_SPREAD = $(BIN)/pytest --dist worksteal --durations 20 --durations-min 1
 
 .PHONY: help setup run test test-long test-durations lint lint-python lint-page format page-test page-and-lint python-test chromium postgres torch \
-        slow acceptance bench bench-calls bench-costs bench-e2e bench-operators bench-page bench-tvm protocol pictures record sizes lock wheel versions clean
+        slow acceptance bench onnx-suite bench-calls bench-costs bench-e2e bench-operators bench-page bench-tvm protocol pictures record sizes lock wheel versions clean
 
 help: ## what can be made
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -85,6 +86,9 @@ bench-costs: setup ## how far measured costs can be believed, and what lazy meas
 
 bench-e2e: setup ## plans of the whole suite beside every toolchain alone (BENCH="--only crnn --threads 1" for less); takes hours
 	@$(BIN)/python tools/bench_e2e.py $(BENCH)
+
+onnx-suite: setup ## ONNX's own operator tests, each partitioned, built and run (SUITE="--only resize" for some); takes minutes
+	@$(BIN)/python tools/onnx_suite.py $(SUITE)
 
 bench-calls: setup ## what calling an artifact costs beyond its kernels, and what idle threads cost (BENCH="--only pools" for one part)
 	@$(BIN)/python tools/bench_calls.py $(BENCH)

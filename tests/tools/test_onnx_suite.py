@@ -1,0 +1,52 @@
+"""`make onnx-suite`: a fixed sample of ONNX's own operator tests is right or refused with a reason, and its report counts what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_suite import is_good, report, run_all
+from onnx_suite_case import CRASHED, FAILED, NOT_RUN, REFUSED, RIGHT, WRONG, Outcome, names, run_case
+
+SAMPLE = 150
+REFUSED_HERE = ("is no tensor", "cannot be handed from one partition to another", "no tensor", "no nodes left")
+"""Reasons for a refusal: sequences and optionals at the ends of a model, strings and packed types, and a model of constants alone."""
+
+
+def sample() -> list[str]:
+    found = names()
+    return found[:: len(found) // SAMPLE][:SAMPLE]
+
+
+def test_a_sample_of_150_is_right_or_refused_with_a_reason() -> None:
+    outcomes = [outcome for outcome in run_all(sample(), ["onnxruntime"]) if outcome.kind != NOT_RUN]
+    wrong = [outcome for outcome in outcomes if outcome.kind not in (RIGHT, REFUSED)]
+    assert not wrong
+    assert all(any(reason in outcome.reason for reason in REFUSED_HERE) for outcome in outcomes if outcome.kind == REFUSED)
+    assert sum(outcome.kind == RIGHT for outcome in outcomes) > 0.93 * len(outcomes) > 100
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ([RIGHT] * 97 + [REFUSED] * 3, True),
+        ([RIGHT] * 96 + [REFUSED] * 4, False),
+        ([RIGHT] * 99 + [WRONG], False),
+        ([RIGHT] * 99 + [FAILED], False),
+        ([RIGHT] * 99 + [CRASHED], False),
+        ([RIGHT] + [NOT_RUN] * 99, True),
+    ],
+)
+def test_the_goal_is_97_of_100_right_and_the_rest_refused(kinds: list[str], expected: bool) -> None:
+    assert is_good([Outcome(f"test_{index}", kind) for index, kind in enumerate(kinds)]) is expected
+
+
+def test_a_wrong_artifact_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnx_suite_case._through_collage", lambda *_: {"y": np.zeros((3, 4, 5), np.float32)})
+    found = run_case("test_abs", ["onnxruntime"])
+    assert (found.kind, found.reason[:19]) == (WRONG, "the output 'y' errs")
+
+
+def test_the_report_groups_reasons() -> None:
+    text = report([Outcome("test_a", RIGHT), Outcome("test_b", REFUSED, "node 'x' is odd"), Outcome("test_c", REFUSED, "node 'y' is odd")])
+    assert "1 of the 3 that ONNX Runtime runs are right: 33.3%" in text
+    assert "- 2: node … is odd (test_b, test_c)" in text
