@@ -1,20 +1,23 @@
-"""Reads what a client sent into a dataclass of `protocol`: every field has the right type, or one clear line says which has not."""
+"""Reads what a client sent into a dataclass of `messages`: every field has the right type, or one clear line says which has not.
+
+Decoded JSON enters; a dataclass leaves, or a `Problem`. Nothing is converted: text that holds a number is no number.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import reprlib
-import sys
 import types
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Hashable
+from functools import cache
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, FailFast, ValidationError, create_model
+
+from collage_core.base.validation import first_mistake, shown
 
 from .errors import Problem
 
 T = TypeVar("T")
-_WORDS: dict[Any, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
-_SHOWN = 60
-_repr = reprlib.Repr()
-_repr.maxlevel, _repr.maxstring = 4, _SHOWN + 10
 
 
 def read(kind: type[T], data: Any) -> T:
@@ -24,50 +27,40 @@ def read(kind: type[T], data: Any) -> T:
         Problem: it is no object, a field is missing, unknown or of another type (400, code ``invalid``).
     """
     if not isinstance(data, dict):
-        raise _invalid(f"a JSON object was expected, and {_shown(data)} came")
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(set(data) - set(fields))
-    if unknown:
-        raise _invalid(f"{_shown(unknown[0])} is no field of {kind.__name__}", f"its fields are {', '.join(fields)}")
+        raise _invalid(f"a JSON object was expected, and {shown(data)} came")
+    model = _model_of(cast("Hashable", kind))
+    unknown = next((name for name in data if name not in model.model_fields), None)
+    if unknown is not None:
+        raise _invalid(f"{shown(unknown)} is no field of {kind.__name__}", f"its fields are {', '.join(model.model_fields)}")
+    try:
+        found = model.model_validate(data)
+    except ValidationError as error:
+        raise _invalid(str(first_mistake(error))) from None
+    return kind(**{name: getattr(found, name) for name in found.model_fields_set})
+
+
+@cache
+def _model_of(kind: Any) -> type[BaseModel]:
+    """Return a model of the fields of a dataclass; what a field is if it is not given, the dataclass knows itself."""
     hints = get_type_hints(kind)
-    for name, field in fields.items():
-        if name in data:
-            if not _fits(data[name], hints[name]):
-                raise _invalid(f"{name!r} must be {_words(hints[name])}, and is {_shown(data[name])}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise _invalid(f"{name!r} is missing: it must be {_words(hints[name])}")
-    return kind(**data)
+    required = {
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    fields: dict[str, Any] = {name: (_failing_fast(hint), ... if name in required else None) for name, hint in hints.items()}
+    return create_model(kind.__name__, __config__=ConfigDict(strict=True, allow_inf_nan=False), **fields)
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    if hint is Any:
-        return True
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, argument) for argument in arguments)
+def _failing_fast(hint: Any) -> Any:
+    """Return `hint` with lists that end at their first mistake: a body may hold millions."""
+    inner = tuple(map(_failing_fast, get_args(hint)))
+    origin = get_origin(hint)
     if origin is list:
-        return isinstance(value, list) and all(_fits(item, arguments[0]) for item in value)
+        return Annotated[list[inner[0]], FailFast()]  # type: ignore[valid-type]
     if origin is dict:
-        return isinstance(value, dict) and all(_fits(item, arguments[1]) for item in value.values())
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
-
-
-def _words(hint: Any) -> str:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return " or ".join(_words(argument) for argument in arguments)
-    if origin is list:
-        return f"a list (each {_words(arguments[0])})"
-    if origin is dict:
-        return "an object" if arguments[1] is Any else f"an object (each value {_words(arguments[1])})"
-    return _WORDS.get(hint, "anything")
-
-
-def _shown(value: Any) -> str:
-    text = _repr.repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        return dict[inner[0], inner[1]]  # type: ignore[valid-type]
+    return Union[inner] if origin in (Union, types.UnionType) else hint  # noqa: UP007 - the members are known only here
 
 
 def _invalid(message: str, hint: str = "docs/api.md shows what is expected") -> Problem:

@@ -58,9 +58,9 @@ def test_a_layout_is_there_for_the_next_page(app: Flask, address: str) -> None:
         ({"offsets": [0, 5, 4], "labels": [None] * 4}, "'offsets' must rise"),
         ({"labels": [1, 2, 3, 4]}, "each edge has one label"),
         ({"points": [0, 1, 2, 1e9]}, "no position is beyond"),
-        ({"points": [0, 1, 2, float("nan")]}, "'points' must be a list"),
-        ({"points": [0, 1, 2, float("inf")]}, "'points' must be a list"),
-        ({"centres": "many"}, "'centres' must be a list"),
+        ({"points": [0, 1, 2, float("nan")]}, "points[3] is nan, it must be a finite number"),
+        ({"points": [0, 1, 2, float("inf")]}, "points[3] is inf, it must be a finite number"),
+        ({"centres": "many"}, "centres is 'many', it must be a valid list"),
         ({"more": 1}, "'more' is no field"),
     ],
 )

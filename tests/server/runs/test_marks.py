@@ -56,7 +56,7 @@ def test_marks_are_kept_one_by_one(live: Live, done: str) -> None:
         ({"name": "x" * 121}, "the name has 121 characters, 120 are accepted"),
         ({"note": "x" * 2001}, "the note has 2001 characters, 2000 are accepted"),
         ({"name": "bell \x07"}, "the name holds characters that cannot be shown"),
-        ({"is_starred": "yes"}, "'is_starred' must be true or false or null"),
+        ({"is_starred": "yes"}, "is_starred is 'yes', it must be a valid boolean"),
         ({"colour": "red"}, "'colour' is no field of RunMarks"),
     ],
 )

@@ -63,7 +63,7 @@ def test_all_that_is_wrong_is_told_at_once_and_what_is_right_is_not(client: Flas
 def test_a_wrong_type_is_refused(client: FlaskClient) -> None:
     answer = client.post("/api/v1/options", json={"targets": ["tvm"], "max_depth": {"tvm": "deep"}})
     assert (answer.status_code, answer.json["error"]["code"]) == (400, "invalid")
-    assert "'max_depth' must be an object (each value a whole number)" in answer.json["error"]["message"]
+    assert "max_depth.tvm is 'deep', it must be a valid integer" in answer.json["error"]["message"]
 
 
 @pytest.mark.long
