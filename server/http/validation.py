@@ -1,6 +1,7 @@
 """Reads what a client sent into a dataclass of `messages`: every field has the right type, or one clear line says which has not.
 
-Decoded JSON enters; a dataclass leaves, or a `Problem`. Nothing is converted: text that holds a number is no number.
+Decoded JSON enters; a dataclass leaves, or a `Problem`. Values stay as they came: text that holds a number is no number,
+and a whole number stays one.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def read(kind: type[T], data: Any) -> T:
     if unknown is not None:
         raise _invalid(f"{shown(unknown)} is no field of {kind.__name__}", f"its fields are {', '.join(model.model_fields)}")
     try:
-        found = model.model_validate(data)
+        model.model_validate(data)
     except ValidationError as error:
         raise _invalid(str(first_mistake(error))) from None
-    return kind(**{name: getattr(found, name) for name in found.model_fields_set})
+    return kind(**data)
 
 
 @cache

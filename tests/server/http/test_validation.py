@@ -22,6 +22,7 @@ LAYOUT = ("centres", "points", "offsets", "labels")
 
 def test_reads_and_fills_in_defaults() -> None:
     assert read(RunRequest, {**GOOD, "accuracy": 1}) == RunRequest(model="m", targets=["a"], accuracy=1)
+    assert isinstance(read(RunRequest, {**GOOD, "accuracy": 1}).accuracy, int), "it stays as it came"
     assert read(OpenModel, {"shapes": {"x": [1, 2]}}) == OpenModel(shapes={"x": [1, 2]})
 
 

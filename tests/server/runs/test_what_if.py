@@ -58,7 +58,7 @@ def test_effects_that_take_too_long_are_missing(live: Live, done: dict[str, Any]
         ({"targets": []}, "no_target", "no target was given"),
         ({"targets": ["cudnn"]}, "unknown_target", "has no costs of 'cudnn'"),
         ({"accuracy": 0}, "invalid", "'accuracy' is 0, it must be more than 0"),
-        ({"constraints": 3}, "invalid", "'constraints' must be"),
+        ({"constraints": 3}, "invalid", "constraints is 3, it must be a valid list"),
     ],
 )
 def test_mistakes(live: Live, done: dict[str, Any], what: str, body: dict[str, Any], code: str, message: str) -> None:
