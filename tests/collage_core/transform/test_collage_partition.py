@@ -225,6 +225,22 @@ def test_it_stands_between_other_passes() -> None:
     assert np.allclose(run(made, PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
 
 
+def test_what_is_left_to_tvm_is_fused_by_it_over_the_border_of_two_partitions() -> None:
+    builder, report = relax.BlockBuilder(), Report()
+    x = relax.Var("x", relax.TensorType((2, 4), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            out = builder.emit_output(relax.op.nn.relu(builder.emit(relax.op.negative(builder.emit(relax.op.exp(x))))))
+        builder.emit_func_output(out)
+    apart = ({"kind": "veto", "target": "onnxruntime"}, {"kind": "cut", "between": [0, 1]})
+    made = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, report=report, constraints=apart)(builder.get())
+    assert [part.target for part in report.regions[0].record.plan.partitions] == ["tvm", "tvm"]
+    assert not functions_of(made, "Primitive")
+    fusion = [relax.transform.LegalizeOps(), relax.transform.AnnotateTIROpPattern(), relax.transform.FuseOps(), relax.transform.FuseTIR()]
+    fused = tvm.transform.Sequential(fusion)(made)
+    assert [str(var.name_hint) for var, _ in fused.functions_items()] == ["fused_tir_exp_tir_negative_relu", "main"]
+
+
 @pytest.mark.long
 def test_one_line_is_enough() -> None:
     module = picture_module()

@@ -81,6 +81,14 @@ def test_a_graph_goes_straight_to_a_runtime_module(tmp_path: Path) -> None:
     assert np.allclose(exported(made, tmp_path), EXPECTED, atol=1e-5)
 
 
+def test_hooks_of_a_toolchain_leave_the_partitions_of_others_alone() -> None:
+    module = partitioned("doubles", "straight")
+    assert {function.attrs["Codegen"] for function in functions_of(module, "Codegen").values()} == {"doubles", "straight"}
+    made = RunHooks()(module)
+    assert CALLS == ["prepare", "constant_updater main_doubles_0.0", "relax_to_tir", "relax_to_runtime main_straight_0_kernel"]
+    assert not functions_of(made, "Codegen")
+
+
 def exported(module: Any, folder: Path) -> np.ndarray:
     """Return what the exported library computes: C is compiled when it is written."""
     tvm.compile(module, tvm.target.Target({"kind": "llvm"})).export_library(str(folder / "module.so"))
