@@ -75,7 +75,7 @@ python-test: setup chromium postgres ## the Python tests, browser tests included
 	@$(BIN)/pytest --collect-only --quiet >.make/collected || { cat .make/collected; exit 1; }
 	$(PYTEST_SPREAD) -n 4 -m "not long" $(PYTEST)
 
-acceptance: setup ## measures the quick samples and four real models beside each toolchain alone (NAMES="lstm bert" for some)
+acceptance: setup ## measures quick samples, two networks and four real models beside every baseline (NAMES="lstm bert" for some)
 	$(BIN)/python tools/acceptance.py $(NAMES)
 
 bench: setup ## times the engine beside the C++ original and checks its budgets (BENCH="--only gpt2" for one model)
