@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collage_core.what_if.what_if import Effect, Effects
 
 BUSY = "other processes keep 1.8 of the 2 cores busy"
+COST = {"source": "measured", "samples": 9, "spread_s": 1e-4, "interval_s": 1e-4, "stage": "", "reason": ""}
 DAWDLING_S = 1.5
 FLOOD = 100_000
 FLOOD_PLANS = 100
@@ -177,13 +178,17 @@ class FakeEngine(Engine[FakeRecord]):
         cost = {"seconds": float("nan"), "source": "measured"}
         row = {"id": "c0", "target": "fast", "label": "Conv+Relu", "nodes": [0, 1], "rule": "fast.host", "cost": cost}
         found = {"times": 2, "estimate_basis": None, "chosen": True, "regret_s": 0.0, "regret_at_least_s": 0.0}
-        return {"node": node, "candidates": [{**row, **found}], "rejections": []}
+        bounded = {**row, "id": "c9", "target": "other", "label": "Relu", "nodes": [1], "cost": {**COST, "seconds": 0.02}}
+        least = {"times": 1, "estimate_basis": None, "chosen": False, "over_budget": "", "regret_s": None, "regret_at_least_s": 0.0}
+        return {"node": node, "candidates": [{**row, **found}, {**bounded, **least}], "rejections": []}
 
     def candidate_table(self, record: FakeRecord) -> Json:
         return {**packed([]), "rejections": []}
 
     def regrets(self, record: FakeRecord, candidates: Sequence[str]) -> list[Json]:
-        return [{"id": name, "regret_s": None, "regret_at_least_s": 0.25, "in_no_plan": False} for name in candidates if name == "c0"]
+        known = {"c0": (None, 0.25), "c9": (0.003, 0.003)}
+        shown = [(name, *known[name]) for name in candidates if name in known]
+        return [{"id": name, "regret_s": exact, "regret_at_least_s": least, "in_no_plan": False} for name, exact, least in shown]
 
     def estimates(self, record: FakeRecord) -> Json:
         return {"machine": "the fake machine", "reason": "none", "seconds": {}}

@@ -1,7 +1,7 @@
 // The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
-import { duration, plusMinus, signedDuration } from "../../base/format";
-import type { NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
+import { duration, plural, plusMinus, signedDuration } from "../../base/format";
+import type { CandidateRegret, NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
 
 export interface TargetGroup {
   target: string;
@@ -34,6 +34,19 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
+/** Whether only a bound of a candidate's regret is known. That of a panel is shared by all that it lists: asked for alone it may be better. */
+export function isBounded(one: NodeCandidate): boolean {
+  return !one.chosen && one.regret_s === null && one.regret_at_least_s !== null;
+}
+
+/** Candidates with their regrets as each was asked for alone, where it was; in order. */
+export function refined(candidates: readonly NodeCandidate[], known: ReadonlyMap<string, CandidateRegret>): NodeCandidate[] {
+  return candidates.map((one) => {
+    const alone = isBounded(one) ? known.get(one.id) : undefined;
+    return alone && (alone.regret_at_least_s !== null || alone.in_no_plan) ? { ...one, regret_s: alone.regret_s, regret_at_least_s: alone.regret_at_least_s } : one;
+  }).sort(better);
+}
+
 /** Compares candidates: the chosen first, then those with an exact regret, a bound, a cost alone, and none; each by regret, number of nodes and cost. */
 function better(a: NodeCandidate, b: NodeCandidate): number {
   const keys = (one: NodeCandidate): number[] => [
@@ -52,7 +65,10 @@ function better(a: NodeCandidate, b: NodeCandidate): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/** The choice in sentences: the target, its time, and how far the best other target is from winning; `estimateTexts` has described ones. */
+/**
+ * The choice in sentences: the target, its time, and how far the best other target is from winning, then what may be nearer, of which
+ * only a bound is known; `estimateTexts` has described ones.
+ */
 export function whyText(data: NodeCandidates): string[] {
   const chosen = data.candidates.find((one) => one.chosen);
   if (!chosen) return [];
@@ -60,11 +76,17 @@ export function whyText(data: NodeCandidates): string[] {
   const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
-  const rival = data.candidates
+  const [rival, ...others] = data.candidates
     .filter((one) => one.target !== chosen.target && one.estimate_basis === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
-    .sort((a, b) => (a.regret_at_least_s ?? 0) - (b.regret_at_least_s ?? 0) || better(a, b))[0];
+    .sort(better);
   if (rival) lines.push(distance(rival, chosen));
+  const nearer = others.find(isBounded);
+  if (rival && nearer && !isBounded(rival) && (nearer.regret_at_least_s ?? 0) < (rival.regret_s ?? 0)) lines.push(boundText(nearer, withNodes(nearer)));
   return lines;
+}
+
+function withNodes({ target, nodes }: NodeCandidate): string {
+  return `${target} with ${plural(nodes.length, "node")}`;
 }
 
 /** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */
@@ -75,10 +97,23 @@ function distance(rival: NodeCandidate, chosen: NodeCandidate): string {
   const needed = threshold(rival) ?? 0;
   const close = isEstimate ? "" : closeText(rival, chosen);
   if (close !== "") return close;
-  if (!isExact && (rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${rival.target} is from winning here: finding out takes too long`;
-  if (needed <= 0) return `${rival.target} would not win here even if it took no time`;
-  const below = `below ${duration(needed)}${isExact ? "" : " at most"}`;
-  return `${rival.target} would win here ${below}; ${isEstimate ? "it was not measured, an estimate says" : "it takes"} ${duration(rival.cost.seconds ?? 0)}`;
+  if (!isExact) return boundText(rival, rival.target);
+  return needed <= 0 ? hopeless(rival.target) : `${rival.target} would win here below ${duration(needed)}; ${takes(rival)}`;
+}
+
+/** How far a candidate may be from winning, of whose regret only a bound is known. */
+function boundText(rival: NodeCandidate, name: string): string {
+  if ((rival.regret_at_least_s ?? 0) <= 0) return `it is not known how far ${name} is from winning here: finding out takes too long`;
+  const needed = threshold(rival) ?? 0;
+  return needed <= 0 ? hopeless(name) : `${name} would win here below ${duration(needed)} at most; ${takes(rival)}`;
+}
+
+function hopeless(name: string): string {
+  return `${name} would not win here even if it took no time`;
+}
+
+function takes({ cost }: NodeCandidate): string {
+  return `${cost.source === "estimate" ? "it was not measured, an estimate says" : "it takes"} ${duration(cost.seconds ?? 0)}`;
 }
 
 /** That measuring cannot tell two candidates apart, and what it would take; empty where it can, or where the regret is not exact. */
