@@ -68,6 +68,13 @@ def describe_inputs(model: ModelProto) -> str:
     return ", ".join(f"{value.name} {_written(value)}" for value in model.graph.input)
 
 
+def input_dimensions(model: ModelProto) -> dict[str, list[str]]:
+    """Return the dimensions of each input as `model` has them: a size, a symbol, or ``?``; no input whose rank it does not say."""
+    made = {value.name for value in model.graph.initializer}
+    shaped = [value for value in model.graph.input if value.name not in made and value.type.tensor_type.HasField("shape")]
+    return {value.name: [str(dim.dim_value) if _is_fixed(dim) else (_symbol(dim) or "?") for dim in _dims(value)] for value in shaped}
+
+
 def _written(value: ValueInfoProto) -> str:
     """Return the shape of `value` as text, such as ``[N, 3, ?, 224]``."""
     if not value.type.tensor_type.HasField("shape"):

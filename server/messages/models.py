@@ -125,6 +125,8 @@ class ModelInfo:
         stale: The file was changed or removed since; open it again.
         opened: When it was opened last, as ISO 8601.
         values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
+        dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or ``?``. Inputs of which the
+            file says nothing are missing.
     """
 
     id: str
@@ -139,6 +141,7 @@ class ModelInfo:
     stale: bool = False
     opened: str = ""
     values: dict[str, str] = field(default_factory=dict)
+    dimensions: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,7 @@ class ModelStore:
         if known is not None and not _is_stale(known):
             if meta["sample"] and not known["sample"]:
                 known["sample"] = meta["sample"]
+            known["dimensions"] = meta["dimensions"]  # an older version did not keep them
             write_json(final / META, known)
             return _info(known), False
         write_json(folder / META, meta)
@@ -289,4 +290,5 @@ def _info(meta: Mapping[str, Any]) -> ModelInfo:
         stale=_is_stale(meta),
         opened=_opened(meta["id"]),
         values=meta.get("values", {}),
+        dimensions=meta.get("dimensions", {}),
     )

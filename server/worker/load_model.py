@@ -34,6 +34,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], v
     """
     from collage_core.model.relax.load import load as load_any
     from collage_core.model.samples import registry as samples
+    from collage_core.model.shapes import input_dimensions
 
     path = samples.resolve(sample) if sample else Path(source)
     sizes = {key: tuple(shape) for key, shape in shapes.items()}
@@ -51,6 +52,7 @@ def load(source: str, sample: str | None, shapes: Mapping[str, Sequence[int]], v
         "nodes": len(graph),
         "folded": len(model.folded),
         "inputs": [tensor.to_json() for tensor in graph.inputs],
+        "dimensions": input_dimensions(proto) if proto else {},
         "outputs": [_output(graph.constants, types, output) for output in graph.outputs],
         "size_bytes": sum(file["bytes"] for file in files),
         "quantised": bool(model.is_quantised),

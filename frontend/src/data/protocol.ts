@@ -347,6 +347,8 @@ export interface OpenModel {
  *     stale: The file was changed or removed since; open it again.
  *     opened: When it was opened last, as ISO 8601.
  *     values: The inputs that were fixed to a value, which are no `inputs`, as in `OpenModel`.
+ *     dimensions: Input → its dimensions as the file has them: a size where it is fixed, else a symbol, or `?`. Inputs of which the
+ *         file says nothing are missing.
  */
 export interface ModelInfo {
   id: string;
@@ -361,6 +363,7 @@ export interface ModelInfo {
   stale: boolean;
   opened: string;
   values: Record<string, string>;
+  dimensions: Record<string, string[]>;
 }
 
 /**

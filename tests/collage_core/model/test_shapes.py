@@ -4,6 +4,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.model.onnx_model import load_model
+from collage_core.model.shapes import input_dimensions
 from tests.helpers.models import model_of, write
 
 
@@ -86,6 +87,13 @@ def test_an_input_of_unknown_rank(tmp_path):
         load_model(write(tmp_path, proto))
     assert (caught.value.message, caught.value.hint) == ("input 'x' has no shape", "give it one, such as --shape x=1,3,224,224")
     assert load_model(write(tmp_path, proto), {"x": (2, 4)}).graph.types["y"].shape == (2, 4)
+
+
+def test_dimensions_of_inputs_are_those_of_the_file():
+    proto = model_of("g (float[batch,3,?] x, float s, float[2] w, float[4] u) => (float y) { y = Sum(x, s, w, u) }")
+    proto.graph.input[3].type.tensor_type.ClearField("shape")
+    proto.graph.initializer.add(name="w")
+    assert input_dimensions(proto) == {"x": ["batch", "3", "?"], "s": []}
 
 
 def test_dimensions_below_one_are_open(tmp_path):

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { sizeMistake, wantedShape } from "./shapes";
+import type { ModelInfo } from "../protocol";
+import { dimensionsOf, sizeMistake, wantedShape } from "./shapes";
 
 const asked = (message: string, hint: string): ReturnType<typeof wantedShape> => wantedShape({ code: "open_shape", message, hint });
 
@@ -31,4 +32,16 @@ test("a size that is none says why", () => {
     "a size is at least 1",
     "",
   ]);
+});
+
+test("a model that was opened keeps the symbols of its dimensions, and which of them are fixed", () => {
+  const inputs = [{ name: "x", shape: [1, 64], dtype: "float32" }];
+  const of = (dimensions: ModelInfo["dimensions"]): unknown => dimensionsOf({ inputs, dimensions } as unknown as ModelInfo, "x");
+  expect(of({ x: ["1", "width"] })).toEqual([
+    { label: "1", guess: "1", isFixed: true },
+    { label: "width", guess: "64", isFixed: false },
+  ]);
+  const unknown = ["1", "64"].map((guess) => ({ label: "?", guess, isFixed: false }));
+  expect(of({})).toEqual(unknown);
+  expect(of({ x: ["1"] })).toEqual(unknown);
 });

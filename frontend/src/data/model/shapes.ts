@@ -1,6 +1,6 @@
 // The form that asks for the shape of an input, read from the server's answer, and the mistakes in a size. Pure.
 
-import type { ApiError } from "../protocol";
+import type { ApiError, ModelInfo } from "../protocol";
 
 export interface Dimension {
   /** As the model has it: its symbol, its size where it is fixed, or `?`. */
@@ -29,11 +29,19 @@ export function wantedShape({ message, hint }: ApiError): WantedShape | null {
   return {
     input,
     isRankKnown: written !== undefined,
-    dimensions: sizes.map((guess, i) => {
-      const label = written?.length === sizes.length ? (written[i] ?? "?") : "?";
-      return { label, guess, isFixed: /^\d+$/.test(label) };
-    }),
+    dimensions: sizes.map((guess, i) => dimension(written?.length === sizes.length ? (written[i] ?? "?") : "?", guess)),
   };
+}
+
+function dimension(label: string, guess: string): Dimension {
+  return { label, guess, isFixed: /^\d+$/.test(label) };
+}
+
+/** The dimensions of an input of a model that was opened, as its file has them, with the sizes that they were given. */
+export function dimensionsOf({ dimensions, inputs }: ModelInfo, input: string): Dimension[] {
+  const shape = inputs.find(({ name }) => name === input)?.shape ?? [];
+  const labels = dimensions[input] ?? [];
+  return shape.map((size, i) => dimension(labels.length === shape.length ? (labels[i] ?? "?") : "?", String(size)));
 }
 
 /** Why a text is no size of a dimension; empty where it is one. */

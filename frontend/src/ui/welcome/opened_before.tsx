@@ -4,8 +4,8 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { plural } from "../../base/format";
-import { sizeMistake } from "../../data/model/shapes";
-import { valueInputs } from "../../data/model/values";
+import { dimensionsOf, sizeMistake } from "../../data/model/shapes";
+import { valueInputs, valueMistake } from "../../data/model/values";
 import type { ModelInfo } from "../../data/protocol";
 import { deleteModel, models, results } from "../../state/model/catalogue";
 import { openSource } from "../../state/model/open";
@@ -88,7 +88,10 @@ function OtherShapes({ info }: { info: ModelInfo }): JSX.Element {
   const shaped = info.inputs.filter(({ shape }) => shape.length > 0);
   const sizes = useSignal<Record<string, string[]>>(Object.fromEntries(shaped.map(({ name, shape }) => [name, shape.map(String)])));
   const typed = useSignal<Record<string, string>>(info.values ?? {});
-  const isRight = Object.values(sizes.value).flat().every((size) => sizeMistake(size) === "");
+  const small = valueInputs(info);
+  const shapeOf = (name: string): readonly number[] | null => sizes.value[name]?.map(Number) ?? (name in (info.values ?? {}) ? null : []);
+  const isRight =
+    Object.values(sizes.value).flat().every((size) => sizeMistake(size) === "") && small.every(({ name, dtype }) => valueMistake(typed.value[name] ?? "", dtype, shapeOf(name)) === "");
   const open = (event: Event): void => {
     event.preventDefault();
     const values = Object.fromEntries(Object.entries(typed.value).filter(([, value]) => value.trim() !== ""));
@@ -99,10 +102,10 @@ function OtherShapes({ info }: { info: ModelInfo }): JSX.Element {
       {shaped.map(({ name }) => (
         <fieldset key={name}>
           <legend>{name}</legend>
-          <DimensionFields prefix={shaped.length > 1 ? `${name}, ` : ""} sizes={sizes.value[name] ?? []} dimensions={[]} change={(all) => (sizes.value = { ...sizes.value, [name]: all })} />
+          <DimensionFields prefix={shaped.length > 1 ? `${name}, ` : ""} sizes={sizes.value[name] ?? []} dimensions={dimensionsOf(info, name)} change={(all) => (sizes.value = { ...sizes.value, [name]: all })} />
         </fieldset>
       ))}
-      <ValueFields inputs={valueInputs(info)} typed={typed.value} change={(all) => (typed.value = all)} />
+      <ValueFields inputs={small} typed={typed.value} shapeOf={shapeOf} change={(all) => (typed.value = all)} />
       <button type="submit" class="primary" disabled={!isRight}>
         Open
       </button>
