@@ -26,6 +26,8 @@ CORPUS = Path(__file__).parent / "corpus"
 FOUND = ROOT / ".make" / "fuzz"
 INPUT_S = 20
 """Longest that one input may take."""
+SLOW = ("model", "relax")
+"""Borders with a bound of their own (`MODEL_S`): they run in a worker, which may have to start."""
 
 
 def seeds(name: str) -> list[bytes]:
@@ -67,7 +69,7 @@ def fuzz(name: str, seconds: float, seed: int) -> int:
     kept, faults, turn, end = seeds(name), set[str](), 0, time.monotonic() + seconds
     while time.monotonic() < end:
         data = made_input(name, kept, seed, turn)
-        said = attempt(BORDERS[name], data, MODEL_S + INPUT_S if name == "model" else INPUT_S)
+        said = attempt(BORDERS[name], data, MODEL_S + INPUT_S if name in SLOW else INPUT_S)
         where = "\n".join(line for line in said.splitlines() if line.startswith("  File"))[-300:] or said
         if said and where not in faults:
             faults.add(where)

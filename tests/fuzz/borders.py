@@ -1,6 +1,6 @@
 """One function for each border: what a stranger gives goes in, as bytes; it may raise `CollageError`, and nothing else.
 
-`MODEL` runs in a worker, since a library may end its process.
+`model` and `relax` run in a worker, since a library may end its process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from collage_server.http.validation import read
 from collage_server.messages import models, requests, runs
+from onnx import ModelProto
 
 from collage_core.base.isolation.errors import WorkerTimeout
 from collage_core.base.isolation.worker import Worker
@@ -26,7 +27,9 @@ from collage_core.cost.database.record_validation import InvalidRecord, cost_row
 from collage_core.cost.estimators.replay import ReplayEstimator
 from collage_core.cost.fleet import protocol
 from collage_core.errors import CollageError
+from collage_core.model.normalising import normalise
 from collage_core.model.onnx_model import load_model
+from collage_core.model.relax.relax_model import read_in
 from collage_core.pipeline.discover import planned_shapes
 from collage_core.pipeline.record import FILE_NAME, read_record
 from collage_core.rewrite.plan import read_plan
@@ -136,7 +139,7 @@ def messages(data: bytes, folder: Path) -> None:
 
 
 WORKER = Worker(memory_bytes=4 << 30)
-"""Reads models; whoever has called `model` closes it."""
+"""Reads models; whoever has called `model` or `relax` closes it."""
 
 
 def model(data: bytes, folder: Path) -> None:
@@ -151,7 +154,18 @@ def load(path: str) -> int:
     return len(load_model(path).graph)
 
 
+def relax(data: bytes, folder: Path) -> None:
+    """A module as TVM saves it; a process that it takes down is a clear error, one that it keeps busy is not."""
+    try:
+        read = read_in(WORKER, _put(data, folder, "module.json"), {}, MODEL_S)
+    except CollageError as error:
+        if isinstance(error.__cause__, WorkerTimeout):
+            raise AssertionError("it takes too long") from error
+        raise
+    normalise(ModelProto.FromString(read.onnx))
+
+
 BORDERS: dict[str, Border] = {
-    border.__name__: border for border in (model, plan, record, artifact, arrays, constraints, toolchain, row, messages)
+    border.__name__: border for border in (model, relax, plan, record, artifact, arrays, constraints, toolchain, row, messages)
 }
 """Name, which is that of the folder of its seeds → border."""

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz.__main__ import CORPUS, attempt, made_input, seeds
 from tests.fuzz.borders import BORDERS, MODEL_S, WORKER
 
-TURNS = {"model": 4, "record": 15, "row": 20}
+TURNS = {"model": 4, "relax": 4, "record": 15, "row": 20}
 
 
 def test_every_border_has_seeds_and_all_of_them_are_small() -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 READ_S, REFERENCE_S = 300.0, 900.0
 """Longest that reading a file, and compiling and running the reference, may take."""
+READ_BYTES = 16 << 30
+"""Most memory that reading a file may take: several times the largest weights."""
 
 
 class RelaxModel(OnnxModel):
@@ -89,18 +91,27 @@ def load_relax(
         digest = hashlib.sha256(read_file(path, MOST_BYTES)).hexdigest()
     except OSError as error:
         raise CollageError(f"cannot read {str(path)!r}: {error.strerror}", "check the path and its permissions", "unreadable") from error
-    with Worker() as worker:
-        try:
-            read = worker.call(_read, str(path.resolve()), None, dict(shapes or {}), timeout_s=READ_S)
-        except WorkerError as error:
-            raise CollageError(
-                f"{str(path)!r} cannot be read as a Relax module: {error}", "mend it, or save it again", "not_relax"
-            ) from error
+    with Worker(memory_bytes=READ_BYTES) as worker:
+        read = read_in(worker, path, dict(shapes or {}))
     user, gone = normalise(ModelProto.FromString(read.onnx))
     fixed = fix_values(user, values or {})
     identity = [digest, read.function, sorted(read.sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
     hashed = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     return RelaxModel(name or path.stem, hashed, user, gone, fold, fixed, read)
+
+
+def read_in(worker: Worker, path: Path, shapes: Mapping[str, Sequence[int]], timeout_s: float = READ_S) -> ReadRegion:
+    """Return what `worker` reads in the file at `path`.
+
+    Raises:
+        CollageError: as `load_relax`; also where reading takes the process down, or too much time or memory.
+    """
+    try:
+        read: ReadRegion = worker.call(_read, str(path.resolve()), None, shapes, timeout_s=timeout_s)
+    except WorkerError as error:
+        message = f"{str(path)!r} cannot be read as a Relax module: {error}"
+        raise CollageError(message, "mend it, or save it again", "not_relax") from error
+    return read
 
 
 def _read(path: str, function: str | None, shapes: Mapping[str, Sequence[int]]) -> ReadRegion:

@@ -15,6 +15,7 @@ from collage_core.model.accuracy import largest_error
 from collage_core.model.relax.load import load
 from collage_core.model.relax.relax_model import RelaxModel
 from tests.helpers.command import document_of
+from tests.helpers.paths import ROOT
 
 SCRIPT = """
 @I.ir_module
@@ -188,3 +189,17 @@ def test_values_of_inputs_are_fixed_as_of_any_model(tmp_path: Path) -> None:
     assert [tensor.name for tensor in model.graph.inputs] == ["x"]
     inputs = {"x": np.ones((2, 4), np.float32)}
     assert np.allclose(model.reference(inputs)["a"], np.exp(0.5), atol=1e-5)
+
+
+@pytest.mark.long
+def test_a_module_that_takes_the_process_down_is_an_error_in_two_lines(tmp_path: Path) -> None:
+    """An object that holds itself: TVM follows it until its stack is full."""
+    pytest.importorskip("tvm")
+    saved = json.loads((ROOT / "tests" / "fuzz" / "corpus" / "relax" / "module.json").read_text())
+    index, array = next((index, node) for index, node in enumerate(saved["nodes"]) if node["type"] == "ffi.Array" and node["data"])
+    array["data"][0] = index
+    path = tmp_path / "cycle.json"
+    path.write_text(json.dumps(saved))
+    with pytest.raises(CollageError, match=r"'.*cycle\.json' cannot be read as a Relax module: crashed with SIGSEGV$") as caught:
+        load(path)
+    assert caught.value.hint == "mend it, or save it again"
