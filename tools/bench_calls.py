@@ -1,6 +1,6 @@
-"""`make bench-calls`: what an artifact's call costs beyond its kernels, and whether idle thread pools slow the busy one; prints tables.
+"""`make bench-calls`: what an artifact's call costs beyond its kernels, whether idle thread pools slow the busy one, and telemetry.
 
-It takes `--only` and `--threads`. It prints three tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
+It takes `--only` and `--threads`. It prints five tables, and PASS or FAIL for each goal; it exits with status 1 when one fails.
 Contenders are timed in turn, round by round, and compared within each round. Every table's rows run in processes of their own. It takes
 a few minutes. docs/benchmarks.md says what is measured and how.
 """
@@ -8,9 +8,11 @@ a few minutes. docs/benchmarks.md says what is measured and how.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -39,6 +41,7 @@ TARGETS = ("onnxruntime", "openvino", "ncnn")
 LIBRARIES = ("onednn", "blas")
 ROUNDS = 41
 POOL_ROUNDS = 15
+TELEMETRY_ROUNDS = 31
 BATCH_S = 4e-3
 """In a round each contender runs for about that long, and the median of its calls counts."""
 MOST_OVERHEAD = 0.03
@@ -50,7 +53,7 @@ Run = Callable[[], Any]
 
 def main() -> int:
     """Run the parts that are asked for."""
-    parts = {"one": one_partition, "partitions": partitions, "libraries": libraries, "pools": pools}
+    parts = {"one": one_partition, "partitions": partitions, "libraries": libraries, "pools": pools, "telemetry": telemetry}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=parts, action="append", help="one part; repeatable")
     parser.add_argument("--threads", default=f"1,{usable_cores()}" if usable_cores() > 1 else "1", help="numbers of threads: 1,2")
@@ -392,6 +395,57 @@ def _open_plan(plan: str, threads: int, environment: Mapping[str, str]) -> list[
     models = conv_chain(len(targets))
     with tempfile.TemporaryDirectory() as folder:
         return [artifact_of(models, targets, threads, Path(folder) / "artifact").bind({"t0": drawn(models[0])})]
+
+
+STEPS = ("import", "session", "call")
+ONNXRUNTIME_ALONE = """
+import json, sys, time
+import numpy as np
+begin = time.perf_counter()
+import onnxruntime as ort
+imported = time.perf_counter()
+options = ort.SessionOptions()
+options.intra_op_num_threads = int(sys.argv[2])
+session = ort.InferenceSession(sys.argv[1], options)
+made = time.perf_counter()
+feed = {"x": np.load(sys.argv[1] + ".npy")}
+samples = []
+for _ in range(500):
+    start = time.perf_counter()
+    session.run(None, feed)
+    samples.append(time.perf_counter() - start)
+print(json.dumps([imported - begin, made - imported, sorted(samples)[250]]))
+"""
+"""ONNX Runtime without anything of ours, whose package turns its telemetry off."""
+
+
+def telemetry(threads: Sequence[int]) -> list[str]:
+    """Compare ONNX Runtime with its telemetry off, as we have it, and on: fresh processes in turns, the first thread count alone."""
+    model = MODELS["conv"]()
+    seconds: dict[str, list[list[float]]] = {"off": [], "on": []}
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / "conv.onnx"
+        path.write_bytes(model.onnx)
+        np.save(f"{path}.npy", drawn(model))
+        for index in range(TELEMETRY_ROUNDS):
+            for name in ("off", "on") if index % 2 else ("on", "off"):
+                seconds[name].append(_alone_s(path, threads[0], name == "off"))
+    rows = []
+    for step, off, on in zip(STEPS, zip(*seconds["off"], strict=True), zip(*seconds["on"], strict=True), strict=True):
+        ratio = compared(off, on)
+        rows.append([step, f"{ratio.base_s * 1e3:.4g}", f"{ratio.seconds * 1e3:.4g}", str(ratio)])
+    show("ONNX Runtime's telemetry, ms", ["step", "off", "on", "ratio"], rows)
+    return []
+
+
+def _alone_s(path: Path, threads: int, is_off: bool) -> list[float]:
+    """Return the seconds of `STEPS` in a fresh process, whose home is the folder of the model."""
+    home = {name: str(path.parent) for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")}
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"} | home
+    environment |= {"ORT_DISABLE_TELEMETRY": "1"} if is_off else {}
+    command = [sys.executable, "-c", ONNXRUNTIME_ALONE, str(path), str(threads)]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=120)
+    return list(map(float, json.loads(done.stdout)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import bench_calls
 import bench_calls_models
 import numpy as np
@@ -44,3 +47,19 @@ def test_a_partition_costs_what_a_longer_chain_takes_beyond_its_kernels() -> Non
     entry, call, kernel = 5.0, 0.5, 3.0
     seconds = [part for n in bench_calls.LENGTHS for part in (entry + n * (call + kernel), n * kernel)]
     assert bench_calls._each_s(*seconds) == pytest.approx(call)
+
+
+def test_telemetry_is_on_in_one_of_two_processes_and_neither_writes_into_the_users_home(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[tuple[str | None, bool]] = []
+
+    def run(command: list[str], env: dict[str, str], **more: object) -> subprocess.CompletedProcess[str]:
+        seen.append((env.get("ORT_DISABLE_TELEMETRY"), env["HOME"] == env["XDG_CACHE_HOME"] != os.environ.get("HOME")))
+        return subprocess.CompletedProcess(command, 0, "[0.04, 0.008, 0.0001]" if len(seen) % 2 else "[0.04, 0.008, 0.0002]")
+
+    monkeypatch.setattr(bench_calls, "TELEMETRY_ROUNDS", 2)
+    monkeypatch.setattr(bench_calls.subprocess, "run", run)
+    assert bench_calls.telemetry([1]) == []
+    assert seen == [(None, True), ("1", True), ("1", True), (None, True)]
+    assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines() if "[" in line] == ["| import", "| session", "| call"]
