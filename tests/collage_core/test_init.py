@@ -12,7 +12,7 @@ import pytest
 from collage_core.model.samples.registry import SAMPLES
 from collage_core.toolchains.registry import get
 from tests.helpers.command import environment
-from tests.helpers.paths import ROOT
+from tests.helpers.paths import PLUGINS, ROOT
 
 SESSION = """
 import sys
@@ -44,6 +44,29 @@ for target in sys.argv[2:]:
     with Worker() as worker:
         worker.call(worker_functions.build_and_load, target, sys.argv[1], timeout_s=60)
 """
+EXPLORE = """
+import json, re, subprocess, time, urllib.request
+program, model, *targets = sys.argv[1:]
+explorer = subprocess.Popen([sys.executable, program, "explore", model, "--no-browser"], stdout=subprocess.PIPE, text=True)
+address = next(found[0].partition("?")[0] for line in explorer.stdout if (found := re.search(r"http://[^ ]+/[^ ]*", line)))
+
+def answer(where, **body):
+    data = json.dumps(body).encode() if body else None
+    request = urllib.request.Request(address + where, data, {"Content-Type": "application/json"})
+    return urllib.request.urlopen(request, timeout=60).read()
+
+try:
+    print(b"<script" in answer(""))
+    opened = json.loads(answer("api/v1/models", path=model))
+    run = json.loads(answer("api/v1/runs", model=opened["id"], targets=targets, threads=1, budget_s=1.0))
+    while run["state"] in ("queued", "running"):
+        time.sleep(0.1)
+        run = json.loads(answer(f"api/v1/runs/{run['id']}"))
+    print(run["state"], run["plan"] is not None)
+finally:
+    explorer.terminate()
+    explorer.wait(timeout=60)
+"""
 ASKS = """
 from collage_core.base.isolation.worker import Worker
 import worker_functions
@@ -73,20 +96,29 @@ def watched(shim: Path, folder: Path, code: str, *arguments: str | Path) -> tupl
     return done.stdout, [line for line in lines if line.startswith("started ")], [line for line in lines if not line.startswith("started ")]
 
 
+QUICK = ("onnxruntime", "openvino", "ncnn")
+
+
 @pytest.mark.parametrize(
-    ("code", "before", "after"),
+    ("code", "before", "after", "names", "answers"),
     [
-        pytest.param(BUILDS, (), (), id="a worker for each toolchain"),
-        pytest.param(RUN, ("partition",), ("--threads", "1", "--targets"), id="a run", marks=pytest.mark.long),
+        pytest.param(BUILDS, (), (), QUICK, None, id="a worker for each toolchain"),
+        pytest.param(BUILDS, (), (), ("tvm",), None, id="a worker for TVM", marks=pytest.mark.long),
+        pytest.param(RUN, ("partition",), ("--threads", "1", "--targets"), QUICK, None, id="a run", marks=pytest.mark.long),
+        pytest.param(
+            EXPLORE, (PLUGINS / "brief_explorer.py",), (), QUICK[:1], "True\ndone True\n", id="a page and its run", marks=pytest.mark.long
+        ),
     ],
 )
 def test_no_process_of_ours_looks_a_name_up_or_connects_outside(
-    shim: Path, chain: Path, tmp_path: Path, code: str, before: tuple[str, ...], after: tuple[str, ...]
-) -> None:
+    shim: Path, chain: Path, tmp_path: Path, code: str, before: tuple[str, ...], after: tuple[str, ...], names: tuple[str, ...],
+    answers: str | None,
+) -> None:  # fmt: skip
     """Nor does one leave a file in the user's home: a client's number or a database of events."""
-    targets = [name for name in ("onnxruntime", "openvino", "ncnn") if get(name).availability().usable]
-    named = targets if code is BUILDS else [",".join(targets)]
-    _, started, asked = watched(shim, tmp_path, code, *before, chain, *after, *named)
+    targets = [name for name in names if get(name).availability().usable]
+    named = [",".join(targets)] if code is RUN else targets
+    said, started, asked = watched(shim, tmp_path, code, *before, chain, *after, *named)
+    assert answers in (None, said)
     assert len([line for line in started if "python" in line]) > len(targets), "the workers are watched, too"
     assert asked == []
     assert [path for path in (tmp_path / "user").rglob("*") if path.is_file()] == []
