@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..graph.dataflow_graph import DataflowGraph
+from ..graph.sub_graph import SubGraph
 from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
 from .budget import Budget
+from .record import CostedCandidate
 from .rivals import Rival
 from .search_and_merge import Planned
 
@@ -46,9 +48,16 @@ def placed_partitions(
                 source=item.cost.source,
                 decided_by=(decided or {}).get(item.id, "priority" if candidate.is_unknown else "cost"),
                 stability=(stability or {}).get(item.id),
+                label=_composite_label(graph, item),
             )
         )
     return tuple(made)
+
+
+def _composite_label(graph: DataflowGraph, item: CostedCandidate) -> str:
+    """Return the label that the toolchain's rules gave a candidate; empty where its label only lists its operators."""
+    label = str(item.candidate["label"])
+    return "" if label == SubGraph(graph, item.inside).label else label
 
 
 def priority_note(planned: Planned) -> str:

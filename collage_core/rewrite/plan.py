@@ -28,6 +28,7 @@ class PlacedPartition(_PlanPart):
     """A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
 
     Attributes:
+        label: The toolchain's name for what it computes (the labels of its composites), such as ``conv2d_relu``; empty where it has none.
         cost_s: Seconds; None where the cost is unknown.
         spread_s: Half the inter-quartile range of the samples, in seconds.
         interval_s: As in `Cost.interval_s`.
@@ -50,6 +51,7 @@ class PlacedPartition(_PlanPart):
     source: str
     decided_by: str = "cost"
     stability: float | None = None
+    label: str = ""
 
 
 class PlacedTransition(_PlanPart):
