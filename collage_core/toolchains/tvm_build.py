@@ -31,15 +31,10 @@ def cpu_target(threads: int) -> tvm.target.Target:
     return tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": threads})
 
 
-def lowered(model: SubModel, threads: int) -> IRModule:
-    """Return `model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
-
-    Raises:
-        ToolchainError: at stage ``import`` or ``build``.
-    """
-    module = import_onnx(model)
+def kernel_passes() -> list[Any]:
+    """Return the passes that make fused, scheduled PrimFuncs of a module's operators. They run under `cpu_target`."""
     transform = relax.transform
-    passes = [
+    return [
         transform.DecomposeOpsForInference(),
         PackWeights(),
         transform.CanonicalizeBindings(),
@@ -53,9 +48,18 @@ def lowered(model: SubModel, threads: int) -> IRModule:
         transform.DeadCodeElimination(),
         ScheduleCpu(),
     ]
+
+
+def lowered(model: SubModel, threads: int) -> IRModule:
+    """Return `model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
+
+    Raises:
+        ToolchainError: at stage ``import`` or ``build``.
+    """
+    module = import_onnx(model)
     try:
         with cpu_target(threads):
-            return tvm.transform.Sequential(passes)(module)
+            return tvm.transform.Sequential(kernel_passes())(module)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error
 

@@ -44,3 +44,9 @@ class TvmFusionToolchain(TvmToolchain):
         from .tvm_one_kernel import one_kernel
 
         return one_kernel(model, usable_cores())
+
+    def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
+        """Return the function as a call of one PrimFunc. It reads the weights packed, so this comes before they are parameters."""
+        from .tvm_one_kernel import as_one_kernel, named_by_content
+
+        return named_by_content(as_one_kernel(module, usable_cores()))

@@ -9,15 +9,17 @@ from typing import Any
 
 import tvm
 from tvm import relax
+from tvm_ffi import structural_hash
 
 from ..model.base import SubModel
 from ..model.relax.lifting import lifted
+from ..model.relax.replacing import Replaced
 from .base import ToolchainError
 from .reasons import one_line
 from .tvm_build import cpu_target
 from .tvm_import import import_onnx
 from .tvm_packing import PackWeights
-from .tvm_schedule import ScheduleCpu
+from .tvm_schedule import ScheduleCpu, finished
 
 
 def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
@@ -25,6 +27,15 @@ def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
 
     Raises:
         ToolchainError: at stage ``import`` or ``build``; TVM makes more than one kernel of it, or none.
+    """
+    return as_one_kernel(import_onnx(model), threads)
+
+
+def as_one_kernel(module: tvm.IRModule, threads: int) -> tvm.IRModule:
+    """Return `module`, whose ``main`` is flat, with one scheduled PrimFunc that ``main`` calls.
+
+    Raises:
+        ToolchainError: at stage ``build``; TVM makes more than one kernel of it, or none.
     """
     transform = relax.transform
     before = [
@@ -37,7 +48,6 @@ def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
         AsOneFunction(),
     ]
     after = [transform.FuseTIR(), transform.DeadCodeElimination(), ScheduleCpu()]
-    module = import_onnx(model)
     try:
         with cpu_target(threads):
             module = tvm.transform.Sequential(before)(module)
@@ -48,6 +58,16 @@ def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
         raise ToolchainError("build", one_line(error)) from error
     _check_one_call(module["main"])
     return module
+
+
+def named_by_content(module: tvm.IRModule) -> tvm.IRModule:
+    """Return a module of `as_one_kernel` whose kernel later passes leave as it is. Its name says what it computes: equal ones share it."""
+    ((old, kernel),) = [(var, one) for var, one in module.functions_items() if isinstance(one, tvm.tirx.PrimFunc)]
+    kernel = finished(kernel.without_attr("global_symbol"))
+    builder = relax.BlockBuilder()
+    var = builder.add_func(kernel, f"tvm_fusion_{structural_hash(kernel) & (1 << 64) - 1:016x}")
+    builder.add_func(Replaced({old: var}).visit_expr(module["main"]), "main")
+    return builder.get()
 
 
 def _check_one_call(main: relax.Function) -> None:

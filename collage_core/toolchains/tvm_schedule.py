@@ -27,19 +27,29 @@ LANES = 16
 PARALLEL_FROM = 1 << 15
 """Least number of iterations for which waking other threads pays."""
 
+SCHEDULED = "tirx.is_scheduled"
+"""Attribute of PrimFuncs that have their schedule, as TVM's own schedules mark them."""
+
+OPAQUE = 8
+"""The kind (``op_pattern``) of a PrimFunc that `FuseOps` leaves alone."""
 
 log = logging.getLogger(__name__)
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageScheduleCpu")
 class ScheduleCpu:
-    """The pass, which schedules every PrimFunc of a module."""
+    """The pass, which schedules every PrimFunc of a module that is not marked as scheduled."""
 
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         for name, function in mod.functions_items():
-            if isinstance(function, PrimFunc):
+            if isinstance(function, PrimFunc) and not (function.attrs or {}).get(SCHEDULED):
                 mod.update_func(name, scheduled(function))
         return mod
+
+
+def finished(function: PrimFunc) -> PrimFunc:
+    """Return `function` marked as one that later passes neither schedule nor fuse with others."""
+    return function.with_attr({SCHEDULED: True, "op_pattern": OPAQUE})
 
 
 def scheduled(function: PrimFunc) -> PrimFunc:

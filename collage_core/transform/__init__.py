@@ -8,11 +8,13 @@ Toolchains build in worker processes; the functions of a built module run in thi
 from tvm_ffi.error import register_error
 
 from ..errors import CollageError
+from ..toolchains.tvm_build import cpu_target
 from .codegens import register_codegens
 from .collage_partition import CollagePartition
+from .cpu_pipeline import ScheduleRest, cpu_pipeline
 from .hooks import RunHooks, RunTirHooks
 
 register_error(CollageError)  # else an error in a pass leaves it as another one, without its class
 register_codegens()
 
-__all__ = ["CollagePartition", "RunHooks", "RunTirHooks"]
+__all__ = ["CollagePartition", "RunHooks", "RunTirHooks", "ScheduleRest", "cpu_pipeline", "cpu_target"]

@@ -21,7 +21,7 @@ from ..model.base import SubModel
 from ..model.relax.regions import Region, divided, tensor_type
 from ..toolchains import registry
 from ..toolchains.base import check_open_shapes
-from .flattening import flattened
+from .encodings import is_tvm, kernel_function, threads_of
 from .packages import Package, register_loader, runtime_module, symbols_of
 
 BUILD_S = 600.0
@@ -32,7 +32,7 @@ def register_codegens() -> None:
     """Register ``relax.ext.<target>`` for every toolchain but TVM itself, and the loader of exported libraries."""
     register_loader()
     for name in registry.names():
-        if name != "tvm" and not name.startswith("tvm@"):
+        if not is_tvm(name):
             register_global_func(f"relax.ext.{name}", _Codegen(name), override=True)
 
 
@@ -41,27 +41,29 @@ class _Codegen:
         self.target = target
 
     def __call__(self, functions: Sequence[relax.Function], options: Mapping[str, Any] | None, _constants: Any) -> list[Any]:
-        threads = int((options or {}).get("threads", usable_cores()))
+        asked = (options or {}).get("threads")
         with Worker() as worker:
-            return [
-                runtime_module(symbol, _package(self.target, symbol, function, threads, worker))
-                for symbol, function in zip(symbols_of(functions), functions, strict=True)
-            ]
+            made = []
+            for symbol, function in zip(symbols_of(functions), functions, strict=True):
+                threads = int(asked) if asked is not None else threads_of(function, usable_cores())
+                flat = kernel_function(self.target, function)
+                made.append(runtime_module(symbol, _package(self.target, symbol, flat, threads, worker)))
+            return made
 
 
-def runtime_of(target: str, symbol: str, function: relax.Function) -> Any:
-    """Return a runtime module that carries what `target` builds of `function` as the function `symbol`."""
+def runtime_of(target: str, symbol: str, function: relax.Function, threads: int) -> Any:
+    """Return a runtime module that carries what `target` builds of the flat `function` as the function `symbol`."""
     with Worker() as worker:
-        return runtime_module(symbol, _package(target, symbol, function, usable_cores(), worker))
+        return runtime_module(symbol, _package(target, symbol, function, threads, worker))
 
 
 def _package(target: str, symbol: str, function: relax.Function, threads: int, worker: Worker) -> Package:
-    """Return the package that `target` builds of `function`.
+    """Return the package that `target` builds of the flat `function`.
 
     Raises:
         CollageError: the function, or the binding that is named, cannot be taken by the toolchain.
     """
-    model, order = sub_model(symbol, flattened(function))
+    model, order = sub_model(symbol, function)
     tool = registry.get(target)
     try:
         check_open_shapes(tool, model)

@@ -28,17 +28,13 @@ from ..pipeline.record import RunRecord
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
-from ..toolchains import registry
+from .cpu_pipeline import ScheduleRest
+from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
-from .hooks import RunHooks
-from .region_rewriter import RegionRewriter, as_byoc, as_composite, as_primitive, is_planned, names_of, spliced
+from .hooks import RunHooks, RunTirHooks
+from .region_rewriter import RegionRewriter, names_of, spliced
 
-
-def _byoc(target: str, function: relax.Function) -> relax.Function:
-    return (as_composite if registry.get(target).style == "library" else as_byoc)(target, function)
-
-
-ENCODINGS = {"byoc": _byoc, "primitive": as_primitive}
+ENCODINGS = {"byoc": as_byoc, "primitive": as_primitive}
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class CollagePartition:
         functions: Names of the functions to partition; all unless given.
         shapes: Name of a parameter → its shape, for functions with symbols.
         encoding: ``byoc`` as TVM's own partitioning writes it, or ``primitive``.
-        codegen: Whether `RunHooks` follows at once, so that ``tvm.compile`` may be next.
+        codegen: Whether `RunHooks`, `ScheduleRest` and `RunTirHooks` follow at once, so that ``tvm.compile`` may be next.
         plans: Plans to use instead of a search, by the name of the function: each is for its largest region, and others stay with TVM.
         cost_function: Gives the costs, in this process; ``costs`` is then only its name.
         emit: Told what happens meanwhile.
@@ -123,8 +119,10 @@ class CollagePartition:
         self._check_shapes(mod, names)
         for name in names:
             mod = self._function(mod, name)
-        run_hooks: Any = RunHooks()
-        return run_hooks(mod) if self.codegen else mod
+        if not self.codegen:
+            return mod
+        passes: list[Any] = [RunHooks(), ScheduleRest(self.options.used_threads), RunTirHooks()]
+        return tvm.transform.Sequential(passes)(mod)
 
     def _names(self, mod: tvm.IRModule) -> list[str]:
         functions = {str(var.name_hint): function for var, function in mod.functions_items() if isinstance(function, relax.Function)}
@@ -178,7 +176,9 @@ class CollagePartition:
         wanted = {at: of[binding.var] for at, binding in enumerate(bindings) if binding.var in of}
         names = [_free_name(f"{function}_{one.target}".replace("@", "_"), taken) for one in partitions]
         rewriter = RegionRewriter(builder, bindings, given, leaves)
-        rewriter.write(_groups(bindings, wanted), [one.target for one in partitions], names, ENCODINGS[self.encoding])
+        threads = int(plan.options.get("threads", self.options.used_threads))
+        placements = [Placement(one.target, one.label, threads) for one in partitions]
+        rewriter.write(_groups(bindings, wanted), placements, names, ENCODINGS[self.encoding])
         rewriter.finish(region.outputs)
         return rewriter.bindings
 

@@ -1,24 +1,29 @@
 """`RunHooks` and `RunTirHooks`: the passes in which toolchains lower their own functions of a module, by the hooks of RFC 10.
 
 The order is fixed. Before legalisation, for each function with a hint (``Codegen``, or ``Composite`` alone): `prepare` on that function
-only, the constants out of it, `constant_updater`, then `relax_to_tir`, or else `relax_to_runtime`. After legalisation, for the PrimFuncs
+only, the constants out of it, `constant_updater`, then `relax_to_tir`, or else `relax_to_runtime`, unless `prepare` has left nothing but
+calls of PrimFuncs. After legalisation, for the PrimFuncs
 that a toolchain marked with ``Codegen``: `tir_to_runtime`. A hint that is left behind, or a hook that returns nothing, is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import tvm
 from tvm import relax
+from tvm_ffi import structural_equal
 
+from ..base.cores import usable_cores
 from ..errors import CollageError
 from ..model.relax.lifting import lifted
+from ..model.relax.replacing import Replaced
 from ..toolchains import registry
-from ..toolchains.base import Toolchain
-from .flattening import flattened
-from .region_rewriter import CODEGEN, COMPOSITE, names_of
+from ..toolchains.base import Toolchain, ToolchainError
+from ..toolchains.tvm_schedule import finished
+from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
+from .region_rewriter import names_of
 
 EXTERNAL = "external_mods"
 """Attribute of a module in which `RunCodegen` keeps the runtime modules that are linked into the library."""
@@ -32,10 +37,10 @@ class RunHooks:
         hinted = [(var, function, target) for var, function in mod.functions_items() if (target := target_of(function))]
         builder = relax.BlockBuilder(mod)
         runtime: list[Any] = []
-        owners: dict[str, str] = dict.fromkeys(names_of(mod), "")
+        helpers = _Helpers(builder, names_of(mod))
         for var, function, target in sorted(hinted, key=lambda one: str(one[0].name_hint)):
             made = _Lowering(str(var.name_hint), target, function)
-            builder.update_func(var, made.lowered(builder, owners, runtime))
+            builder.update_func(var, made.lowered(builder, helpers, runtime))
         made_module = builder.get()
         return _linked(made_module, runtime)
 
@@ -65,8 +70,9 @@ def target_of(function: Any) -> str:
     if not isinstance(function, relax.Function):
         return ""
     attributes = function.attrs or {}
-    hint = attributes.get(CODEGEN) or str(attributes.get(COMPOSITE, "")).rpartition(".")[0]
-    return str(hint) if hint in registry.names() else ""
+    hint, composite = str(attributes.get(CODEGEN, "")), str(attributes.get(COMPOSITE, ""))
+    found = [name for name in registry.names() if name == hint or (not hint and composite.startswith(f"{name}."))]
+    return max(found, key=len, default="")
 
 
 def _hint(function: Any) -> str:
@@ -83,6 +89,31 @@ def _nothing(target: str, hook: str, functions: Sequence[str]) -> CollageError:
     return CollageError(f"{target}: its hook {hook} returns nothing for {', '.join(functions)}", "mend the toolchain", "bad_hook")
 
 
+class _Helpers:
+    """The functions that preparations add to a module, each under a name of its own.
+
+    Args:
+        builder: Has the module.
+        taken: Names in the module.
+    """
+
+    def __init__(self, builder: relax.BlockBuilder, taken: Collection[str]):
+        self._builder, self._taken = builder, taken
+        self._added: dict[str, tuple[str, Any, Any]] = {}
+
+    def add(self, target: str, name: str, function: Any) -> Any:
+        """Return the variable of `function` in the module, to which it is added unless `target` has added an equal one before."""
+        owner, var, known = self._added.get(name, ("the module itself" if name in self._taken else "", None, None))
+        if owner == target and structural_equal(known, function):
+            return var
+        if owner:
+            said = f"the preparations of {target} and {owner} collide: both have a function {name!r}"
+            raise CollageError(said, "leave one of them out", "bad_hook")
+        made = self._builder.add_func(function, name)
+        self._added[name] = target, made, function
+        return made
+
+
 class _Lowering:
     """Lowers one function."""
 
@@ -90,14 +121,16 @@ class _Lowering:
         self.name, self.target, self.tool, self._function = name, target, _tool(target, name), function
         self._symbol = f"{name}_kernel"
 
-    def lowered(self, builder: relax.BlockBuilder, owners: dict[str, str], runtime: list[Any]) -> relax.Function:
+    def lowered(self, builder: relax.BlockBuilder, helpers: _Helpers, runtime: list[Any]) -> relax.Function:
         """Return the function whose body is a call of what the toolchain made; its runtime modules go into `runtime`."""
-        prepared = self._prepared(builder, owners)
+        prepared = self._prepared(helpers)
         inner, constants = lifted(prepared)
         arrays = [self.tool.constant_updater(f"{self.name}.{at}", array) for at, array in enumerate(constants)]
         if any(array is None for array in arrays):
             raise _nothing(self.target, "constant_updater", [self.name])
         given = [relax.const(array, array.dtype.name) for array in arrays]
+        if _is_lowered(inner):
+            return self._with_constants(inner, given)
         module = self.tool.relax_to_tir(inner)
         if module is not None:
             return self._calls_tir(builder, module, inner, given)
@@ -105,41 +138,46 @@ class _Lowering:
         if made is None:
             from .codegens import runtime_of
 
-            runtime.append(runtime_of(self.target, self._symbol, prepared))
+            runtime.append(runtime_of(self.target, self._symbol, prepared, threads_of(self._function, usable_cores())))
             return self._calls_symbol(inner, [])
         runtime.append(made)
         return self._calls_symbol(inner, given)
 
-    def _prepared(self, builder: relax.BlockBuilder, owners: dict[str, str]) -> relax.Function:
+    def _prepared(self, helpers: _Helpers) -> relax.Function:
         """Run `prepare` on this function alone. What it adds to the module must have a name of its own."""
-        module = self.tool.prepare(tvm.IRModule({"main": flattened(self._function)}))
+        given = tvm.IRModule({"main": kernel_function(self.target, self._function)})
+        try:
+            module = self.tool.prepare(given)
+        except ToolchainError as error:
+            said = f"{self.target} cannot take the function {self.name!r}: {error}"
+            raise CollageError(said, "leave it to another toolchain", "toolchain") from error
         if module is None or "main" not in names_of(module):
             raise _nothing(self.target, "prepare", [self.name])
-        for var, function in module.functions_items():
-            name = str(var.name_hint)
-            if name == "main":
-                continue
-            if name in owners:
-                other = owners[name] or "the module itself"
-                said = f"the preparations of {self.target} and {other} collide: both have a function {name!r}"
-                raise CollageError(said, "leave one of them out", "bad_hook")
-            owners[name] = self.target
-            builder.add_func(function, name)
         main = module["main"]
         if target_of(main):
             raise CollageError(f"{self.target}: its hook prepare leaves its attribute on {self.name}", "mend the toolchain", "bad_hook")
-        return main
+        added = {var: function for var, function in module.functions_items() if str(var.name_hint) != "main"}
+        return Replaced({var: helpers.add(self.target, str(var.name_hint), one) for var, one in added.items()}).visit_expr(main)
 
     def _calls_tir(self, builder: relax.BlockBuilder, module: tvm.IRModule, inner: relax.Function, given: list[Any]) -> relax.Function:
         if "main" not in names_of(module) or not isinstance(module["main"], tvm.tirx.PrimFunc):
             raise _nothing(self.target, "relax_to_tir", [self.name])
-        var = builder.add_func(module["main"].without_attr("global_symbol"), f"{self.name}_tir")
+        kernel = module["main"].without_attr("global_symbol")
+        if "op_pattern" not in (kernel.attrs or {}):  # a kernel of a toolchain is what it was costed as
+            kernel = finished(kernel)
+        var = builder.add_func(kernel, f"{self.name}_tir")
         return self._body(inner, given, lambda arguments: relax.call_tir(var, arguments, out_ty=_outputs(inner)))
 
     def _calls_symbol(self, inner: relax.Function, given: list[Any]) -> relax.Function:
         return self._body(
             inner, given, lambda arguments: relax.call_dps_packed(self._symbol, relax.Tuple(arguments), out_ty=_outputs(inner))
         )
+
+    def _with_constants(self, inner: relax.Function, given: list[Any]) -> relax.Function:
+        """Return `inner` with the constants `given` in the place of the parameters behind its own."""
+        count = len(self._function.params)
+        body = Replaced(dict(zip(inner.params[count:], given, strict=True))).visit_expr(inner.body)
+        return relax.Function(inner.params[:count], body, inner.ret_ty)
 
     def _body(self, inner: relax.Function, given: list[Any], call: Any) -> relax.Function:
         count = len(self._function.params)
@@ -150,6 +188,12 @@ class _Lowering:
                 result = builder.emit_output(call([*parameters, *given]))
             builder.emit_func_output(result)
         return builder.get()["main"].without_attr("global_symbol")
+
+
+def _is_lowered(function: relax.Function) -> bool:
+    """Return whether a flat function does nothing but call PrimFuncs."""
+    calls = [one.value for block in function.body.blocks for one in block.bindings if isinstance(one.value, relax.Call)]
+    return bool(calls) and all(getattr(call.op, "name", "") == "relax.call_tir" for call in calls)
 
 
 def _outputs(function: relax.Function) -> Any:

@@ -1,12 +1,13 @@
 """Puts the partitions of a plan into a region: a call of a new private function in the place of each partition's bindings.
 
 A region of a function and groups of its bindings enter; bindings leave, and the functions that they call. What is left to TVM stays as
-it is.
+it is. A tensor has a plain form and, beside toolchains that compute in a blocked layout, a blocked one; a reorder stands just before the
+first that reads a form which is not there yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tvm
@@ -15,12 +16,9 @@ from tvm import relax
 from ..model.relax.lifting import lifted
 from ..model.relax.regions import variables
 from ..model.relax.replacing import Replaced
+from .blocked_tensors import is_held_blocked, to_blocked, to_plain
+from .encodings import CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL, Encode, Placement
 from .grouping import HOST, Group
-
-CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL = "Codegen", "Composite", "Primitive", "global_symbol"
-
-Encode = Callable[[str, relax.Function], relax.Function]
-"""Target and a function of a partition's bindings → the function as the module holds it."""
 
 
 class RegionRewriter:
@@ -36,13 +34,14 @@ class RegionRewriter:
     def __init__(self, builder: relax.BlockBuilder, bindings: Sequence[Any], given: Mapping[Any, Any], results: Sequence[Any]):
         self._builder, self._all, self._results = builder, list(bindings), list(results)
         self._known: dict[Any, Any] = dict(given)
+        self._blocked: dict[Any, Any] = {}
         self.bindings: list[Any] = []
 
-    def write(self, groups: Sequence[Group], targets: Sequence[str], names: Sequence[str], encode: Encode) -> None:
+    def write(self, groups: Sequence[Group], placements: Sequence[Placement], names: Sequence[str], encode: Encode) -> None:
         """Write all groups, in order.
 
         Args:
-            targets: Partition → its target.
+            placements: Partition → who computes it.
             names: Partition → the name of its function.
         """
         for group in groups:
@@ -50,7 +49,7 @@ class RegionRewriter:
             if group.partition == HOST:
                 self._copy(members[0])
             else:
-                self._call(members, targets[group.partition], names[group.partition], encode)
+                self._call(members, placements[group.partition], names[group.partition], encode)
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Bind the variables `outputs` outside to the results, some of them as tuples."""
@@ -64,31 +63,34 @@ class RegionRewriter:
         return self._expr(next(results))
 
     def _copy(self, binding: Any) -> None:
+        for read in variables(binding.value):
+            self._expr(read)
         value = Replaced(self._known).visit_expr(binding.value)
         var = self._var(binding.var, binding.var.name, binding.var.ty)
         made = relax.MatchCast(var, value, binding.ty) if isinstance(binding, relax.MatchCast) else relax.VarBinding(var, value)
         self.bindings.append(made)
         self._known[binding.var] = var
 
-    def _call(self, members: Sequence[Any], target: str, name: str, encode: Encode) -> None:
+    def _call(self, members: Sequence[Any], placement: Placement, name: str, encode: Encode) -> None:
         inputs = _read_outside(members)
         outputs = self._read_later(members)
-        function, constants = _function(members, inputs, outputs), []
-        if target == "tvm":  # its fusion takes no constants inside
-            function, arrays = lifted(function)
-            constants = [relax.const(array, array.dtype.name) for array in arrays]
-        function = encode(target, function)
-        var = self._builder.add_func(function.with_attr(SYMBOL, name) if target != "tvm" else function.without_attr(SYMBOL), name)
-        call = self._builder.normalize(relax.Call(var, [*map(self._expr, inputs), *constants]))
-        result = self._var(outputs[0] if len(outputs) == 1 else None, name, call.ty)
-        self.bindings.append(relax.VarBinding(result, call))
+        function = encode(placement, _function(members, inputs, outputs))
+        constants: list[Any] = []
+        if PRIMITIVE in function.attrs and CODEGEN not in function.attrs and COMPOSITE not in function.attrs:
+            function, constants = _without_constants(function)  # `FuseTIR` takes none inside
+        var = self._builder.add_func(function.with_attr(SYMBOL, name) if CODEGEN in function.attrs else function.without_attr(SYMBOL), name)
+        forms = [self._blocked_expr(one) if placement.is_blocked and is_held_blocked(one.ty) else self._expr(one) for one in inputs]
+        result = self._bound(name, relax.Call(var, [*forms, *constants]), outputs[0] if len(outputs) == 1 else None)
         for at, output in enumerate(outputs):
-            if len(outputs) == 1:
-                self._known[output] = result
-                continue
-            field = self._var(output, output.name, output.ty)
-            self.bindings.append(relax.VarBinding(field, self._builder.normalize(relax.TupleGetItem(result, at))))
-            self._known[output] = field
+            made = result if len(outputs) == 1 else self._bound(output.name, relax.TupleGetItem(result, at), output)
+            (self._blocked if placement.is_blocked and is_held_blocked(output.ty) else self._known)[output] = made
+
+    def _bound(self, name: str, value: Any, old: Any = None) -> Any:
+        """Return a new variable, in the place of `old`, that is bound to `value`."""
+        value = self._builder.normalize(value)
+        var = self._var(old, name, value.ty)
+        self.bindings.append(relax.VarBinding(var, value))
+        return var
 
     def _var(self, old: Any, name: str, kind: Any) -> Any:
         """Return a variable in the place of `old`: one of the block alone, unless it leaves the region."""
@@ -102,7 +104,15 @@ class RegionRewriter:
         return [binding.var for binding in members if binding.var in read]
 
     def _expr(self, var: Any) -> Any:
+        """Return `var` in its plain form."""
+        if var not in self._known and var in self._blocked:
+            self._known[var] = to_plain(self._blocked[var], self._bound)
         return self._known.get(var, var)
+
+    def _blocked_expr(self, var: Any) -> Any:
+        if var not in self._blocked:
+            self._blocked[var] = to_blocked(self._expr(var), self._bound)
+        return self._blocked[var]
 
 
 def _read_outside(members: Sequence[Any]) -> list[Any]:
@@ -128,27 +138,10 @@ def _function(members: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[A
     return builder.get()["main"].without_attr(SYMBOL)
 
 
-def as_byoc(target: str, function: relax.Function) -> relax.Function:
-    """Return `function` as TVM's `MergeCompositeFunctions` writes it: a ``Composite`` function inside one with ``Codegen``."""
-    inner = function.with_attr({COMPOSITE: f"{target}.partition", PRIMITIVE: True})
-    parameters = [relax.Var(var.name, var.ty) for var in function.params]
-    kind = relax.FuncType([var.ty for var in function.params], function.ret_ty)
-    local = relax.Var("composite", kind)
-    result = relax.Var("result", function.ret_ty)
-    block = relax.BindingBlock([relax.VarBinding(local, inner), relax.VarBinding(result, relax.Call(local, parameters))])
-    made = relax.Function(parameters, relax.SeqExpr([block], result), function.ret_ty)
-    return made.with_attr(CODEGEN, target)
-
-
-def as_composite(target: str, function: relax.Function) -> relax.Function:
-    """Return `function` as a call of a library: ``Composite`` only, since the library is called from inside TVM."""
-    return function.with_attr({COMPOSITE: f"{target}.partition", PRIMITIVE: True})
-
-
-def as_primitive(target: str, function: relax.Function) -> relax.Function:
-    """Return `function` as one kernel of `target`, as the older draft of BYOC writes it."""
-    made = function.with_attr(PRIMITIVE, True)
-    return made if target == "tvm" else made.with_attr(CODEGEN, target)
+def _without_constants(function: relax.Function) -> tuple[relax.Function, list[Any]]:
+    """Return `function` with its constants as parameters, and the constants."""
+    made, arrays = lifted(function)
+    return made.with_attrs(function.attrs), [relax.const(array, array.dtype.name) for array in arrays]
 
 
 def spliced(function: relax.Function, blocks: Mapping[int, Sequence[Any]]) -> relax.Function:
@@ -156,12 +149,6 @@ def spliced(function: relax.Function, blocks: Mapping[int, Sequence[Any]]) -> re
     made = [relax.DataflowBlock(list(blocks[at])) if at in blocks else block for at, block in enumerate(function.body.blocks)]
     body = relax.SeqExpr(made, function.body.body)
     return relax.Function(function.params, body, function.ret_ty, function.is_pure, function.attrs)
-
-
-def is_planned(function: Any) -> bool:
-    """Return whether `function` is one that a toolchain has already, or that may not be divided."""
-    attributes = function.attrs or {}
-    return any(name in attributes for name in (CODEGEN, COMPOSITE, PRIMITIVE))
 
 
 def names_of(module: tvm.IRModule) -> set[str]:

@@ -1,4 +1,4 @@
-"""`Replaced`: an expression with other expressions in the place of variables."""
+"""`Replaced`: an expression with other expressions in the place of variables, or of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class Replaced(relax.PyExprMutator):
         self._known = known
 
     def visit_var_(self, var: Any) -> Any:
+        return self._known.get(var, var)
+
+    def visit_global_var_(self, var: Any) -> Any:
         return self._known.get(var, var)
 
     def visit_dataflow_var_(self, var: Any) -> Any:

@@ -14,6 +14,7 @@ from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
+from collage_core.toolchains.library_functions import Bind, LibraryCall, LibraryFunctions, LibraryToolchain, Run
 
 CALLS: list[str] = []
 
@@ -105,6 +106,37 @@ class Straight(Hooked):
         count = int(np.prod(sizes(function.ret_ty)))
         source = "#include <tvm/ffi/c_api.h>\n" + C_SOURCE.replace(" * 0.5f", "").format(name=symbol, count=count)
         return tvm.runtime._ffi_api.CSourceModuleCreate(source, "c", [symbol], [])
+
+
+COUNTED = LibraryFunctions("float32")
+
+
+@COUNTED.add("product", "MatMul(*, *)")
+def _product(call: LibraryCall) -> Bind:
+    """Note each call of the library."""
+
+    def bind(inputs: Sequence[np.ndarray], output: np.ndarray) -> Run:
+        values = {**call.weights, **dict(zip(call.inputs, inputs, strict=True))}
+        x, y = (values[name] for name in call.nodes[0].inputs)
+
+        def run() -> None:
+            CALLS.append("product")
+            np.matmul(x, y, out=output)
+
+        return run
+
+    return bind
+
+
+class Counting(LibraryToolchain):
+    """A library of calls that counts them."""
+
+    name = "counting"
+    letter = "C"
+    functions = COUNTED
+
+    def availability(self) -> Availability:
+        return Availability(True, "1")
 
 
 class GivesNothing(Doubles):

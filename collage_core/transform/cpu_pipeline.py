@@ -1,0 +1,73 @@
+"""`ScheduleRest` and `cpu_pipeline`: what is left to TVM, with the kernels that the costs of the target ``tvm`` were measured with.
+
+A partitioned module enters; the same module leaves with its calls of operators lowered to fused PrimFuncs under our default schedule.
+TVM's own pipeline would make naive loops of them. It neither builds functions of toolchains nor chooses what they take.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
+
+from ..base.cores import usable_cores
+from ..errors import CollageError
+from ..toolchains.tvm_build import cpu_target, kernel_passes
+from ..toolchains.tvm_schedule import finished
+from .encodings import CODEGEN
+from .hooks import target_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="CollageScheduleRest")
+class ScheduleRest:
+    """Lowers and schedules what no toolchain has taken. Comes after `RunHooks` or `RunCodegen`, and before `RunTirHooks`.
+
+    PrimFuncs that are marked as scheduled, those of toolchains among them, stay as they are, and so do all in later passes.
+
+    Args:
+        threads: Threads that the kernels will run with; the usable cores unless given.
+    """
+
+    def __init__(self, threads: int | None = None):
+        self._threads = threads or usable_cores()
+
+    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        passes = [*kernel_passes(), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
+        with cpu_target(self._threads):
+            made = tvm.transform.Sequential(passes)(mod)
+        for var, function in made.functions_items():
+            if isinstance(function, tvm.tirx.PrimFunc):
+                made.update_func(var, finished(function))
+        return made
+
+
+def cpu_pipeline(threads: int | None = None) -> Any:
+    """Return a pipeline for ``tvm.compile(module, cpu_target(threads), relax_pipeline=…)`` that compiles a partitioned module.
+
+    Args:
+        threads: Threads that the kernels will run with; the usable cores unless given.
+    """
+    target = cpu_target(threads or usable_cores())
+    lowering = [*cpu_generic.dataflow_lower_passes(target), *cpu_generic.finalize_passes(target)]
+
+    @tvm.transform.module_pass(opt_level=0, name="CollageCpuPipeline")
+    def pipeline(mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
+        check_no_hints(mod)
+        with target:
+            return tvm.transform.Sequential([ScheduleRest(threads), *lowering])(mod)
+
+    return pipeline
+
+
+def check_no_hints(mod: tvm.IRModule) -> None:
+    """Raise CollageError where a function of `mod` still waits for its toolchain, so that TVM would compile it itself."""
+    for var, function in mod.functions_items():
+        name = str(var.name_hint)
+        if isinstance(function, tvm.tirx.PrimFunc) and CODEGEN in (function.attrs or {}):
+            said = f"the PrimFunc {name!r} keeps its attribute Codegen={str(function.attrs[CODEGEN])!r}"
+            raise CollageError(f"{said}: run the pass RunTirHooks after LegalizeOps or ScheduleRest", "", "hint_left")
+        if target_of(function):
+            said = f"the function {name!r} is still marked for {target_of(function)}"
+            raise CollageError(f"{said}: run the pass RunHooks before", "", "hint_left")

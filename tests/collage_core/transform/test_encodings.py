@@ -1,0 +1,91 @@
+"""Functions of partitions: their layouts, their threads and their labels, and what the codegens make of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+tvm = pytest.importorskip("tvm")
+
+from tvm import relax  # noqa: E402
+
+from collage_core.errors import CollageError  # noqa: E402
+from collage_core.toolchains.registry import get  # noqa: E402
+from collage_core.transform import CollagePartition, RunHooks, codegens  # noqa: E402
+from collage_core.transform.packages import Package  # noqa: E402
+
+from .test_collage_partition import PINS, functions_of, picture_module, run  # noqa: E402
+
+RANDOM = np.random.default_rng(0)
+IMAGE = RANDOM.standard_normal((1, 16, 6, 5)).astype("float32")
+FIRST, SECOND = (RANDOM.standard_normal(shape).astype("float32") * 0.1 for shape in ((32, 16, 3, 3), (32, 32, 3, 3)))
+BLOCKED = ("onnxruntime@nchw16c", "ncnn@nchw16c")
+needs_blocked = pytest.mark.skipif(
+    not all(get(name).availability().usable for name in BLOCKED), reason="the blocked targets are not usable here"
+)
+
+
+def convolutions() -> Any:
+    """Two convolutions in a row, whose second has two readers, and a Sigmoid that reads the first one too."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType(IMAGE.shape, "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            one = builder.emit(relax.op.nn.conv2d(x, relax.const(FIRST), padding=1), "one")
+            two = builder.emit(relax.op.nn.conv2d(one, relax.const(SECOND), padding=1), "two")
+            turned = builder.emit(relax.op.sigmoid(one), "turned")
+            out = builder.emit_output(relax.op.add(two, turned), "out")
+        builder.emit_func_output(out)
+    return builder.get()
+
+
+def on_blocked(encoding: str = "byoc") -> Any:
+    placed = zip(("one", "two", "turned", "out"), (*BLOCKED, "tvm", "tvm"), strict=True)
+    pins = tuple({"kind": "pin", "node": node, "target": target} for node, target in placed)
+    return CollagePartition([*BLOCKED, "tvm"], costs="roofline", threads=1, constraints=pins, encoding=encoding)(convolutions())
+
+
+@needs_blocked
+@pytest.mark.parametrize("hooks", [pytest.param(False, id="RunCodegen"), pytest.param(True, id="RunHooks", marks=pytest.mark.long)])
+def test_blocked_targets_get_blocked_images_and_share_a_boundary(hooks: bool) -> None:
+    made = on_blocked()
+    relax.analysis.well_formed(made)
+    targets = [function.attrs["Codegen"] for function in functions_of(made, "Codegen").values()]
+    assert sorted(targets) == sorted(BLOCKED)
+    assert made["main"].script().count("permute_dims") == 3, "the input, and each result for its plain reader; none between the two"
+    built = (RunHooks if hooks else relax.transform.RunCodegen)()(made)
+    assert np.allclose(run(built, IMAGE)[0], run(convolutions(), IMAGE)[0], atol=1e-5)
+
+
+@needs_blocked
+@pytest.mark.long
+def test_blocked_targets_with_the_older_encoding_and_after_saving() -> None:
+    made = tvm.ir.load_json(tvm.ir.save_json(on_blocked("primitive")))
+    assert np.allclose(run(relax.transform.RunCodegen()(made), IMAGE)[0], run(convolutions(), IMAGE)[0], atol=1e-5)
+
+
+@needs_blocked
+def test_a_plain_function_for_a_blocked_target_is_one_line() -> None:
+    module = convolutions()
+    module.update_func(module.get_global_var("main"), module["main"].with_attr({"Codegen": BLOCKED[0], "global_symbol": "main"}))
+    with pytest.raises(CollageError, match=f"a function for {BLOCKED[0]} reads 'x' as a plain image") as raised:
+        codegens.kernel_function(BLOCKED[0], module["main"])
+    assert raised.value.hint == "mark it for onnxruntime, or let CollagePartition write it"
+
+
+@pytest.mark.parametrize(("options", "threads"), [(None, 1), ({"threads": 2}, 2)])
+def test_kernels_get_the_threads_of_their_plan(monkeypatch: pytest.MonkeyPatch, options: dict[str, int] | None, threads: int) -> None:
+    """Unless `RunCodegen` is told otherwise."""
+    packages: list[Package] = []
+
+    def kept(_symbol: str, package: Package) -> Any:
+        packages.append(package)
+        return None
+
+    monkeypatch.setattr(codegens, "usable_cores", lambda: 7)
+    monkeypatch.setattr(codegens, "runtime_module", kept)
+    made = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=PINS)(picture_module())
+    codegens._Codegen("onnxruntime")(list(functions_of(made, "Codegen").values()), options, {})
+    assert [package.threads for package in packages] == [threads]
