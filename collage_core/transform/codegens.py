@@ -51,27 +51,25 @@ class _Codegen:
             return made
 
 
-def runtime_of(target: str, symbol: str, function: relax.Function, threads: int) -> Any:
-    """Return a runtime module that carries what `target` builds of the flat `function` as the function `symbol`."""
+def runtime_of(target: str, name: str, symbol: str, function: relax.Function, threads: int) -> Any:
+    """Return a runtime module that carries what `target` builds of the flat `function`, called `name`, as the function `symbol`."""
     with Worker() as worker:
-        return runtime_module(symbol, _package(target, symbol, function, threads, worker))
+        return runtime_module(symbol, _package(target, name, function, threads, worker))
 
 
-def _package(target: str, symbol: str, function: relax.Function, threads: int, worker: Worker) -> Package:
+def _package(target: str, name: str, function: relax.Function, threads: int, worker: Worker) -> Package:
     """Return the package that `target` builds of the flat `function`.
 
     Raises:
         CollageError: the function, or the binding that is named, cannot be taken by the toolchain.
     """
-    model, order = sub_model(symbol, function)
+    model, order = sub_model(name, function)
     tool = registry.get(target)
     try:
         check_open_shapes(tool, model)
         data = worker.call(_build, target, model, threads, timeout_s=BUILD_S)
     except (CollageError, WorkerError) as error:
-        raise CollageError(
-            f"{target} cannot take the function {symbol!r}: {error}", "leave it to another toolchain", "toolchain"
-        ) from error
+        raise CollageError(f"{target} cannot take the function {name!r}: {error}", "leave it to another toolchain", "toolchain") from error
     return Package(target, data, model.inputs, model.outputs, order, len(function.params), threads)
 
 

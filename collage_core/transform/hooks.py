@@ -138,7 +138,7 @@ class _Lowering:
         if made is None:
             from .codegens import runtime_of
 
-            runtime.append(runtime_of(self.target, self._symbol, prepared, threads_of(self._function, usable_cores())))
+            runtime.append(runtime_of(self.target, self.name, self._symbol, prepared, threads_of(self._function, usable_cores())))
             return self._calls_symbol(inner, [])
         runtime.append(made)
         return self._calls_symbol(inner, given)

@@ -146,6 +146,35 @@ class GivesNothing(Doubles):
         return None  # type: ignore[return-value]
 
 
+class GivesNoKernel(Doubles):
+    """Its `relax_to_tir` gives a module without ``main``."""
+
+    name = "gives_no_kernel"
+
+    def relax_to_tir(self, function: relax.Function) -> tvm.IRModule | None:
+        found = super().relax_to_tir(function)
+        assert found is not None
+        return tvm.IRModule({"other": found["main"]})
+
+
+class GivesRelax(Doubles):
+    """Its `relax_to_tir` gives the function back."""
+
+    name = "gives_relax"
+
+    def relax_to_tir(self, function: relax.Function) -> tvm.IRModule | None:
+        return tvm.IRModule({"main": function})
+
+
+class BuildsNothing(WritesC):
+    """Its `tir_to_runtime` gives nothing for a PrimFunc that it has marked."""
+
+    name = "builds_nothing"
+
+    def tir_to_runtime(self, module: tvm.IRModule) -> tvm.runtime.Module | None:
+        return None
+
+
 class LeavesItsHint(Doubles):
     name = "leaves_its_hint"
 

@@ -283,3 +283,14 @@ def test_symbols_are_fixed_by_shapes() -> None:
 def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:
     with pytest.raises(CollageError, match=message):
         CollagePartition(**{"costs": "roofline", **options})(picture_module())
+
+
+def test_a_module_that_is_not_well_formed_is_one_line() -> None:
+    kind = relax.TensorType((2, 4), "float32")
+    x, lost, out = (relax.Var(name, kind) for name in ("x", "lost", "out"))
+    total = relax.BlockBuilder().normalize(relax.op.add(x, lost))
+    body = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(out, total)])], out)
+    function = relax.Function([x], body, kind).with_attr("global_symbol", "main")
+    with pytest.raises(CollageError, match="the function 'main' is not well-formed: Var lost is not defined") as raised:
+        CollagePartition(["onnxruntime"], costs="roofline")(tvm.IRModule({"main": function}))
+    assert "\n" not in raised.value.message

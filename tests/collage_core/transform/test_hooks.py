@@ -14,7 +14,7 @@ from tvm import relax  # noqa: E402
 
 from collage_core.errors import CollageError  # noqa: E402
 from collage_core.toolchains.blas import _library  # noqa: E402
-from collage_core.transform import CollagePartition, RunHooks, RunTirHooks  # noqa: E402
+from collage_core.transform import CollagePartition, RunHooks, RunTirHooks, ScheduleRest, cpu_pipeline, cpu_target  # noqa: E402
 
 from . import blas_micro_kernel, hooked_toolchains  # noqa: E402
 from .hooked_toolchains import CALLS  # noqa: E402
@@ -24,7 +24,8 @@ X = np.random.default_rng(0).standard_normal((4, 8)).astype("float32")
 WEIGHT = np.random.default_rng(1).standard_normal((4, 8)).astype("float32")
 EXAMPLE = f"{blas_micro_kernel.__name__}:TilesByBlas"
 TURNED = np.ascontiguousarray(WEIGHT.T)
-NAMES = ("Doubles", "WritesC", "Straight", "Counting", "GivesNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
+FAULTY = ("GivesNothing", "GivesNoKernel", "GivesRelax", "BuildsNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
+NAMES = ("Doubles", "WritesC", "Straight", "Counting", *FAULTY)
 
 
 @pytest.fixture(autouse=True)
@@ -49,12 +50,13 @@ def three_operators() -> Any:
 EXPECTED = np.maximum(np.exp(X) * WEIGHT, 0)
 
 
-def partitioned(*targets: str) -> Any:
+def partitioned(*targets: str, codegen: bool = False) -> Any:
     """The product on the first target, and further operators on the others; the rest on TVM."""
     pins = [{"kind": "pin", "op": op, "target": target} for op, target in zip(("Mul", "Exp"), targets, strict=False)]
     vetoes = [{"kind": "veto", "op": op, "target": targets[0]} for op in ("Exp", "Relu")]
     vetoes += [{"kind": "veto", "op": op, "target": target} for target in targets[1:] for op in ("Mul", "Relu")]
-    return CollagePartition([*targets, "tvm"], costs="roofline", threads=1, constraints=(*pins, *vetoes))(three_operators())
+    constraints = (*pins, *vetoes)
+    return CollagePartition([*targets, "tvm"], costs="roofline", threads=1, constraints=constraints, codegen=codegen)(three_operators())
 
 
 def test_hooks_run_in_their_order_and_constants_come_by_the_updater() -> None:
@@ -137,6 +139,8 @@ def test_a_kernel_of_tvm_calls_a_library_for_each_tile(rows: int) -> None:
     ("targets", "message"),
     [
         (("gives_nothing",), "gives_nothing: its hook constant_updater returns nothing for main_gives_nothing_0"),
+        (("gives_no_kernel",), "gives_no_kernel: its hook relax_to_tir returns nothing for main_gives_no_kernel_0"),
+        (("gives_relax",), "gives_relax: its hook relax_to_tir returns nothing for main_gives_relax_0"),
         (("leaves_its_hint",), "leaves_its_hint: its hook prepare leaves its attribute on main_leaves_its_hint_0"),
         (("adds_helper", "adds_helper_too"), "the preparations of adds_helper_too and adds_helper collide: both have a function 'helper'"),
     ],
@@ -145,3 +149,24 @@ def test_a_hook_that_errs_is_named(targets: tuple[str, ...], message: str) -> No
     module = partitioned(*targets)
     with pytest.raises(CollageError, match=message):
         RunHooks()(module)
+
+
+def test_a_kernel_that_its_toolchain_does_not_build_is_named() -> None:
+    module = RunHooks()(partitioned("builds_nothing"))
+    said = "builds_nothing: its hook tir_to_runtime returns nothing for main_builds_nothing_0_tir"
+    with pytest.raises(CollageError, match=said):
+        tvm.transform.Sequential([relax.transform.LegalizeOps(), RunTirHooks()])(module)
+    with pytest.raises(CollageError, match=said):
+        partitioned("builds_nothing", codegen=True)
+
+
+def test_a_forgotten_pass_is_named() -> None:
+    """Else TVM would compile the kernel itself, and not as the toolchain does."""
+    module = RunHooks()(partitioned("writes_c"))
+    said = "the PrimFunc 'main_writes_c_0_tir' keeps its attribute Codegen='writes_c': run the pass RunTirHooks"
+    with pytest.raises(CollageError, match=said):
+        tvm.compile(module, cpu_target(1), relax_pipeline=cpu_pipeline(1))
+    assert "tir_to_runtime" not in CALLS
+    made = tvm.transform.Sequential([ScheduleRest(1), RunTirHooks()])(module)
+    assert CALLS[-1] == "tir_to_runtime"
+    tvm.compile(made, cpu_target(1), relax_pipeline=cpu_pipeline(1))
