@@ -7,8 +7,8 @@ left to TVM as it was. TVM's pass `RunCodegen` then has the toolchains build the
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..cost.estimators.function import CostFunction
 from ..errors import CollageError
 from ..events import Emit, ignore
 from ..graph.dataflow_graph import DataflowGraph
-from ..model.relax.module_functions import check_shape, prepared, region_module
+from ..model.relax.module_functions import bound_to_processor, check_shape, prepared, region_module
 from ..model.relax.regions import LeftBinding, Region, divided, largest, variables
 from ..model.relax.relax_model import load_relax
 from ..options import Options
@@ -28,12 +28,15 @@ from ..pipeline.record import RunRecord
 from ..pipeline.run import partition
 from ..rewrite.plan import PlacedPartition, Plan
 from ..rules.spec import HOST_TARGET
+from ..toolchains import registry
 from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
 from .hooks import RunHooks, RunTirHooks
 from .region_rewriter import RegionRewriter, names_of, spliced
 
+PROCESSOR = "CPU"
+"""`Availability.device` of the toolchains that compute on the processor."""
 ENCODINGS = {"byoc": as_byoc, "primitive": as_primitive}
 
 
@@ -143,7 +146,7 @@ class CollagePartition:
     def _function(self, mod: tvm.IRModule, name: str) -> tvm.IRModule:
         sizes = {var.name: self.shapes[var.name] for var in mod[name].params if var.name in self.shapes}
         fixed = prepared(mod, name, sizes)
-        function = fixed[name]
+        function, bound = fixed[name], bound_to_processor(mod[name])
         found = divided(function)
         self.report.left[name] = found.left
         if not found.regions:
@@ -156,15 +159,17 @@ class CollagePartition:
                 if isinstance(part, LeftBinding):
                     blocks[at].append(part.binding)
                 elif part.writer.nodes and not (name in self.plans and part is not largest(found.regions)):
-                    blocks[at] += self._region(builder, name, part, found.regions.index(part), taken)
+                    blocks[at] += self._region(builder, name, part, found.regions.index(part), taken, bound)
                 else:
                     blocks[at] += part.bindings.values()
         builder.update_func(fixed.get_global_var(name), spliced(function, blocks))
         return relax.transform.DeadCodeElimination()(builder.get())
 
-    def _region(self, builder: relax.BlockBuilder, function: str, region: Region, at: int, taken: set[str]) -> list[Any]:
+    def _region(
+        self, builder: relax.BlockBuilder, function: str, region: Region, at: int, taken: set[str], bound: Collection[str]
+    ) -> list[Any]:
         """Plan one region, add its functions to the module, and return its bindings."""
-        plan, graph = self._planned(function, region, at)
+        plan, graph = self._planned(function, region, at, bound)
         inner = prepared(region_module(region), "main", {})["main"]
         (again,) = divided(inner).regions
         leaves, last = _results(inner)
@@ -182,7 +187,7 @@ class CollagePartition:
         rewriter.finish(region.outputs)
         return rewriter.bindings
 
-    def _planned(self, function: str, region: Region, at: int) -> tuple[Plan, DataflowGraph]:
+    def _planned(self, function: str, region: Region, at: int, bound: Collection[str]) -> tuple[Plan, DataflowGraph]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{function}_{at}.json" if at else Path(folder) / f"{function}.json"
             path.write_text(tvm.ir.save_json(region_module(region)))
@@ -191,9 +196,24 @@ class CollagePartition:
                 graph = load_relax(path, fold=bool(known.options.get("fold", True))).graph
                 known.check_covers(tuple(node.name for node in graph.nodes))
                 return known, graph
-            record = partition(path, self.options, self._emit, self._cost_function)
+            options = replace(self.options, constraints=(*self.options.constraints, *self._vetoes(path, region, bound)))
+            try:
+                record = partition(path, options, self._emit, self._cost_function)
+            except CollageError as error:  # TVM carries no other class of errors out of a pass
+                raise CollageError(error.message, error.hint, error.code) from error
         self.report.regions.append(PlannedRegion(function, record))
         return record.plan, record.graph
+
+    def _vetoes(self, path: Path, region: Region, bound: Collection[str]) -> list[dict[str, str]]:
+        """Return the vetoes that keep the nodes of the variables `bound`, which the user bound to the processor, from other devices."""
+        known = [registry.get(name) for name in self.options.targets if name in registry.names()]
+        elsewhere = [tool.name for tool in known if tool.availability().device != PROCESSOR]
+        if not bound or not elsewhere:
+            return []
+        nodes = load_relax(path, fold=self.options.fold).graph.nodes
+        made_by = {name: region.bindings[at].var.name for name, at in region.writer.binding_of.items()}
+        held = [node.name for node in nodes if any(made_by.get(name) in bound for name in (node.name, *node.absorbed))]
+        return [{"kind": "veto", "node": node, "target": target} for node in held for target in elsewhere]
 
 
 def _results(inner: relax.Function) -> tuple[list[Any], Any]:

@@ -40,7 +40,11 @@ class RunHooks:
         helpers = _Helpers(builder, names_of(mod))
         for var, function, target in sorted(hinted, key=lambda one: str(one[0].name_hint)):
             made = _Lowering(str(var.name_hint), target, function)
-            builder.update_func(var, made.lowered(builder, helpers, runtime))
+            try:
+                builder.update_func(var, made.lowered(builder, helpers, runtime))
+            except ToolchainError as error:
+                said = f"{target} cannot take the function {made.name!r}: {error}"
+                raise CollageError(said, "leave it to another toolchain", "toolchain") from error
         made_module = builder.get()
         return _linked(made_module, runtime)
 
@@ -145,12 +149,7 @@ class _Lowering:
 
     def _prepared(self, helpers: _Helpers) -> relax.Function:
         """Run `prepare` on this function alone. What it adds to the module must have a name of its own."""
-        given = tvm.IRModule({"main": kernel_function(self.target, self._function)})
-        try:
-            module = self.tool.prepare(given)
-        except ToolchainError as error:
-            said = f"{self.target} cannot take the function {self.name!r}: {error}"
-            raise CollageError(said, "leave it to another toolchain", "toolchain") from error
+        module = self.tool.prepare(tvm.IRModule({"main": kernel_function(self.target, self._function)}))
         if module is None or "main" not in names_of(module):
             raise _nothing(self.target, "prepare", [self.name])
         main = module["main"]

@@ -15,7 +15,7 @@ from tvm import relax
 from ...errors import CollageError
 from ..dtypes import elem_type
 from .call_writer import plain
-from .regions import Region
+from .regions import Region, is_on_processor
 from .replacing import Replaced
 
 
@@ -132,6 +132,16 @@ def _hinted(binding: Any) -> Any:
         return None
     is_hint = getattr(value.op, "name", "") == "relax.hint_on_device"
     return value.args[0] if is_hint and int(value.attrs.device_type) == tvm.cpu().dlpack_device_type() else None
+
+
+def bound_to_processor(function: relax.Function) -> frozenset[str]:
+    """Return the names of the variables that the user binds to the processor, by `hint_on_device` or a `VDevice` in their types."""
+    bindings = [binding for block in function.body.blocks for binding in block.bindings]
+    hinted = [_hinted(binding) for binding in bindings]
+    placed = [
+        binding.var for binding in bindings if getattr(binding.var.ty, "vdevice", None) is not None and is_on_processor(binding.var.ty)
+    ]
+    return frozenset(var.name for var in (*hinted, *placed) if isinstance(var, relax.Var))
 
 
 def _with_value(binding: Any, value: Any) -> Any:

@@ -268,10 +268,15 @@ def tensor_type(kind: Any) -> TensorType:
     """Return the type of a Relax tensor. Raises Untranslatable where its shape or dtype is open."""
     if not isinstance(kind, relax.TensorType) or not str(kind.dtype):
         raise Untranslatable("makes no tensor")
-    device = getattr(kind, "vdevice", None)
-    if device is not None and str(device.target.kind.name) not in ON_PROCESSOR:
-        raise Untranslatable(f"makes a tensor on the device {device.target.kind.name}, on which no toolchain here runs")
+    if not is_on_processor(kind):
+        raise Untranslatable(f"makes a tensor on the device {kind.vdevice.target.kind.name}, on which no toolchain here runs")
     return TensorType(tuple(shape_of_type(kind)), str(kind.dtype))
+
+
+def is_on_processor(kind: Any) -> bool:
+    """Return whether a tensor of this type lies in the processor's memory, as all do whose type names no device."""
+    device = getattr(kind, "vdevice", None)
+    return device is None or str(device.target.kind.name) in ON_PROCESSOR
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:

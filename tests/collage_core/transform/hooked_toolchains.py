@@ -139,6 +139,15 @@ class Counting(LibraryToolchain):
         return Availability(True, "1")
 
 
+class Elsewhere(Hooked):
+    """Computes on another device."""
+
+    name = "elsewhere"
+
+    def availability(self) -> Availability:
+        return Availability(True, "1", device="GPU")
+
+
 class GivesNothing(Doubles):
     name = "gives_nothing"
 

@@ -285,6 +285,42 @@ def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:
         CollagePartition(**{"costs": "roofline", **options})(picture_module())
 
 
+@I.ir_module
+class OnDevices:
+    """Tensors on the processor, by a hint or by their types, and one on a GPU."""
+
+    I.module_global_infos({"vdevice": [I.vdevice({"kind": "llvm"}, 0), I.vdevice({"kind": "cuda", "arch": "sm_90"}, 0)]})
+
+    @R.function
+    def main(x: R.Tensor((2, 4), "float32")):
+        with R.dataflow():
+            free = R.exp(x)
+            hinted = R.negative(free)
+            known = R.hint_on_device(hinted, R.device(1, 0), "global")
+            bent = R.tanh(known)
+            there = R.to_vdevice(bent, "llvm:0")
+            typed = R.abs(there)
+            last = R.sigmoid(R.to_vdevice(typed, "cuda:0"))
+            R.output(last)
+        return last
+
+
+def test_devices_of_the_user_bound_who_may_have_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on the processor goes to no toolchain of another device, and what is on another device stays with TVM."""
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.collage_core.transform.hooked_toolchains:Elsewhere")
+    report = Report()
+
+    def cost(candidate: Any) -> float:
+        return len(candidate.inside) * (1e-6 if candidate.target == "elsewhere" else 1e-3)
+
+    targets = ["elsewhere", "onnxruntime"]
+    CollagePartition(targets, costs="mine", cost_function=cost, report=report, accuracy=1e-3)(OnDevices)
+    placed = {name: one.target for found in report.regions for one in found.record.plan.partitions for name in one.names}
+    assert placed == {"free": "elsewhere", "hinted": "onnxruntime", "bent": "elsewhere", "typed": "onnxruntime"}
+    left = {one.name: one.reason for one in report.left["main"]}
+    assert "on the device cuda" in left["last"]
+
+
 def test_a_module_that_is_not_well_formed_is_one_line() -> None:
     kind = relax.TensorType((2, 4), "float32")
     x, lost, out = (relax.Var(name, kind) for name in ("x", "lost", "out"))
@@ -294,3 +330,10 @@ def test_a_module_that_is_not_well_formed_is_one_line() -> None:
     with pytest.raises(CollageError, match="the function 'main' is not well-formed: Var lost is not defined") as raised:
         CollagePartition(["onnxruntime"], costs="roofline")(tvm.IRModule({"main": function}))
     assert "\n" not in raised.value.message
+
+
+def test_a_search_without_a_plan_is_one_line() -> None:
+    """Although the error has a class of its own, and TVM carries only the classes that it knows."""
+    vetoes = ({"kind": "veto", "op": "Softmax", "target": "onnxruntime"},)
+    with pytest.raises(CollageError, match="veto of onnxruntime for out. cannot hold"):
+        CollagePartition(["onnxruntime"], costs="roofline", constraints=vetoes)(picture_module())

@@ -130,3 +130,15 @@ def test_a_function_that_still_waits_for_its_toolchain_is_one_line() -> None:
     (name,) = functions_of(module, "Codegen")
     with pytest.raises(CollageError, match=f"the function '{name}' is still marked for onnxruntime: run the pass RunHooks"):
         cpu_pipeline(1)(module)
+
+
+def test_what_cannot_be_one_kernel_is_named() -> None:
+    """A sort is a call of TVM's own library."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 8), "float32"))
+    with builder.function("sorted", [x], {"Composite": "tvm@fusion.partition"}, private=True):
+        with builder.dataflow():
+            out = builder.emit_output(relax.op.exp(relax.op.sort(x)))
+        builder.emit_func_output(out)
+    with pytest.raises(CollageError, match="tvm@fusion cannot take the function 'sorted': .*call_tir"):
+        RunHooks()(builder.get())

@@ -25,7 +25,7 @@ WEIGHT = np.random.default_rng(1).standard_normal((4, 8)).astype("float32")
 EXAMPLE = f"{blas_micro_kernel.__name__}:TilesByBlas"
 TURNED = np.ascontiguousarray(WEIGHT.T)
 FAULTY = ("GivesNothing", "GivesNoKernel", "GivesRelax", "BuildsNothing", "LeavesItsHint", "AddsHelper", "AddsHelperToo")
-NAMES = ("Doubles", "WritesC", "Straight", "Counting", *FAULTY)
+NAMES = ("Doubles", "WritesC", "Straight", "Counting", "Elsewhere", *FAULTY)
 
 
 @pytest.fixture(autouse=True)
