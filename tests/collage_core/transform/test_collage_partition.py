@@ -335,5 +335,5 @@ def test_a_module_that_is_not_well_formed_is_one_line() -> None:
 def test_a_search_without_a_plan_is_one_line() -> None:
     """Although the error has a class of its own, and TVM carries only the classes that it knows."""
     vetoes = ({"kind": "veto", "op": "Softmax", "target": "onnxruntime"},)
-    with pytest.raises(CollageError, match="veto of onnxruntime for out. cannot hold"):
+    with pytest.raises(CollageError, match=r"veto of onnxruntime for out. cannot hold"):
         CollagePartition(["onnxruntime"], costs="roofline", constraints=vetoes)(picture_module())

@@ -140,5 +140,5 @@ def test_what_cannot_be_one_kernel_is_named() -> None:
         with builder.dataflow():
             out = builder.emit_output(relax.op.exp(relax.op.sort(x)))
         builder.emit_func_output(out)
-    with pytest.raises(CollageError, match="tvm@fusion cannot take the function 'sorted': .*call_tir"):
+    with pytest.raises(CollageError, match=r"tvm@fusion cannot take the function 'sorted': .*call_tir"):
         RunHooks()(builder.get())

@@ -11,6 +11,7 @@ import pytest
 from collage_core.errors import CollageError
 from collage_core.model.accuracy import largest_error
 from collage_core.model.relax.load import load
+from collage_core.model.relax.relax_model import RelaxModel
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="PyTorch is not installed: make torch")
@@ -39,7 +40,7 @@ def test_it_computes_what_pytorch_computes(tmp_path: Path, kind: str) -> None:
     import torch
 
     torch.manual_seed(0)
-    network, given = _network(torch, kind)
+    network, given = network_of(torch, kind)
     network.eval()
     torch.export.save(torch.export.export(network, (given,)), str(tmp_path / "model.pt2"))
     model = load(tmp_path / "model.pt2")
@@ -52,7 +53,32 @@ def test_it_computes_what_pytorch_computes(tmp_path: Path, kind: str) -> None:
     assert largest_error(model.activations(inputs, [name]), {name: expected}) < 1e-4
 
 
-def _network(torch: Any, kind: str) -> tuple[Any, Any]:
+@needs_torch
+@pytest.mark.long
+def test_what_no_toolchain_takes_is_said(tmp_path: Path) -> None:
+    """An operator that the importer does not know is an error that names it; one that becomes no ONNX is left to TVM, with a note."""
+    import torch
+
+    class Odd(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return torch.special.i0(torch.relu(x))
+
+    class Grown(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return torch.sigmoid(torch.cumprod(torch.relu(x) + 1, 1))
+
+    for name, network in (("odd", Odd()), ("grown", Grown())):
+        torch.export.save(torch.export.export(network, (torch.randn(2, 3),)), str(tmp_path / f"{name}.pt2"))
+    with pytest.raises(CollageError, match=r"TVM's importer does not take .*odd\.pt2': .*i0") as raised:
+        load(tmp_path / "odd.pt2")
+    assert raised.value.hint == "export it to ONNX instead"
+    model = load(tmp_path / "grown.pt2")
+    assert isinstance(model, RelaxModel)
+    assert [node.op for node in model.graph.nodes] == ["Relu", "Add"]
+    assert any("relax.cumprod has no ONNX equivalent" in note for note in model.notes), model.notes
+
+
+def network_of(torch: Any, kind: str) -> tuple[Any, Any]:
     nn = torch.nn
     if kind == "convolutional":
         layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 5)]
