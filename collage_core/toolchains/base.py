@@ -186,6 +186,8 @@ class Toolchain(ABC):
     def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the part of a Relax module that is this toolchain's, as it wants it; the first hook of RFC 10, "Target hooks".
 
+        A ``main`` that then only calls PrimFuncs, which are added to the module, is lowered: no further hook is called for it.
+
         Args:
             module: Its ``main`` is one function of this toolchain; nothing else is in it. What is added to it must have other names than
                 anything else has.

@@ -23,6 +23,7 @@ from ..toolchains import registry
 from ..toolchains.base import check_open_shapes
 from .encodings import is_tvm, kernel_function, threads_of
 from .packages import Package, register_loader, runtime_module, symbols_of
+from .pass_errors import carried
 
 BUILD_S = 600.0
 """Longest that a toolchain may take to build a function."""
@@ -40,6 +41,7 @@ class _Codegen:
     def __init__(self, target: str):
         self.target = target
 
+    @carried
     def __call__(self, functions: Sequence[relax.Function], options: Mapping[str, Any] | None, _constants: Any) -> list[Any]:
         asked = (options or {}).get("threads")
         with Worker() as worker:

@@ -33,6 +33,7 @@ from .cpu_pipeline import ScheduleRest
 from .encodings import Placement, as_byoc, as_primitive, is_planned
 from .grouping import HOST, Group, grouped
 from .hooks import RunHooks, RunTirHooks
+from .pass_errors import carried
 from .region_rewriter import RegionRewriter, names_of, spliced
 
 PROCESSOR = "CPU"
@@ -115,6 +116,7 @@ class CollagePartition:
         except TypeError as error:
             raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
 
+    @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         if not self.enabled:
             return mod
@@ -197,10 +199,7 @@ class CollagePartition:
                 known.check_covers(tuple(node.name for node in graph.nodes))
                 return known, graph
             options = replace(self.options, constraints=(*self.options.constraints, *self._vetoes(path, region, bound)))
-            try:
-                record = partition(path, options, self._emit, self._cost_function)
-            except CollageError as error:  # TVM carries no other class of errors out of a pass
-                raise CollageError(error.message, error.hint, error.code) from error
+            record = partition(path, options, self._emit, self._cost_function)
         self.report.regions.append(PlannedRegion(function, record))
         return record.plan, record.graph
 

@@ -18,6 +18,7 @@ from ..toolchains.tvm_build import cpu_target, kernel_passes
 from ..toolchains.tvm_schedule import finished
 from .encodings import CODEGEN
 from .hooks import target_of
+from .pass_errors import carried
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageScheduleRest")
@@ -33,6 +34,7 @@ class ScheduleRest:
     def __init__(self, threads: int | None = None):
         self._threads = threads or usable_cores()
 
+    @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         passes = [*kernel_passes(), relax.transform.InlinePrivateFunctions(), relax.transform.DeadCodeElimination()]
         with cpu_target(self._threads):
@@ -53,6 +55,7 @@ def cpu_pipeline(threads: int | None = None) -> Any:
     lowering = [*cpu_generic.dataflow_lower_passes(target), *cpu_generic.finalize_passes(target)]
 
     @tvm.transform.module_pass(opt_level=0, name="CollageCpuPipeline")
+    @carried
     def pipeline(mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         check_no_hints(mod)
         with target:
@@ -67,7 +70,7 @@ def check_no_hints(mod: tvm.IRModule) -> None:
         name = str(var.name_hint)
         if isinstance(function, tvm.tirx.PrimFunc) and CODEGEN in (function.attrs or {}):
             said = f"the PrimFunc {name!r} keeps its attribute Codegen={str(function.attrs[CODEGEN])!r}"
-            raise CollageError(f"{said}: run the pass RunTirHooks after LegalizeOps or ScheduleRest", "", "hint_left")
+            raise CollageError(said, "run the pass RunTirHooks after LegalizeOps or ScheduleRest", "hint_left")
         if target_of(function):
             said = f"the function {name!r} is still marked for {target_of(function)}"
-            raise CollageError(f"{said}: run the pass RunHooks before", "", "hint_left")
+            raise CollageError(said, "run the pass RunHooks before", "hint_left")

@@ -23,6 +23,7 @@ from ..toolchains import registry
 from ..toolchains.base import Toolchain, ToolchainError
 from ..toolchains.tvm_schedule import finished
 from .encodings import CODEGEN, COMPOSITE, kernel_function, threads_of
+from .pass_errors import carried
 from .region_rewriter import names_of
 
 EXTERNAL = "external_mods"
@@ -33,6 +34,7 @@ EXTERNAL = "external_mods"
 class RunHooks:
     """Lowers every function that has the hint of one of our toolchains. Comes before legalisation."""
 
+    @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         hinted = [(var, function, target) for var, function in mod.functions_items() if (target := target_of(function))]
         builder = relax.BlockBuilder(mod)
@@ -53,6 +55,7 @@ class RunHooks:
 class RunTirHooks:
     """Hands the PrimFuncs that a toolchain marked with ``Codegen`` to its `tir_to_runtime`. Comes after legalisation."""
 
+    @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
         marked = [(var, function) for var, function in mod.functions_items() if isinstance(function, tvm.tirx.PrimFunc) and _hint(function)]
         by_target: dict[str, dict[Any, Any]] = {}

@@ -163,7 +163,7 @@ def test_a_kernel_that_its_toolchain_does_not_build_is_named() -> None:
 def test_a_forgotten_pass_is_named() -> None:
     """Else TVM would compile the kernel itself, and not as the toolchain does."""
     module = RunHooks()(partitioned("writes_c"))
-    said = "the PrimFunc 'main_writes_c_0_tir' keeps its attribute Codegen='writes_c': run the pass RunTirHooks"
+    said = "the PrimFunc 'main_writes_c_0_tir' keeps its attribute Codegen='writes_c' .run the pass RunTirHooks"
     with pytest.raises(CollageError, match=said):
         tvm.compile(module, cpu_target(1), relax_pipeline=cpu_pipeline(1))
     assert "tir_to_runtime" not in CALLS

@@ -54,7 +54,7 @@ def test_a_plan_is_applied_and_the_module_written(tmp_path: Path, capsys: pytest
     status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", saved, "--out", out, "--ir")
     assert status == 0, err
     made = tvm.ir.load_json((out / "partitioned.json").read_text())
-    assert list(functions_of(made, "Codegen"))
+    assert [int(function.attrs["collage.threads"]) for function in functions_of(made, "Codegen").values()] == [1]
     assert np.allclose(run(relax.transform.RunCodegen()(made), PICTURE)[0], run(module, PICTURE)[0], atol=1e-5)
     assert "@I.ir_module" in (out / "partitioned.py").read_text()
     status, _, err = in_this_process(capsys, "apply", tmp_path / "plan" / "plan.json", "mini_mnist", "--out", out, "--ir")
