@@ -21,6 +21,8 @@ from ..model.base import SubModel
 from ..model.relax.regions import Region, divided, tensor_type
 from ..toolchains import registry
 from ..toolchains.base import check_open_shapes
+from ..toolchains.nchwc_models import REORDER_TARGET
+from .blocked_tensors import reorder_of
 from .encodings import is_tvm, kernel_function, threads_of
 from .packages import Package, register_loader, runtime_module, symbols_of
 from .pass_errors import carried
@@ -66,6 +68,8 @@ def _package(target: str, name: str, function: relax.Function, threads: int, wor
         CollageError: the function, or the binding that is named, cannot be taken by the toolchain.
     """
     model, order = sub_model(name, function)
+    if target == REORDER_TARGET:
+        model = reorder_of(function, model) or model
     tool = registry.get(target)
     try:
         check_open_shapes(tool, model)

@@ -181,11 +181,14 @@ class CollagePartition:
         partitions = [one for one in plan.partitions if one.target not in stays]
         of = _partition_of(plan, graph, partitions, again)
         wanted = {at: of[binding.var] for at, binding in enumerate(bindings) if binding.var in of}
-        names = [_free_name(f"{function}_{one.target}".replace("@", "_"), taken) for one in partitions]
-        rewriter = RegionRewriter(builder, bindings, given, leaves)
+
+        def new_name(placement: Placement) -> str:
+            return _free_name(f"{function}_{placement.target}".replace("@", "_"), taken)
+
+        rewriter = RegionRewriter(builder, bindings, given, leaves, ENCODINGS[self.encoding], new_name)
         threads = int(plan.options.get("threads", self.options.used_threads))
         placements = [Placement(one.target, one.label, threads) for one in partitions]
-        rewriter.write(_groups(bindings, wanted), placements, names, ENCODINGS[self.encoding])
+        rewriter.write(_groups(bindings, wanted), placements)
         rewriter.finish(region.outputs)
         return rewriter.bindings
 

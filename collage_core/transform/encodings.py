@@ -52,6 +52,10 @@ class Placement:
         """Whether its tensors are held in a blocked layout where they can be."""
         return bool(registry.get(self.target).layout)
 
+    def holds_blocked(self, kind: Any) -> bool:
+        """Return whether it reads and makes a tensor of type `kind` in the blocked layout."""
+        return self.is_blocked and is_held_blocked(kind)
+
 
 Encode = Callable[[Placement, relax.Function], relax.Function]
 """A placement and a function of a partition's bindings → the function as the module holds it."""

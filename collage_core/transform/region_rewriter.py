@@ -7,7 +7,7 @@ first that reads a form which is not there yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tvm
@@ -16,7 +16,9 @@ from tvm import relax
 from ..model.relax.lifting import lifted
 from ..model.relax.regions import variables
 from ..model.relax.replacing import Replaced
-from .blocked_tensors import is_held_blocked, to_blocked, to_plain
+from ..toolchains.blocked_layout import NCHW16C
+from ..toolchains.nchwc_models import REORDER_TARGET
+from .blocked_tensors import reorder_function
 from .encodings import CODEGEN, COMPOSITE, PRIMITIVE, SYMBOL, Encode, Placement
 from .grouping import HOST, Group
 
@@ -29,27 +31,36 @@ class RegionRewriter:
         bindings: The bindings of the region, in order.
         given: Variable of an input of the region → what it is outside.
         results: The tensors that leave the region, in order, as expressions inside it.
+        encode: Writes the function of a partition as the module holds it.
+        new_name: Gets who computes a function, and returns a name for it that nothing else has.
     """
 
-    def __init__(self, builder: relax.BlockBuilder, bindings: Sequence[Any], given: Mapping[Any, Any], results: Sequence[Any]):
+    def __init__(
+        self,
+        builder: relax.BlockBuilder,
+        bindings: Sequence[Any],
+        given: Mapping[Any, Any],
+        results: Sequence[Any],
+        encode: Encode,
+        new_name: Callable[[Placement], str],
+    ):
         self._builder, self._all, self._results = builder, list(bindings), list(results)
+        self._encode, self._new_name = encode, new_name
         self._known: dict[Any, Any] = dict(given)
         self._blocked: dict[Any, Any] = {}
+        self._reorders: dict[tuple[str, bool], Any] = {}
+        self._threads = 1
         self.bindings: list[Any] = []
 
-    def write(self, groups: Sequence[Group], placements: Sequence[Placement], names: Sequence[str], encode: Encode) -> None:
-        """Write all groups, in order.
-
-        Args:
-            placements: Partition → who computes it.
-            names: Partition → the name of its function.
-        """
+    def write(self, groups: Sequence[Group], placements: Sequence[Placement]) -> None:
+        """Write all groups, in order; `placements` says of each partition who computes it."""
+        self._threads = max((placement.threads for placement in placements), default=1)
         for group in groups:
             members = [self._all[at] for at in group.bindings]
             if group.partition == HOST:
                 self._copy(members[0])
             else:
-                self._call(members, placements[group.partition], names[group.partition], encode)
+                self._call(members, placements[group.partition])
 
     def finish(self, outputs: Sequence[Any]) -> None:
         """Bind the variables `outputs` outside to the results, some of them as tuples."""
@@ -71,19 +82,25 @@ class RegionRewriter:
         self.bindings.append(made)
         self._known[binding.var] = var
 
-    def _call(self, members: Sequence[Any], placement: Placement, name: str, encode: Encode) -> None:
+    def _call(self, members: Sequence[Any], placement: Placement) -> None:
         inputs = _read_outside(members)
         outputs = self._read_later(members)
-        function = encode(placement, _function(members, inputs, outputs))
+        function = self._encode(placement, _function(members, inputs, outputs))
         constants: list[Any] = []
         if PRIMITIVE in function.attrs and CODEGEN not in function.attrs and COMPOSITE not in function.attrs:
             function, constants = _without_constants(function)  # `FuseTIR` takes none inside
-        var = self._builder.add_func(function.with_attr(SYMBOL, name) if CODEGEN in function.attrs else function.without_attr(SYMBOL), name)
-        forms = [self._blocked_expr(one) if placement.is_blocked and is_held_blocked(one.ty) else self._expr(one) for one in inputs]
+        name = self._new_name(placement)
+        var = self._added(name, function)
+        forms = [self._blocked_expr(one) if placement.holds_blocked(one.ty) else self._expr(one) for one in inputs]
         result = self._bound(name, relax.Call(var, [*forms, *constants]), outputs[0] if len(outputs) == 1 else None)
         for at, output in enumerate(outputs):
             made = result if len(outputs) == 1 else self._bound(output.name, relax.TupleGetItem(result, at), output)
-            (self._blocked if placement.is_blocked and is_held_blocked(output.ty) else self._known)[output] = made
+            (self._blocked if placement.holds_blocked(output.ty) else self._known)[output] = made
+
+    def _added(self, name: str, function: relax.Function) -> Any:
+        """Add a function to the module, and return its variable."""
+        function = function.with_attr(SYMBOL, name) if CODEGEN in function.attrs else function.without_attr(SYMBOL)
+        return self._builder.add_func(function, name)
 
     def _bound(self, name: str, value: Any, old: Any = None) -> Any:
         """Return a new variable, in the place of `old`, that is bound to `value`."""
@@ -106,13 +123,22 @@ class RegionRewriter:
     def _expr(self, var: Any) -> Any:
         """Return `var` in its plain form."""
         if var not in self._known and var in self._blocked:
-            self._known[var] = to_plain(self._blocked[var], self._bound)
+            self._known[var] = self._reordered(self._blocked[var], blocked=False)
         return self._known.get(var, var)
 
     def _blocked_expr(self, var: Any) -> Any:
         if var not in self._blocked:
-            self._blocked[var] = to_blocked(self._expr(var), self._bound)
+            self._blocked[var] = self._reordered(self._expr(var), blocked=True)
         return self._blocked[var]
+
+    def _reordered(self, var: Any, blocked: bool) -> Any:
+        """Return a new variable that is bound to the other form of `var`, by the toolchain that reorders in an assembled module."""
+        key = str(var.ty), blocked
+        if key not in self._reorders:
+            placement = Placement(REORDER_TARGET, f"to_{NCHW16C if blocked else 'plain'}", self._threads)
+            function = self._encode(placement, reorder_function(var.ty, blocked))
+            self._reorders[key] = self._added(self._new_name(placement), function)
+        return self._bound("reordered", relax.Call(self._reorders[key], [var]))
 
 
 def _read_outside(members: Sequence[Any]) -> list[Any]:
