@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -58,21 +58,22 @@ def _which(*more: str) -> Callable[[F], F]:
 @_JSON
 def show(db: str | None, as_json: bool, **given: str) -> None:
     """How many costs there are, by machine, toolchain, version, threads and options."""
-    from ..cost.database.maintenance import groups, records, selected_transitions
+    from ..cost.database.maintenance import groups, records, selected_transitions, selected_tunings
 
     selection = _selection(**given)
     with _opened(db, read_only=True) as database:
         found = groups(database, selection)
         listed = records(database, selection) if selection.computation else []
-        pairs = selected_transitions(database, selection)
+        pairs, kernels = selected_transitions(database, selection), selected_tunings(database, selection)
     if as_json:
         rows = {
-            name: [{**asdict(key), **asdict(value)} for key, value in each] for name, each in (("costs", listed), ("transitions", pairs))
+            name: [{**asdict(key), **asdict(value)} for key, value in each]
+            for name, each in (("costs", listed), ("transitions", pairs), ("tunings", kernels))
         }
         document = {"schema": 1, "database": database.name, "groups": [asdict(group) for group in found], **rows}
         click.echo(json.dumps(document, allow_nan=False))
         return
-    say(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions")
+    say(f"{database.name}: {sum(group.costs for group in found)} costs, {len(pairs)} transitions{_tuned(kernels)}")
     _show_groups(found)
     for key, record in listed:
         cost = cost_of(record, 50.0, "recorded")
@@ -87,13 +88,14 @@ def show(db: str | None, as_json: bool, **given: str) -> None:
 def export(file: str, db: str | None, **given: str) -> None:
     """Write costs to FILE as JSON lines, packed if its name ends in .gz; - is standard output."""
     from ..cost.database.import_export import write_file
-    from ..cost.database.maintenance import records, selected_transitions
+    from ..cost.database.maintenance import records, selected_transitions, selected_tunings
 
     selection = _selection(**given)
     with _opened(db, read_only=True) as database:
         found, pairs = records(database, selection), selected_transitions(database, selection)
-    write_file(file, found, pairs)
-    say(f"exported {len(found)} costs and {len(pairs)} transitions", err=file == "-")
+        kernels = selected_tunings(database, selection)
+    write_file(file, found, pairs, kernels)
+    say(f"exported {len(found)} costs and {len(pairs)} transitions{_tuned(kernels)}", err=file == "-")
 
 
 @costs.command("import", short_help="Merge costs from FILE.")
@@ -107,7 +109,7 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
 
     brought = read_file(file)
     with _opened(db) as database:
-        merged = merge(database, brought.records, brought.transitions)
+        merged = merge(database, brought.records, brought.transitions, brought.tunings)
     if as_json:
         click.echo(json.dumps({"schema": 1, "database": database.name, **asdict(merged)}))
         return
@@ -121,7 +123,7 @@ def import_(file: str, db: str | None, as_json: bool) -> None:
 @_JSON
 def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given: str) -> None:
     """Remove the costs to which all of the given options apply."""
-    from ..cost.database.maintenance import groups, remove, selected_transitions
+    from ..cost.database.maintenance import groups, remove, selected_transitions, selected_tunings
 
     selection = _selection(**given, before=_cutoff(older_than))
     if not any((older_than, *given.values())):
@@ -129,16 +131,26 @@ def prune(db: str | None, older_than: str, dry_run: bool, as_json: bool, **given
     with _opened(db, read_only=dry_run) as database:
         found = groups(database, selection)
         counts = (
-            (sum(group.costs for group in found), len(selected_transitions(database, selection)))
+            (
+                sum(group.costs for group in found),
+                len(selected_transitions(database, selection)),
+                len(selected_tunings(database, selection)),
+            )
             if dry_run
             else remove(database, selection)
         )
     if as_json:
-        removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1]}
+        removed = {"dry_run": dry_run, "costs": counts[0], "transitions": counts[1], "tunings": counts[2]}
         click.echo(json.dumps({"schema": 1, "database": database.name, **removed}))
         return
     _show_groups(found)
-    say(f"{database.name}: {counts[0]} costs and {counts[1]} transitions {'would be' if dry_run else 'were'} removed")
+    said = f"{counts[0]} costs and {counts[1]} transitions{_tuned(range(counts[2]))}"
+    say(f"{database.name}: {said} {'would be' if dry_run else 'were'} removed")
+
+
+def _tuned(kernels: Sequence[Any]) -> str:
+    """Return the number of tuned kernels as the end of a list; empty where there are none."""
+    return f", {len(kernels)} tuned kernels" if kernels else ""
 
 
 def _opened(db: str | None, *, read_only: bool = False) -> CostDatabase:

@@ -12,13 +12,16 @@ from pathlib import Path
 from threading import Barrier
 
 from collage_core.cost.database.database import CostDatabase
-from collage_core.cost.database.records import CostKey, Record, TransitionKey
+from collage_core.cost.database.records import CostKey, Record, TransitionKey, TuningKey, TuningRecord
 from tests.helpers.paths import PLUGINS
 
 KEY = CostKey("c0ffee", "tvm", "0.27", 1, "a CPU, 2 cores", "float32")
 RECORD = Record(samples=(1e-3, 1.1e-3), error=3e-7, reference_s=1e-5 / 3, created="2026-01-01T00:00:00+00:00")
 FAILED = Record(stage="build", reason="crashed with SIGSEGV while building", crashed=True, limit_s=2.5, created=RECORD.created)
 PAIR = TransitionKey("tvm", "onnxruntime", "0.27", "1.31", 1, "a CPU, 2 cores")
+KERNEL = TuningKey("0123456789abcdef", '{"kind": "llvm", "mcpu": "a CPU"}', "tvm", "0.27", 1, "a CPU, 2 cores")
+TUNED = TuningRecord('[[["GetSBlock"]],[]]' + " " * 30_000, 1e-4, 2e-4, 32, 7.5, RECORD.created)
+"""Its trace is longer than any other text may be."""
 
 SCHEMA_1 = (Path(__file__).parent / "data" / "costs_schema_1.sql").read_text()
 COSTS_OF_SCHEMA_1, PAIRS_OF_SCHEMA_1 = 14, 2

@@ -1,9 +1,9 @@
 """`CostDatabase`: every cost that was ever measured here or by the team, shared by several processes.
 
-It holds `Record`s by `CostKey`, and transitions by `TransitionKey`; every `put` is committed at once. The database is a file or a
-PostgreSQL server (`location`). While it cannot be read or written (offline, locked, read-only, full), measuring continues: records
-stay in memory, writing is tried again, and `notes` says so. Records that could not be written by the end are left as a file to
-import.
+It holds `Record`s by `CostKey`, transitions by `TransitionKey` and tuned kernels by `TuningKey`; every `put` is committed at once.
+The database is a file or a PostgreSQL server (`location`). While it cannot be read or written (offline, locked, read-only, full),
+measuring continues: records stay in memory, writing is tried again, and `notes` says so. Records that could not be written by the
+end are left as a file to import.
 """
 
 from __future__ import annotations
@@ -27,9 +27,21 @@ from ...errors import CollageError
 from .find_location import find_location
 from .json_lines import write_lines
 from .location import BUSY_S, DatabaseLocation, DatabaseTrouble
-from .record_validation import InvalidRecord, cleaned, cost_row, transition_row
-from .records import CostKey, CostRow, MeasuredTransition, Record, Row, TransitionKey, TransitionRow, fields_of, now
-from .schema import measurements, put_rows, read_rows, transitions
+from .record_validation import InvalidRecord, cleaned, cost_row, transition_row, tuning_row
+from .records import (
+    CostKey,
+    CostRow,
+    MeasuredTransition,
+    Record,
+    Row,
+    TransitionKey,
+    TransitionRow,
+    TuningKey,
+    TuningRecord,
+    fields_of,
+    now,
+)
+from .schema import measurements, put_rows, read_rows, transitions, tunings
 
 T = TypeVar("T")
 _RETRY_S = 30.0
@@ -76,6 +88,7 @@ class CostDatabase:
         self._lock = threading.RLock()
         self._unsaved: dict[CostKey, Record] = {}
         self._unsaved_transitions: dict[TransitionKey, MeasuredTransition] = {}
+        self._unsaved_tunings: dict[TuningKey, TuningRecord] = {}
         self._retry_at = {"read": 0.0, "written": 0.0}
         self._noted_invalid = False
         self._engine: Engine | None = None
@@ -157,6 +170,24 @@ class CostDatabase:
             self._unsaved_transitions[key] = measured
             self._save()
 
+    def get_tunings(self, keys: Iterable[TuningKey]) -> dict[TuningKey, TuningRecord]:
+        """Return the tuned kernels of those keys that have one."""
+        wanted = set(keys)
+        query = select(tunings).where(tunings.c.workload.in_(sorted({key.workload for key in wanted})))
+        rows = self._try("read", lambda connection: list(read_rows(connection, query))) if wanted else []
+        found = {key: record for key, record in self.valid(tuning_row, rows or []) if key in wanted}
+        with self._lock:
+            return found | {key: self._unsaved_tunings[key] for key in wanted & self._unsaved_tunings.keys()}
+
+    def put_tuning(self, key: TuningKey, record: TuningRecord) -> None:
+        """Keep a tuned kernel, as `put` does."""
+        key, record = cleaned(key), cleaned(replace(record, created=record.created or now()))
+        if not self._is_valid(f"a tuned kernel of {key.toolchain}", tuning_row, fields_of(key, record)):
+            return
+        with self._lock:
+            self._unsaved_tunings[key] = record
+            self._save()
+
     @contextmanager
     def session(self, *, writes: bool = False) -> Iterator[Connection]:
         """Open a transaction: all that is done in it takes effect, or nothing.
@@ -180,7 +211,7 @@ class CostDatabase:
         with self._lock:
             self._retry_at["written"] = 0.0
             self._save()
-            if self._unsaved or self._unsaved_transitions:
+            if self._is_unsaved():
                 self._leave_file()
         if self._engine is not None:
             self._engine.dispose()
@@ -247,23 +278,28 @@ class CostDatabase:
             return False
         return True
 
+    def _is_unsaved(self) -> bool:
+        return bool(self._unsaved or self._unsaved_transitions or self._unsaved_tunings)
+
     def _save(self) -> None:
-        if not self._unsaved and not self._unsaved_transitions:
+        if not self._is_unsaved():
             return
 
         def write(connection: Connection) -> bool:
             put_rows(connection, measurements, self._unsaved.items())
             put_rows(connection, transitions, self._unsaved_transitions.items())
+            put_rows(connection, tunings, self._unsaved_tunings.items())
             return True
 
         if self._try("written", write):
             self._unsaved.clear()
             self._unsaved_transitions.clear()
+            self._unsaved_tunings.clear()
 
     def _leave_file(self) -> None:
         path = home() / f"costs-not-saved-{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{os.getpid()}.jsonl"
         try:
-            path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items())))
+            path.write_text("".join(write_lines(self._unsaved.items(), self._unsaved_transitions.items(), self._unsaved_tunings.items())))
         except OSError as error:
             self._note(f"{len(self._unsaved)} costs could not be kept, nor written to {str(path)!r}: {error.strerror}")
             return

@@ -19,21 +19,21 @@ from ...base.user_file import open_file
 from ...errors import CollageError
 from .database import CostDatabase
 from .json_lines import Costs, read_lines, write_lines
-from .maintenance import Selection, records, selected_transitions
-from .records import CostRow, TransitionRow
+from .maintenance import Selection, records, selected_transitions, selected_tunings
+from .records import CostRow, TransitionRow, TuningRow
 
 STREAM = "-"
 _SQLITE_MAGIC = b"SQLite format 3\x00"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def write_file(file: str, costs: Iterable[CostRow], pairs: Iterable[TransitionRow]) -> None:
+def write_file(file: str, costs: Iterable[CostRow], pairs: Iterable[TransitionRow], kernels: Iterable[TuningRow] = ()) -> None:
     """Write a file that `read_file` reads; ``-`` is standard output.
 
     Raises:
         CollageError: it cannot be written, or is a database.
     """
-    lines = write_lines(costs, pairs)
+    lines = write_lines(costs, pairs, kernels)
     if file == STREAM:
         sys.stdout.writelines(lines)
         return
@@ -78,7 +78,8 @@ def _first_bytes(path: Path) -> bytes:
 
 def _read_database(path: Path) -> Costs:
     with CostDatabase(path, read_only=True) as database:
-        costs = Costs(records(database, Selection()), selected_transitions(database, Selection()))
+        every = Selection()
+        costs = Costs(records(database, every), selected_transitions(database, every), selected_tunings(database, every))
         if database.notes:
             raise CollageError(database.notes[0], "nothing was imported; give another file", "bad_costs")
     return costs

@@ -1,4 +1,4 @@
-"""Write and read costs as JSON lines: a header, one line per cost or transition, and an end with their numbers.
+"""Write and read costs as JSON lines: a header, one line per cost, transition or tuned kernel, and an end with their numbers.
 
 Every field of every line that is read is validated; a mistake names its line. A file that was cut off lacks its end.
 """
@@ -13,17 +13,31 @@ from typing import Any, NoReturn, Protocol
 
 from ...base.validation import shown
 from ...errors import CollageError
-from .record_validation import InvalidRecord, cost_row, transition_row
-from .records import CostKey, CostRow, MeasuredTransition, Record, TransitionKey, TransitionRow, fields_of, utc
+from .record_validation import InvalidRecord, cost_row, transition_row, tuning_row
+from .records import (
+    CostKey,
+    CostRow,
+    MeasuredTransition,
+    Record,
+    TransitionKey,
+    TransitionRow,
+    TuningKey,
+    TuningRecord,
+    TuningRow,
+    fields_of,
+    utc,
+)
 from .schema import RENAMED, RENAMED_IN_OPTIONS
 
 FORMAT = "collage-costs"
-VERSION = 4
+VERSION = 5
 _SINCE: Mapping[str, tuple[int, Any]] = {"repetitions": (2, []), "core_latency_s": (3, None)}
-"""Fields that older versions lack: the first version that has them, and their value before. Version 4 renamed some (`RENAMED`)."""
+"""Fields that older versions lack: the first version that has them, and their value before. Version 4 renamed some (`RENAMED`),
+version 5 brought tuned kernels."""
 _KINDS: Mapping[str, tuple[Callable[[Mapping[str, Any]], Any], frozenset[str]]] = {
     "cost": (cost_row, frozenset((*CostKey.__slots__, *Record.__slots__))),
     "transition": (transition_row, frozenset((*TransitionKey.__slots__, *MeasuredTransition.__slots__))),
+    "tuning": (tuning_row, frozenset((*TuningKey.__slots__, *TuningRecord.__slots__))),
 }
 """Kind of a line → the function that makes a row of it, and the fields of the line."""
 _LONGEST_LINE = 8 << 20
@@ -44,19 +58,23 @@ class Costs:
 
     records: list[CostRow] = field(default_factory=list)
     transitions: list[TransitionRow] = field(default_factory=list)
+    tunings: list[TuningRow] = field(default_factory=list)
 
 
-def write_lines(records: Iterable[CostRow], transitions: Iterable[TransitionRow]) -> Iterator[str]:
+def write_lines(records: Iterable[CostRow], transitions: Iterable[TransitionRow], tunings: Iterable[TuningRow] = ()) -> Iterator[str]:
     """Yield the lines of a file, each with its newline."""
     yield _line({"format": FORMAT, "version": VERSION})
-    costs = pairs = 0
+    costs = pairs = kernels = 0
     for key, record in records:
         costs += 1
         yield _line({"kind": "cost", **fields_of(key, record)})
     for pair, measured in transitions:
         pairs += 1
         yield _line({"kind": "transition", **fields_of(pair, measured)})
-    yield _line({"kind": "end", "costs": costs, "transitions": pairs})
+    for kernel, found in tunings:
+        kernels += 1
+        yield _line({"kind": "tuning", **fields_of(kernel, found)})
+    yield _line({"kind": "end", "costs": costs, "transitions": pairs, "tunings": kernels})
 
 
 def read_lines(stream: Stream, title: str) -> Costs:
@@ -109,11 +127,13 @@ class _Reader:
                 costs.records.append(self._row(kind, data))
             elif kind == "transition":
                 costs.transitions.append(self._row(kind, data))
+            elif kind == "tuning" and self._version >= 5:
+                costs.tunings.append(self._row(kind, data))
             elif kind == "end":
                 self._check_end(data, costs)
                 return costs
             else:
-                self._fail(f"kind is {shown(kind)}, it must be 'cost', 'transition' or 'end'")
+                self._fail(f"kind is {shown(kind)}, it must be 'cost', 'transition', 'tuning' or 'end'")
 
     def _next(self) -> dict[str, Any]:
         self._number += 1
@@ -141,7 +161,8 @@ class _Reader:
             self._fail(f"version is {shown(self._version)}, this collage-explorer reads 1 to {VERSION}")
 
     def _check_end(self, data: dict[str, Any], costs: Costs) -> None:
-        for name, rows in (("costs", costs.records), ("transitions", costs.transitions)):
+        counted = {"costs": costs.records, "transitions": costs.transitions, **({"tunings": costs.tunings} if self._version >= 5 else {})}
+        for name, rows in counted.items():
             if data.get(name) != len(rows):
                 self._fail(f"{name} is {shown(data.get(name))}, but {len(rows)} were found: the file is not as it was written")
         if self._stream.readline(1):

@@ -1,4 +1,4 @@
-"""Select, count, merge and remove costs and transitions of a whole database, for `collage costs`.
+"""Select, count, merge and remove costs, transitions and tuned kernels of a whole database, for `collage costs`.
 
 The database must be open. If it cannot be used, everything here raises; nothing is kept in memory instead.
 """
@@ -14,9 +14,9 @@ from sqlalchemy import ColumnElement, Table, and_, delete, false, func, or_, sel
 from sqlalchemy.engine import Connection
 
 from .database import CostDatabase
-from .record_validation import cost_row, transition_row
-from .records import CostRow, Row, TransitionRow
-from .schema import measurements, put_rows, read_rows, transitions
+from .record_validation import cost_row, transition_row, tuning_row
+from .records import CostRow, Row, TransitionRow, TuningRow
+from .schema import measurements, put_rows, read_rows, transitions, tunings
 
 _CHUNK = 500
 _GROUP = ("machine", "toolchain", "version", "threads", "options")
@@ -27,9 +27,9 @@ class Selection:
     """A condition on costs: all attributes that are not empty must apply. A transition is selected if one of its ends is.
 
     Attributes:
-        toolchain, version: Exact.
+        toolchain, version: Exact; a tuned kernel is of all variants of its toolchain.
         machine: A pattern, as `fnmatch` knows it.
-        computation: The first characters of its digest; no transition has one.
+        computation: The first characters of its digest; no transition and no tuned kernel has one.
         before: Measured before this time (UTC, ISO 8601).
     """
 
@@ -86,6 +86,13 @@ def selected_transitions(database: CostDatabase, selection: Selection) -> list[T
         return list(database.valid(transition_row, read_rows(connection, query)))
 
 
+def selected_tunings(database: CostDatabase, selection: Selection) -> list[TuningRow]:
+    """Return the selected tuned kernels, in the order of their keys."""
+    with database.session() as connection:
+        query = select(tunings).where(_selects_tuning(connection, selection)).order_by(*tunings.primary_key)
+        return list(database.valid(tuning_row, read_rows(connection, query)))
+
+
 def groups(database: CostDatabase, selection: Selection) -> list[Group]:
     """Count the selected costs by all that they must have in common to be compared."""
     columns = [measurements.c[name] for name in _GROUP]
@@ -102,25 +109,31 @@ def groups(database: CostDatabase, selection: Selection) -> list[Group]:
     return [made[names] for names in sorted(made)]
 
 
-def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[TransitionRow]) -> Merged:
+def merge(database: CostDatabase, costs: Sequence[CostRow], pairs: Sequence[TransitionRow], kernels: Sequence[TuningRow] = ()) -> Merged:
     """Merge rows into the database, all of them or none. Of two with equal keys the newer stays; of two as new, the one in the database.
 
     Raises:
         CollageError: the database cannot be written.
     """
     with database.session(writes=True) as connection:
-        return _merge(connection, measurements, costs) + _merge(connection, transitions, pairs)
+        merged = _merge(connection, measurements, costs) + _merge(connection, transitions, pairs)
+        return merged + _merge(connection, tunings, kernels)
 
 
-def remove(database: CostDatabase, selection: Selection) -> tuple[int, int]:
-    """Remove the selected rows; return the numbers of costs and of transitions that were removed.
+def remove(database: CostDatabase, selection: Selection) -> tuple[int, int, int]:
+    """Remove the selected rows; return the numbers of costs, of transitions and of tuned kernels that were removed.
 
     Raises:
         CollageError: the database cannot be written.
     """
     with database.session(writes=True) as connection:
-        costs = connection.execute(delete(measurements).where(_selects_cost(connection, selection))).rowcount
-        return costs, connection.execute(delete(transitions).where(_selects_transition(connection, selection))).rowcount
+        selects = (
+            (measurements, _selects_cost(connection, selection)),
+            (transitions, _selects_transition(connection, selection)),
+            (tunings, _selects_tuning(connection, selection)),
+        )
+        costs, pairs, kernels = (connection.execute(delete(table).where(selected)).rowcount for table, selected in selects)
+        return costs, pairs, kernels
 
 
 def _merge(connection: Connection, table: Table, rows: Sequence[Row]) -> Merged:
@@ -160,6 +173,15 @@ def _selects_transition(connection: Connection, selection: Selection) -> ColumnE
         asked = ((table[end], selection.toolchain), (table[f"{end}_version"], selection.version))
         ends.append(and_(true(), *(column == value for column, value in asked if value), *_selects_row(connection, transitions, selection)))
     return false() if selection.computation else or_(*ends)
+
+
+def _selects_tuning(connection: Connection, selection: Selection) -> ColumnElement[bool]:
+    if selection.computation:
+        return false()
+    same = [tunings.c.version == selection.version] if selection.version else []
+    if selection.toolchain:
+        same.append(tunings.c.toolchain == selection.toolchain.partition("@")[0])
+    return and_(true(), *same, *_selects_row(connection, tunings, selection))
 
 
 def _selects_row(connection: Connection, table: Table, selection: Selection) -> list[ColumnElement[bool]]:

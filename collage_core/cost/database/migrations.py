@@ -1,7 +1,8 @@
 """Make the tables in an empty database, and migrate those of an older schema, all in the caller's one transaction.
 
 The connection must be in a transaction that writes; if anything fails or the process is killed, nothing has changed.
-Each schema adds columns to the one before, or renames some (`schema.RENAMED`). One that does more needs a step of its own here.
+Each schema adds columns or a table to the one before, or renames columns (`schema.RENAMED`). One that does more needs a step of its
+own here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sqlalchemy import ColumnElement, Table, Text, cast, column, func, insert, i
 from sqlalchemy.engine import Connection
 
 from ...errors import CollageError
-from .schema import RENAMED, RENAMED_IN_OPTIONS, SCHEMA, measurements, meta, metadata, transitions
+from .schema import RENAMED, RENAMED_IN_OPTIONS, SCHEMA, measurements, meta, metadata, transitions, tunings
 
 _UNFINISHED = 0
 """Versions before schema 2 could be killed between making the tables and writing down the schema."""
@@ -50,7 +51,8 @@ def migrate(connection: Connection, found: int | None) -> None:
     """Make the current tables, with the rows of the older ones; `found` is what `found_schema` gave."""
     if found == SCHEMA:
         return
-    older = {} if found is None else {new: name for new in (measurements, transitions) if (name := _rename_older(connection, new))}
+    tables = (measurements, transitions, tunings)
+    older = {} if found is None else {new: name for new in tables if (name := _rename_older(connection, new))}
     metadata.create_all(connection)
     for new, name in older.items():
         _copy(connection, name, new)

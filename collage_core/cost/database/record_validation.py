@@ -1,4 +1,4 @@
-"""Validate the fields of costs and transitions, from a database, an imported file, a fleet's worker or this process.
+"""Validate the fields of costs, transitions and tunings, from a database, an imported file, a fleet's worker or this process.
 
 Take fields by name, of any type, and give keys and records in which every value is possible.
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, FailFast, Field, Strict, ValidationError, create_model
 
 from ...base.validation import MustBe, first_mistake
-from .records import CostKey, CostRow, MeasuredTransition, Record, TransitionKey, TransitionRow, utc
+from .records import CostKey, CostRow, MeasuredTransition, Record, TransitionKey, TransitionRow, TuningKey, TuningRecord, TuningRow, utc
 
 LARGEST_S = 1e6
 MOST_SAMPLES = 100_000
@@ -20,12 +20,14 @@ MOST_THREADS = 1 << 20
 _LONGEST_WORD = 256
 """Bytes: a key of PostgreSQL's index holds 2,704."""
 _LONGEST_TEXT = 20_000
+_LONGEST_TRACE = 1 << 20
+MOST_TRIALS = 1 << 20
 
-Item = TypeVar("Item", CostKey, Record, TransitionKey, MeasuredTransition)
+Item = TypeVar("Item", CostKey, Record, TransitionKey, MeasuredTransition, TuningKey, TuningRecord)
 
 
 class InvalidRecord(ValueError):
-    """Raised for a cost or transition that cannot be true; its text names the field, the value found, and what it must be."""
+    """Raised for a cost, transition or tuning that cannot be true; its text names the field, the value found, and what it must be."""
 
 
 def cost_row(values: Mapping[str, Any]) -> CostRow:
@@ -43,18 +45,28 @@ def transition_row(values: Mapping[str, Any]) -> TransitionRow:
     return _validated(_TRANSITION, values, TransitionKey, MeasuredTransition)
 
 
+def tuning_row(values: Mapping[str, Any]) -> TuningRow:
+    """Make a tuning of its fields by name; other names are ignored. Raises `InvalidRecord`."""
+    key, record = _validated(_TUNING, values, TuningKey, TuningRecord)
+    if record.trace and record.seconds > record.default_s:
+        raise InvalidRecord(f"seconds is {record.seconds:g} with a trace, more than the {record.default_s:g} of the default schedule")
+    return key, record
+
+
 def record_of(values: Mapping[str, Any]) -> Record:
     """Make a record of its fields by name, each of which is valid by itself. Raises `InvalidRecord`."""
     return _validated(_RECORD, values, Record)[0]
 
 
 def cleaned(item: Item) -> Item:
-    """Return `item` with text that every database takes: no NUL, no lone surrogates, at most 20,000 characters."""
+    """Return `item` with text that every database takes: no NUL, no lone surrogates, at most 20,000 characters but in a trace."""
     changes: dict[str, Any] = {}
     for field in fields(item):
         value = getattr(item, field.name)
         if isinstance(value, str):
-            changes[field.name] = value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")[:_LONGEST_TEXT]
+            changes[field.name] = value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+            if field.name != "trace":
+                changes[field.name] = changes[field.name][:_LONGEST_TEXT]
     return replace(item, **changes)
 
 
@@ -79,6 +91,8 @@ def _check_utc(time: str) -> str:
 _Word = Annotated[str, Strict(), AfterValidator(_check_short), MustBe(f"text of at most {_LONGEST_WORD} bytes")]
 _Name = Annotated[_Word, AfterValidator(_check_filled)]
 _Text = Annotated[str, Strict(), Field(max_length=_LONGEST_TEXT), MustBe(f"text of at most {_LONGEST_TEXT} characters")]
+_Trace = Annotated[str, Strict(), Field(max_length=_LONGEST_TRACE), MustBe(f"text of at most {_LONGEST_TRACE} characters")]
+_Trials = Annotated[int, Strict(), Field(ge=0, le=MOST_TRIALS), MustBe(f"a whole number from 0 to {MOST_TRIALS}")]
 _Seconds = Annotated[float, Strict(), Field(ge=0, le=LARGEST_S), MustBe("seconds: a number, not negative and at most 1e6")]
 _Share = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False), MustBe("a finite number, not negative")]
 _Threads = Annotated[int, Strict(), Field(ge=1, le=MOST_THREADS), MustBe(f"a whole number from 1 to {MOST_THREADS}")]
@@ -88,12 +102,14 @@ _Samples = Annotated[tuple[_Seconds, ...], FailFast(), Field(max_length=MOST_SAM
 _Counts = Annotated[tuple[Annotated[int, Strict(), Field(ge=0)], ...], FailFast(), MustBe("a list of whole numbers, none below 0")]
 
 _TYPES: Mapping[str, Any] = {
-    **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader"), _Name),
+    **dict.fromkeys(("computation", "toolchain", "machine", "maker", "reader", "workload", "target"), _Name),
     **dict.fromkeys(("version", "options", "weights", "dtype", "worker", "maker_version", "reader_version", "stage"), _Word),
     **dict.fromkeys(("reason", "note"), _Text),
-    **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent"), _Seconds),
+    **dict.fromkeys(("fixed_s", "per_byte_s", "seconds_spent", "seconds", "default_s", "spent_s"), _Seconds),
     **dict.fromkeys(("limit_s", "reference_s", "core_latency_s"), _Seconds | None),
     **dict.fromkeys(("stopped_early", "crashed"), _Flag),
+    "trace": _Trace,
+    "trials": _Trials,
     "threads": _Threads,
     "samples": _Samples,
     "repetitions": _Counts,
@@ -110,6 +126,7 @@ def _model(*classes: type[Any]) -> type[BaseModel]:
 
 
 _COST, _TRANSITION, _RECORD = _model(CostKey, Record), _model(TransitionKey, MeasuredTransition), _model(Record)
+_TUNING = _model(TuningKey, TuningRecord)
 
 
 def _validated(model: type[BaseModel], values: Mapping[str, Any], *classes: type[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""`CostKey` and `Record`: everything that a measured cost depends on, and the result of its trial; the same for transitions.
+"""`CostKey` and `Record`: everything that a measured cost depends on, and the result of its trial; the same for transitions and tunings.
 
 Plain data, kept by `CostDatabase`. `record_validation` says what each field may hold.
 """
@@ -24,7 +24,7 @@ class CostKey:
         toolchain, version: Name of the target, and the version of its library.
         threads: Threads that the kernel was given.
         machine: As `machine_id` gives it.
-        options: Whatever else changes the result: the precision, and whether the caches were flushed.
+        options: Whatever else changes the result: the precision, whether the caches were flushed, and the digest of a tuning.
         weights: Digest of the weights' values, for a toolchain that looks at them; empty for the others.
     """
 
@@ -107,12 +107,53 @@ class MeasuredTransition:
     created: str = field(default="", compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class TuningKey:
+    """Everything that a tuned schedule depends on, so that equal kernels of any two models share one.
+
+    Attributes:
+        workload: Digest of the kernel before it is scheduled, as its toolchain gives it.
+        target: What it is compiled for, as JSON.
+        toolchain, version: Name of the toolchain without a variant, and the version of its library.
+        threads, machine: As in `CostKey`.
+    """
+
+    workload: str
+    target: str
+    toolchain: str
+    version: str
+    threads: int
+    machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class TuningRecord:
+    """What tuning one kernel found.
+
+    Attributes:
+        trace: The fastest schedule, as JSON; empty where none is faster than the default one.
+        seconds: Of a run with that schedule, by the tuner's own timing.
+        default_s: Of a run with the default schedule.
+        trials: Number of schedules that were tried.
+        spent_s: Seconds that these took.
+        created: Time of the last trial: UTC, ISO 8601.
+    """
+
+    trace: str
+    seconds: float
+    default_s: float
+    trials: int
+    spent_s: float
+    created: str = ""
+
+
 CostRow = tuple[CostKey, Record]
 TransitionRow = tuple[TransitionKey, MeasuredTransition]
-Row = TypeVar("Row", CostRow, TransitionRow)
+TuningRow = tuple[TuningKey, TuningRecord]
+Row = TypeVar("Row", CostRow, TransitionRow, TuningRow)
 
 
-def fields_of(key: CostKey | TransitionKey, value: Record | MeasuredTransition) -> dict[str, Any]:
+def fields_of(key: CostKey | TransitionKey | TuningKey, value: Record | MeasuredTransition | TuningRecord) -> dict[str, Any]:
     """Return the fields of both by name. `dataclasses.asdict` copies each sample, which takes longer than writing it."""
     return {name: getattr(item, name) for item in (key, value) for name in item.__slots__}
 

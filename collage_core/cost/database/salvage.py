@@ -1,7 +1,7 @@
 """Reads what can still be read from a damaged cost database.
 
-The path of a file of SQLite's enters, or of what once was one; valid costs and transitions leave. The file is not changed. A damaged
-page ends the reading of a table from its beginning, so the table is read from its end as well.
+The path of a file of SQLite's enters, or of what once was one; valid costs, transitions and tuned kernels leave. The file is not
+changed. A damaged page ends the reading of a table from its beginning, so the table is read from its end as well.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Table
 
-from .record_validation import InvalidRecord, cost_row, transition_row
-from .records import CostRow, TransitionRow
-from .schema import RENAMED, measurements, transitions
+from .record_validation import InvalidRecord, cost_row, transition_row, tuning_row
+from .records import CostRow, TransitionRow, TuningRow
+from .schema import RENAMED, measurements, transitions, tunings
 
 T = TypeVar("T")
 _OLDER = {old: new for new, old in RENAMED.items()}
@@ -36,9 +36,9 @@ _LISTS = ("samples", "repetitions")
 _FLAGS = ("stopped_early", "crashed")
 
 
-def salvage(path: Path) -> tuple[list[CostRow], list[TransitionRow]]:
-    """Return the costs and the transitions in the damaged file `path` that can be read and can be true; never raise for its content."""
-    return _rows(path, measurements, cost_row), _rows(path, transitions, transition_row)
+def salvage(path: Path) -> tuple[list[CostRow], list[TransitionRow], list[TuningRow]]:
+    """Return all rows in the damaged file `path` that can be read and can be true; never raise for its content."""
+    return _rows(path, measurements, cost_row), _rows(path, transitions, transition_row), _rows(path, tunings, tuning_row)
 
 
 def _rows(path: Path, table: Table, make_row: Callable[[Mapping[str, Any]], tuple[Any, T]]) -> list[tuple[Any, T]]:

@@ -1,8 +1,9 @@
-"""The tables of the cost database, schema 5: one row per cost, one per transition; and how rows are written.
+"""The tables of the cost database, schema 6: one row per cost, one per transition, one per tuned kernel; and how rows are written.
 
 Schema 1 had no `weights`, `slowed_by`, `worker` and `seconds_spent`, no `dtype` of a transition, and at first no `note`; schema 2
-had no `repetitions`, schema 3 no `core_latency_s`. Before schema 5 some columns had other names (`RENAMED`). A column that was
-added later has its server default in older rows (`migrations`). Rows that are read may hold anything: `record_validation` decides.
+had no `repetitions`, schema 3 no `core_latency_s`. Before schema 5 some columns had other names (`RENAMED`), and before schema 6
+there were no `tunings`. A column that was added later has its server default in older rows (`migrations`). Rows that are
+read may hold anything: `record_validation` decides.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sqlalchemy.engine import Connection, Dialect
 
 from .records import Row, fields_of
 
-SCHEMA = 5
+SCHEMA = 6
 RENAMED = {"repetitions": "sittings", "core_latency_s": "echo_s", "slowed_by": "unsteady"}
 """Columns of `measurements` that had another name before schema 5, and fields of exported lines before version 4."""
 RENAMED_IN_OPTIONS = (" MiB swept", " MiB flushed")
@@ -81,6 +82,23 @@ transitions = Table(
     Column("fixed_s", Float, nullable=False),
     Column("per_byte_s", Float, nullable=False),
     Column("note", String, nullable=False, server_default=""),
+    Column("created", String, nullable=False),
+    sqlite_with_rowid=False,
+)
+tunings = Table(
+    "tunings",
+    metadata,
+    Column("workload", String, primary_key=True),
+    Column("target", String, primary_key=True),
+    Column("toolchain", String, primary_key=True),
+    Column("version", String, primary_key=True),
+    Column("threads", Integer, primary_key=True),
+    Column("machine", String, primary_key=True),
+    Column("trace", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("default_s", Float, nullable=False),
+    Column("trials", Integer, nullable=False),
+    Column("spent_s", Float, nullable=False),
     Column("created", String, nullable=False),
     sqlite_with_rowid=False,
 )

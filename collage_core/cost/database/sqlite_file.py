@@ -21,7 +21,7 @@ from ...errors import CollageError
 from .location import DatabaseTrouble
 from .migrations import found_schema, migrate, not_ours
 from .salvage import salvage
-from .schema import SCHEMA, measurements, put_rows, transitions
+from .schema import SCHEMA, measurements, put_rows, transitions, tunings
 
 _WORDS = {
     sqlite3.SQLITE_BUSY: "it is locked by another program",
@@ -147,10 +147,11 @@ def _connected(uri: str, busy_s: float) -> sqlite3.Connection:
 
 def _take_over(engine: Engine, damaged: Path) -> int:
     """Copy what can be read of the file `damaged` into the new database of `engine`; return the number of its costs."""
-    costs, pairs = salvage(damaged)
+    costs, pairs, kernels = salvage(damaged)
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         put_rows(connection, measurements, costs)
         put_rows(connection, transitions, pairs)
+        put_rows(connection, tunings, kernels)
     return len(costs)
 
 

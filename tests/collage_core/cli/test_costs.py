@@ -23,10 +23,10 @@ from collage_core.cli.main import main
 from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.json_lines import read_lines, write_lines
-from collage_core.cost.database.maintenance import Group, Merged, Selection, merge, records, selected_transitions
+from collage_core.cost.database.maintenance import Group, Merged, Selection, merge, records, selected_transitions, selected_tunings
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey, machine_id
 from collage_core.errors import CollageError
-from tests.helpers.cost_records import FAILED, KEY, PAIR, RECORD, SCHEMA_1
+from tests.helpers.cost_records import FAILED, KERNEL, KEY, PAIR, RECORD, SCHEMA_1, TUNED
 
 ELSEWHERE = replace(KEY, machine="a shed, 8 cores", toolchain="openvino")
 NEWER = replace(RECORD, samples=(5.0,), created="2026-03-01T00:00:00+00:00")
@@ -90,6 +90,27 @@ def test_pipes(costs: Costs, path: Path, home: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
         document = json.loads(costs("import", "-", "--json"))
     assert document == {"schema": 1, "database": str(home / FILE_NAME), "new": 0, "replaced": 0, "kept": 4}
+
+
+def test_tuned_kernels_are_exported_imported_and_removed(costs: Costs, path: Path, home: Path, tmp_path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put_tuning(KERNEL, TUNED)
+    file = tmp_path / "costs.jsonl"
+    assert costs("export", file, "--db", path) == "exported 3 costs and 1 transitions, 1 tuned kernels\n"
+    assert "5 new" in costs("import", file)
+    assert "5 kept" in costs("import", path)
+    with CostDatabase(home / FILE_NAME, read_only=True) as database:
+        assert selected_tunings(database, Selection(toolchain="tvm@fusion")) == [(KERNEL, TUNED)]
+        assert selected_tunings(database, Selection(computation="c0")) == []
+    assert "2 costs and 1 transitions, 1 tuned kernels were removed" in costs("prune", "--toolchain", "tvm")
+    document = json.loads(costs("show", "--json"))
+    assert (document["tunings"], len(document["groups"])) == ([], 1)
+
+
+def test_a_tuned_kernel_that_cannot_be_true_is_refused(costs: Costs, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text("".join(write_lines([], [], [(KERNEL, replace(TUNED, trials=-1))])))
+    assert "line 2: trials is -1, it must be a whole number from 0 to 1048576" in costs("import", file, status=2)
 
 
 def test_another_database_is_imported_as_it_is(costs: Costs, path: Path, home: Path, tmp_path: Path) -> None:
@@ -266,7 +287,7 @@ BAD_LINES = {
     "future": (line_of(created="2999-01-01T00:00:00+00:00"), "created is '2999-01-01T00:00:00+00:00', which is in the future"),
     "missing": (line_of(toolchain="absent"), "toolchain is missing"),
     "unknown": (line_of(colour="red"), "'colour' is no field of a cost"),
-    "other kind": (line_of(kind="price"), "kind is 'price', it must be 'cost', 'transition' or 'end'"),
+    "other kind": (line_of(kind="price"), "kind is 'price', it must be 'cost', 'transition', 'tuning' or 'end'"),
     "transition": (PAIR_LINE, f"fixed_s is -1, {SECONDS}"),
     "no JSON": ("{", "it is no JSON: '{\\n'"),
     "deep": ("[" * 100_000, "it is no JSON: '[[["),
@@ -292,7 +313,7 @@ BAD_FILES = {
     "cut off within a line": (f"{HEADER}\n{line_of()[:50]}".encode(), "line 2: it is no JSON"),
     "a line is gone": (f"{HEADER}\n{END}\n".encode(), "line 2: costs is 1, but 0 were found: the file is not as it was written"),
     "more behind": (f"{HEADER}\n{line_of()}\n{END}\nx".encode(), "line 4: there is more behind the end"),
-    "other schema": (b'{"format": "collage-costs", "version": 5}\n', "line 1: version is 5, this collage-explorer reads 1 to 4"),
+    "other schema": (b'{"format": "collage-costs", "version": 6}\n', "line 1: version is 6, this collage-explorer reads 1 to 5"),
     "other format": (b'{"costs": []}\n', "line 1: format is None, it must be 'collage-costs'"),
     "no text": (bytes(range(128, 256)), "line 1: it is no JSON"),
 }

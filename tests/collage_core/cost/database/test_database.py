@@ -27,7 +27,19 @@ from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.location import DatabaseTrouble
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, machine_id
 from collage_core.errors import CollageError
-from tests.helpers.cost_records import FAILED, KEY, PAIR, PROCESSES, RECORD, all_at_once, assert_nothing_lost, kill_writers, put_many
+from tests.helpers.cost_records import (
+    FAILED,
+    KERNEL,
+    KEY,
+    PAIR,
+    PROCESSES,
+    RECORD,
+    TUNED,
+    all_at_once,
+    assert_nothing_lost,
+    kill_writers,
+    put_many,
+)
 
 
 @pytest.fixture
@@ -44,6 +56,26 @@ def test_what_was_put_is_there_after_opening_again(path: Path) -> None:
         assert database.get([KEY, other, replace(KEY, threads=2)]) == {KEY: RECORD, other: FAILED}
         assert database.count() == 2
         assert database.notes == []
+
+
+def test_a_tuned_kernel_is_there_after_opening_again(path: Path) -> None:
+    slower = replace(TUNED, trace="", seconds=TUNED.default_s)
+    with CostDatabase(path) as database:
+        database.put_tuning(KERNEL, slower)
+        database.put_tuning(KERNEL, TUNED)
+        database.put_tuning(replace(KERNEL, threads=2), slower)
+    with CostDatabase(path) as database:
+        assert database.get_tunings([KERNEL, replace(KERNEL, target="{}")]) == {KERNEL: TUNED}
+        assert database.get_tunings([]) == {}
+        assert database.notes == []
+
+
+def test_a_tuned_kernel_that_cannot_be_true_is_not_kept(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put_tuning(KERNEL, replace(TUNED, seconds=3 * TUNED.default_s))
+        assert database.get_tunings([KERNEL]) == {}
+        (note,) = database.notes
+    assert note.startswith("a tuned kernel of tvm is not kept, since it cannot be true: seconds is 0.0006 with a trace")
 
 
 def test_it_lies_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +316,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(path: Path) -> None:
         connection.execute("UPDATE meta SET value = '7' WHERE key = 'schema'")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 5\)") as caught:
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 6\)") as caught:
         CostDatabase(path)
     assert caught.value.hint == "update collage-explorer, or name another with COLLAGE_COSTS"
     assert path.read_bytes() == before

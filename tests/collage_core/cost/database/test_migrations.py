@@ -12,7 +12,7 @@ from collage_core.cost.database.database import CostDatabase
 from collage_core.cost.database.find_location import FILE_NAME
 from collage_core.cost.database.records import CostKey, MeasuredTransition, Record, TransitionKey
 from collage_core.cost.database.schema import RENAMED
-from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KEY, RECORD, SCHEMA_1, kills_during_migration
+from tests.helpers.cost_records import COSTS_OF_SCHEMA_1, KERNEL, KEY, RECORD, SCHEMA_1, TUNED, kills_during_migration
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_first_schema_is_migrated(path: Path) -> None:
             check_costs_of_schema_1(database)
             database.put(replace(KEY, weights="d1ce"), replace(RECORD, worker="shed-3"))
     connection = sqlite3.connect(path)
-    assert connection.execute("SELECT value FROM meta").fetchall() == [("5",)]
+    assert connection.execute("SELECT value FROM meta").fetchall() == [("6",)]
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     connection.close()
-    assert tables == [("measurements",), ("meta",), ("transitions",)]
+    assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
 
 
 def test_the_second_schema_is_migrated(path: Path) -> None:
@@ -90,6 +90,19 @@ def test_the_fourth_schema_had_other_names_for_three_columns(path: Path) -> None
     connection.close()
     with CostDatabase(path) as database:
         assert database.get([key])[key] == record
+
+
+def test_the_fifth_schema_had_no_tuned_kernels(path: Path) -> None:
+    with CostDatabase(path) as database:
+        database.put(KEY, RECORD)
+    connection = sqlite3.connect(path)
+    connection.executescript("DROP TABLE tunings; UPDATE meta SET value = '5' WHERE key = 'schema'")
+    connection.close()
+    with CostDatabase(path, read_only=True) as database:
+        assert database.get_tunings([KERNEL]) == {}
+    with CostDatabase(path) as database:
+        database.put_tuning(KERNEL, TUNED)
+        assert (database.get([KEY]), database.get_tunings([KERNEL])) == ({KEY: RECORD}, {KERNEL: TUNED})
 
 
 def test_the_very_first_files_had_no_notes(path: Path) -> None:

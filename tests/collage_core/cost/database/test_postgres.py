@@ -122,7 +122,7 @@ def test_newer_schema_is_refused_and_left_as_it_is(postgres_url: str) -> None:
     put_many(postgres_url, "a", 1)
     with psycopg.connect(postgres_url) as connection:
         connection.execute("UPDATE meta SET value = '7'")
-    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 5\)"):
+    with pytest.raises(CollageError, match=r"was written by a newer version \(schema 7, this one knows 6\)"):
         open_database(postgres_url)
     assert rows_of(postgres_url, "SELECT * FROM meta") == [("schema", "7")]
 
@@ -153,7 +153,7 @@ def check_costs_of_schema_1(database: CostDatabase) -> None:
 
 def test_first_schema_is_migrated(postgres_url: str) -> None:
     of_schema_1(postgres_url)
-    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 5\)") as caught:
+    with pytest.raises(CollageError, match=r"is of an older version \(schema 1, this one reads 6\)") as caught:
         CostDatabase(postgres_url, read_only=True)
     assert "`collage costs import` does" in caught.value.hint
     for _ in range(2):
@@ -206,7 +206,7 @@ def test_merge_select_and_remove(postgres_url: str) -> None:
         ]
         assert records(database, Selection(computation="c0f", machine="*shed*")) == [(elsewhere, FAILED)]
         assert selected_transitions(database, Selection(toolchain="onnxruntime", version="1.31")) == [pair]
-        assert remove(database, Selection(before="2026-02-01")) == (1, 1)
+        assert remove(database, Selection(before="2026-02-01")) == (1, 1, 0)
         assert records(database, Selection()) == [(KEY, newer)]
 
 
