@@ -5,8 +5,25 @@ RFC 62 (Collage), "Util Datatypes" and Appendix E. Plain data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """How tuning changed a cost.
+
+    Attributes:
+        digest: Name of the schedules (`Plan.tuning`).
+        untuned_s: Seconds with the default schedules.
+        spent_s: Seconds that tuning took, in all runs.
+        trials: Number of schedules that were tried.
+    """
+
+    digest: str
+    untuned_s: float
+    spent_s: float
+    trials: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +41,7 @@ class Cost:
         stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
         error: Largest relative error against the reference while it was measured, if it was compared.
         interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
+        tuned: How tuning changed it; None with the default schedules.
     """
 
     seconds: float | None
@@ -35,6 +53,7 @@ class Cost:
     stopped_early: bool = False
     error: float | None = None
     interval_s: float | None = None
+    tuned: Tuned | None = None
 
     @classmethod
     def invalid(cls, stage: str, reason: str) -> Cost:
@@ -62,11 +81,13 @@ class Cost:
         return replace(Cost.invalid("numerics", reason), error=self.error)
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        data = {name: getattr(self, name) for name in self.__slots__}
+        return data if self.tuned is None else {**data, "tuned": asdict(self.tuned)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Cost:
-        return cls(**data)
+        tuned = data.get("tuned")
+        return cls(**data) if tuned is None else cls(**{**data, "tuned": Tuned(**tuned)})
 
 
 HOST_COST = Cost(0.0, "host")

@@ -5,7 +5,8 @@ The estimators stand in `cost.estimators`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from ..graph.dataflow_graph import DataflowGraph
@@ -103,4 +104,41 @@ class LazyEstimator(CostEstimator, Protocol):
 
     def computation_key(self, candidate: CandidatePartition) -> Hashable:
         """Return what candidates have in common that share a cost."""
+        ...
+
+
+@dataclass(frozen=True)
+class TunedCosts:
+    """The outcome of a slice of tuning.
+
+    Attributes:
+        costs: Costs that tuning changed, be it what was spent on them; empty where nothing is faster than the default schedules.
+        trials: Number of schedules that were tried.
+        is_done: Nothing more can be found for this computation.
+        note: Why tuning failed; empty where it did not.
+    """
+
+    costs: Mapping[CandidatePartition, Cost] = field(default_factory=dict)
+    trials: int = 0
+    is_done: bool = False
+    note: str = ""
+
+
+@runtime_checkable
+class TuningEstimator(LazyEstimator, Protocol):
+    """A `LazyEstimator` that can lower costs by tuning kernels."""
+
+    @property
+    def tunings(self) -> Mapping[str, bytes]:
+        """Digest (`Tuned.digest`) → schedules, of all that costs were told with."""
+        ...
+
+    def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
+        """Look for faster schedules of the computation of `candidate` for about so many seconds, and measure it with them.
+
+        The candidate must be measured already. Its cost stays where no schedule makes it less.
+
+        Raises:
+            Cancelled: the time was over, or the user stopped it; what was found before is kept.
+        """
         ...

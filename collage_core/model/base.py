@@ -26,11 +26,13 @@ class SubModel:
         onnx: A serialised ONNX ``ModelProto`` with its weights inside and the types of its inputs and outputs.
         inputs: Its inputs in order: the tensors of `SubGraph.input_tensors`.
         outputs: Its outputs in order: the tensors of `SubGraph.output_tensors`.
+        tuning: Schedules that a tuner found, for a toolchain that tunes (`toolchains.tuning`); empty for the default ones.
     """
 
     onnx: bytes
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    tuning: bytes = b""
 
 
 @dataclass(frozen=True)

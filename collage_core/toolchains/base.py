@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tvm
 
     from .profiling import NodeTime
+    from .tuning import Tuning, Workload
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Toolchain(ABC):
         lowers_precision: Whether it computes in less precision than the model asks for. Its name says so (``openvino@bf16``), it takes part
             only where the user names it, and the errors of its candidates must add up to no more than the accuracy.
         layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
+        tunes: Whether it can look for faster schedules (`tune`).
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
@@ -120,6 +122,7 @@ class Toolchain(ABC):
     conflicts: tuple[str, ...] = ()
     lowers_precision: bool = False
     takes_open_shapes: bool = False
+    tunes: bool = False
     layout: str = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -129,7 +132,7 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in ("build", "load", "load_alone", "profile", "relax_module"):
+        for name in ("build", "load", "load_alone", "profile", "workloads", "tune", "relax_module"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
 
@@ -171,6 +174,28 @@ class Toolchain(ABC):
             ToolchainError: it cannot be built, or fails as it runs.
         """
         return None
+
+    def workloads(self, model: SubModel, threads: int) -> Sequence[Workload]:
+        """Return the kernels of `model` whose schedules can be tuned, each once; none for a toolchain that does not tune.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+        return ()
+
+    def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
+        """Look for faster schedules of the kernels of `model`, on from what is `known`, in about so many seconds or a few trials.
+
+        It builds and runs kernels in this process. `build` and `relax_module` use what it found where `SubModel.tuning` has it, and
+        the default schedules elsewhere.
+
+        Args:
+            known: Kernels as `tuning.encoded` writes them; those of other sub-models may be among them.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+        raise ToolchainError("build", f"{self.name} does not tune")
 
     def relax_module(self, model: SubModel) -> tvm.IRModule | None:
         """Return `model` as Relax functions; None for a toolchain whose result is a package, which Relax functions call.

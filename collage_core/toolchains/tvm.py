@@ -1,7 +1,7 @@
-"""The toolchain `tvm`: Apache TVM on the CPU. Sub-models become Relax functions over fused kernels with a default schedule, untuned.
+"""The toolchain `tvm`: Apache TVM on the CPU. Sub-models become Relax functions over fused kernels with a default schedule, or a tuned one.
 
 A package is a shared library whose ``main`` writes into given buffers. An assembled module takes the result as Relax functions
-(`relax_module`) instead. Only `build`, `load` and `relax_module` import tvm.
+(`relax_module`) instead. Only the methods that build, load or tune import tvm.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from .tvm_operators import OPERATORS
 if TYPE_CHECKING:
     import tvm
 
+    from .tuning import Tuning, Workload
+
 DEFAULT_DEPTH = 4
 SUPPORTED_VERSIONS = "0.27."
 """Beginning of the versions whose interfaces this file uses."""
@@ -48,6 +50,7 @@ class TvmToolchain(Toolchain):
 
     name = "tvm"
     letter = "T"
+    tunes = True
 
     def availability(self) -> Availability:
         if util.find_spec("tvm") is None:
@@ -82,6 +85,23 @@ class TvmToolchain(Toolchain):
         from .tvm_build import lowered
 
         return lowered(model, usable_cores())
+
+    def workloads(self, model: SubModel, threads: int) -> Sequence[Workload]:
+        from .tvm_tuning import workloads_of
+
+        return workloads_of(self._unscheduled(model, threads))
+
+    def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
+        from .tvm_tuning import tuned
+
+        use_threads(threads)
+        return tuned(self._unscheduled(model, threads), threads, seconds, known)
+
+    def _unscheduled(self, model: SubModel, threads: int) -> tvm.IRModule:
+        """Return the PrimFuncs of `model`, and a Relax function ``main`` that calls them."""
+        from .tvm_build import unscheduled
+
+        return unscheduled(model, threads)
 
 
 class _Kernel:

@@ -1,7 +1,7 @@
 """Lowers sub-models to Relax modules, and compiles Relax modules to shared libraries whose ``main`` writes into given buffers.
 
-`lowered` imports, simplifies, legalises, fuses and schedules a sub-model. `compile_library` compiles one lowered module as a package,
-or the assembled module that several were joined into.
+`lowered` imports, simplifies, legalises, fuses and schedules a sub-model, and `unscheduled` does all but the last. `compile_library`
+compiles one lowered module as a package, or the assembled module that several were joined into.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from .base import ToolchainError
 from .reasons import one_line
 from .tvm_import import import_onnx, output_types
 from .tvm_packing import PackWeights
-from .tvm_schedule import ScheduleCpu, scheduled
+from .tvm_replay import ScheduleTuned
+from .tvm_schedule import scheduled
 
 BUFFERS = "buffers"
 """Name of the function of a library that allocates the buffers for ``main``."""
@@ -31,8 +32,50 @@ def cpu_target(threads: int) -> tvm.target.Target:
     return tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": threads})
 
 
+def lowered(model: SubModel, threads: int) -> IRModule:
+    """Return `model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
+
+    Raises:
+        ToolchainError: at stage ``import`` or ``build``.
+    """
+    return with_schedules(unscheduled(model, threads), model.tuning, threads)
+
+
+def with_schedules(module: IRModule, tuning: bytes, threads: int) -> IRModule:
+    """Return `module` with a schedule for each PrimFunc, by the records of `tuning` (`SubModel.tuning`).
+
+    Raises:
+        ToolchainError: at stage ``build``.
+    """
+    try:
+        with cpu_target(threads):
+            return tvm.transform.Sequential([ScheduleTuned(tuning)])(module)
+    except ToolchainError:
+        raise
+    except Exception as error:  # any exception of TVM is its reason
+        raise ToolchainError("build", one_line(error)) from error
+
+
+def unscheduled(model: SubModel, threads: int) -> IRModule:
+    """Return `model` as a Relax function ``main`` that calls fused PrimFuncs as TVM makes them.
+
+    Raises:
+        ToolchainError: at stage ``import`` or ``build``.
+    """
+    module = import_onnx(model)
+    try:
+        with cpu_target(threads):
+            return tvm.transform.Sequential(_fusing_passes())(module)
+    except Exception as error:  # any exception of TVM is its reason
+        raise ToolchainError("build", one_line(error)) from error
+
+
 def kernel_passes() -> list[Any]:
     """Return the passes that make fused, scheduled PrimFuncs of a module's operators. They run under `cpu_target`."""
+    return [*_fusing_passes(), ScheduleTuned(b"")]
+
+
+def _fusing_passes() -> list[Any]:
     transform = relax.transform
     return [
         transform.DecomposeOpsForInference(),
@@ -46,22 +89,7 @@ def kernel_passes() -> list[Any]:
         transform.FuseOps(),
         transform.FuseTIR(),
         transform.DeadCodeElimination(),
-        ScheduleCpu(),
     ]
-
-
-def lowered(model: SubModel, threads: int) -> IRModule:
-    """Return `model` as a Relax function ``main`` that calls fused, scheduled PrimFuncs.
-
-    Raises:
-        ToolchainError: at stage ``import`` or ``build``.
-    """
-    module = import_onnx(model)
-    try:
-        with cpu_target(threads):
-            return tvm.transform.Sequential(kernel_passes())(module)
-    except Exception as error:  # any exception of TVM is its reason
-        raise ToolchainError("build", one_line(error)) from error
 
 
 @tvm.transform.module_pass(opt_level=0, name="CollageDestinationPassing")

@@ -50,3 +50,8 @@ class TvmFusionToolchain(TvmToolchain):
         from .tvm_one_kernel import as_one_kernel, named_by_content
 
         return named_by_content(as_one_kernel(module, usable_cores()))
+
+    def _unscheduled(self, model: SubModel, threads: int) -> tvm.IRModule:
+        from .tvm_one_kernel import one_unscheduled
+
+        return one_unscheduled(model, threads)

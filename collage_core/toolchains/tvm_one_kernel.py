@@ -16,19 +16,24 @@ from ..model.relax.lifting import lifted
 from ..model.relax.replacing import Replaced
 from .base import ToolchainError
 from .reasons import one_line
-from .tvm_build import cpu_target
+from .tvm_build import cpu_target, with_schedules
 from .tvm_import import import_onnx
 from .tvm_packing import PackWeights
-from .tvm_schedule import ScheduleCpu, finished
+from .tvm_schedule import finished
 
 
 def one_kernel(model: SubModel, threads: int) -> tvm.IRModule:
-    """Return `model` as a Relax function ``main`` that calls one PrimFunc.
+    """Return `model` as a Relax function ``main`` that calls one scheduled PrimFunc.
 
     Raises:
         ToolchainError: at stage ``import`` or ``build``; TVM makes more than one kernel of it, or none.
     """
-    return as_one_kernel(import_onnx(model), threads)
+    return with_schedules(one_unscheduled(model, threads), model.tuning, threads)
+
+
+def one_unscheduled(model: SubModel, threads: int) -> tvm.IRModule:
+    """Return `model` as a Relax function ``main`` that calls one PrimFunc as TVM makes it. Raises as `one_kernel`."""
+    return _as_one(import_onnx(model), threads)
 
 
 def as_one_kernel(module: tvm.IRModule, threads: int) -> tvm.IRModule:
@@ -37,6 +42,10 @@ def as_one_kernel(module: tvm.IRModule, threads: int) -> tvm.IRModule:
     Raises:
         ToolchainError: at stage ``build``; TVM makes more than one kernel of it, or none.
     """
+    return with_schedules(_as_one(module, threads), b"", threads)
+
+
+def _as_one(module: tvm.IRModule, threads: int) -> tvm.IRModule:
     transform = relax.transform
     before = [
         transform.DecomposeOpsForInference(),
@@ -47,7 +56,7 @@ def as_one_kernel(module: tvm.IRModule, threads: int) -> tvm.IRModule:
         transform.AnnotateTIROpPattern(),
         AsOneFunction(),
     ]
-    after = [transform.FuseTIR(), transform.DeadCodeElimination(), ScheduleCpu()]
+    after = [transform.FuseTIR(), transform.DeadCodeElimination()]
     try:
         with cpu_target(threads):
             module = tvm.transform.Sequential(before)(module)

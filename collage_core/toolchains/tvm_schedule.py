@@ -1,6 +1,6 @@
 """A default CPU schedule for TVM's PrimFuncs, whose unscheduled loops run on one thread, 46 to 108 times slower.
 
-A module after fusion enters; the same module with blocked, vectorised and parallel loops leaves. Nothing is searched or measured; a
+A PrimFunc after fusion enters; the same with blocked, vectorised and parallel loops leaves. Nothing is searched or measured; a
 function that no rule fits is kept. Every step is a schedule primitive of TVM, which checks that it preserves the semantics; only the
 order of float sums may change.
 """
@@ -34,17 +34,6 @@ OPAQUE = 8
 """The kind (``op_pattern``) of a PrimFunc that `FuseOps` leaves alone."""
 
 log = logging.getLogger(__name__)
-
-
-@tvm.transform.module_pass(opt_level=0, name="CollageScheduleCpu")
-class ScheduleCpu:
-    """The pass, which schedules every PrimFunc of a module that is not marked as scheduled."""
-
-    def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:
-        for name, function in mod.functions_items():
-            if isinstance(function, PrimFunc) and not (function.attrs or {}).get(SCHEDULED):
-                mod.update_func(name, scheduled(function))
-        return mod
 
 
 def finished(function: PrimFunc) -> PrimFunc:

@@ -13,7 +13,7 @@ from ...model.base import Arrays, Model
 from ...rules.candidate import CandidatePartition
 from ...toolchains.base import Toolchain
 from ...toolchains.described import DescribedToolchain
-from ..estimator import CostEstimator, LazyEstimator
+from ..estimator import CostEstimator, TuningEstimator
 from .function import KIND, CostFunction, FunctionEstimator
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _mock(path: Path, toolchains: Mapping[str, Toolchain]) -> CostEstimator:
 
 def _measure(
     model: Model, inputs: Arrays, threads: int, accuracy: float, emit: Emit, should_stop: Callable[[], bool] | None, measuring: Measuring
-) -> LazyEstimator:
+) -> TuningEstimator:
     from ..database.database import open_database
     from .measure import MeasureEstimator
 

@@ -31,7 +31,7 @@ from ..bounds import upper_bound_s
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
-from ..estimator import Known
+from ..estimator import Known, TunedCosts
 from ..measuring.activations import ActivationStore
 from ..measuring.call_meter import CallMeter, CallRounds
 from ..measuring.noise_filter import Speed
@@ -43,6 +43,7 @@ from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
 from ..measuring.trial_worker import GetToolchain
 from ..transition import TransitionModel
+from .tuner import Tuner
 
 TOO_LITTLE = 1e-3
 """A candidate that takes less than this share of the whole plan need not be known better: it cannot change it."""
@@ -56,9 +57,15 @@ _CORE_LATENCY_HOLDS = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class _Computation:
-    """Candidates of one target that are the same work, and the key under which it is kept."""
+    """Candidates of one target that are the same work.
+
+    Attributes:
+        key: The key under which their cost is kept, as they are built now.
+        plain: The key of their cost with the default schedules.
+    """
 
     key: CostKey
+    plain: CostKey
     candidates: list[CandidatePartition]
 
     @property
@@ -133,6 +140,7 @@ class MeasureEstimator:
         self._flushed_bytes = flushed_bytes(model.graph) if flushed is None else flushed
         self._backend = backend or self._here((limits or TrialLimits.from_environment()).of_percentile(percentile))
         self.machine = self._backend.machine
+        self._tuner = Tuner(database, self._backend, get_toolchain, threads, should_stop)
         self._activations = ActivationStore(model, inputs)
         self._meter = TransitionMeter(
             threads=threads, database=database, backend=self._backend, emit=emit, should_stop=should_stop, get_toolchain=get_toolchain
@@ -204,7 +212,51 @@ class MeasureEstimator:
         for key, record in self._repetitions.one_round(measured, records, best_s):
             self._learn_noise({key: record})
             self._tell_notes()
-            yield from self._known(computations[key], record, from_cache=False)
+            yield from self._known(*self._as_fast_as_it_can(computations[key], record), from_cache=False)
+
+    @property
+    def tunings(self) -> Mapping[str, bytes]:
+        """As `TuningEstimator.tunings`."""
+        return self._tuner.tunings
+
+    def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
+        """As `TuningEstimator.tune`."""
+        plain = self.computation_key(candidate)
+        before, known_s = self._tuner.tuning(plain), self._recorded_s(self._tuner.with_tuning(plain))
+        if known_s is None:
+            return TunedCosts(is_done=True)
+        found = self._tuner.slice(plain, self._model.cut(candidate.inside), seconds)
+        costs: dict[CandidatePartition, Cost] = {}
+        if found.tuning != before:
+            self._tuner.take(plain, found.tuning)
+            try:
+                costs = {one: cost for one, cost, _ in self.measure([candidate], best_s)}
+            except Cancelled:
+                self._tuner.take(plain, before)
+                raise
+            tuned_s = self._recorded_s(self._tuner.with_tuning(plain))
+            if tuned_s is None or tuned_s >= known_s:
+                self._tuner.take(plain, before)
+                costs = {}
+        if before and not costs:  # As known as before, but more was spent on it.
+            costs = {one: cost for one, cost, _ in self.measure([candidate], best_s)}
+        return TunedCosts(costs, found.trials, found.is_done, found.note)
+
+    def _recorded_s(self, key: CostKey) -> float | None:
+        """Return the cost in the database, without a call; None where there is none."""
+        record = self._database.get([key]).get(key)
+        if record is None:
+            return None
+        return cost_of(record, self._percentile, "measured", self._noise).judged(self._accuracy).seconds
+
+    def _as_fast_as_it_can(self, computation: _Computation, record: Record) -> tuple[_Computation, Record]:
+        """Return `computation` and its `record`, or those with the default schedules where a repetition shows that these are no slower."""
+        untuned_s = self._recorded_s(computation.plain) if computation.key != computation.plain else None
+        tuned_s = cost_of(record, self._percentile, "measured", self._noise).judged(self._accuracy).seconds
+        if untuned_s is None or (tuned_s is not None and tuned_s < untuned_s):
+            return computation, record
+        self._tuner.take(computation.plain, b"")
+        return replace(computation, key=computation.plain), self._database.get([computation.plain])[computation.plain]
 
     def calls(self, targets: Sequence[str]) -> Iterator[Known]:
         """As `LazyEstimator.calls`."""
@@ -217,8 +269,12 @@ class MeasureEstimator:
             yield from self._known(computation, record, from_cache=False)
 
     def computation_key(self, candidate: CandidatePartition) -> CostKey:
-        """As `LazyEstimator.computation_key`."""
-        return self._cost_key(candidate)
+        """As `LazyEstimator.computation_key`: whatever schedules it is built with."""
+        available = self._availability(candidate.target)
+        weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
+        computation = self._computation(candidate.inside)
+        options = _options(available.precision, self._flushed_bytes)
+        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
 
     def lowest_core_latency_s(self) -> float:
         """As `LazyEstimator.lowest_core_latency_s`."""
@@ -250,6 +306,7 @@ class MeasureEstimator:
         """End the workers, remove the activations, close the database."""
         self._backend.close()
         self._meter.close()
+        self._tuner.close()
         if self._calls is not None:
             self._calls.close()
         self._activations.close()
@@ -260,16 +317,9 @@ class MeasureEstimator:
         made: dict[CostKey, _Computation] = {}
         for candidate in candidates:
             if candidate.target != HOST_TARGET:
-                key = self._cost_key(candidate)
-                made.setdefault(key, _Computation(key, [])).candidates.append(candidate)
+                plain = self.computation_key(candidate)
+                made.setdefault(plain, _Computation(self._tuner.with_tuning(plain), plain, [])).candidates.append(candidate)
         return list(made.values())
-
-    def _cost_key(self, candidate: CandidatePartition) -> CostKey:
-        available = self._availability(candidate.target)
-        weights = self._weights(candidate.inside) if self._get_toolchain(candidate.target).reads_weights else ""
-        computation = self._computation(candidate.inside)
-        options = _options(available.precision, self._flushed_bytes)
-        return CostKey(computation, candidate.target, available.version, self._threads, self.machine, options, weights)
 
     def _weights(self, inside: IndexSet) -> str:
         """A digest of the values of all constants that the nodes `inside` read."""
@@ -363,7 +413,7 @@ class MeasureEstimator:
         self._activations.fetch(self._ends)
         self._ends.clear()
         try:
-            model = self._model.cut(computation.inside)
+            model = replace(self._model.cut(computation.inside), tuning=self._tuner.tuning(computation.plain))
         except CollageError as error:
             return Record(stage="import", reason=f"it cannot be cut out of the model: {error.message}")
         given = [self._activations.file(tensor.name) for tensor in model.inputs]
@@ -388,7 +438,9 @@ class MeasureEstimator:
         call_s = self._known_call_s(computation.target)
         if call_s is None:
             self._without_call[computation.key] = computation, record
-        return replace(cost, seconds=cost.seconds + (call_s or 0.0))
+        cost = replace(cost, seconds=cost.seconds + (call_s or 0.0))
+        untuned_s = None if computation.key == computation.plain else self._recorded_s(computation.plain)
+        return cost if untuned_s is None else replace(cost, tuned=self._tuner.told(computation.plain, untuned_s + (call_s or 0.0)))
 
     def _known_call_s(self, target: str) -> float | None:
         """Return the seconds of a call of `target` if they are known without measuring; 0 where calls count as free."""

@@ -6,18 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from ...graph.dataflow_graph import DataflowGraph
 from ...rules.candidate import CandidatePartition
-from ..estimator import CostEstimator, Known, LazyEstimator
+from ..estimator import CostEstimator, Known, TunedCosts, TuningEstimator
 from ..transition import TransitionModel
 
 
 class MixedEstimator:
     """Costs of the targets `described` from `estimated`, all others from `measured`; both are closed with it."""
 
-    def __init__(self, measured: LazyEstimator, estimated: CostEstimator, described: Collection[str]):
+    def __init__(self, measured: TuningEstimator, estimated: CostEstimator, described: Collection[str]):
         self.name = measured.name
         self._measured = measured
         self._estimated = estimated
@@ -46,6 +46,17 @@ class MixedEstimator:
     def repeat(self, candidates: Sequence[CandidatePartition], best_s: float | None = None) -> Iterator[Known]:
         """As `LazyEstimator.repeat`: an estimate is not repeated."""
         yield from self._measured.repeat(self._of(candidates, is_described=False), best_s)
+
+    @property
+    def tunings(self) -> Mapping[str, bytes]:
+        """As `TuningEstimator.tunings`."""
+        return self._measured.tunings
+
+    def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
+        """As `TuningEstimator.tune`: an estimate is not tuned."""
+        if candidate.target in self._described:
+            return TunedCosts(is_done=True)
+        return self._measured.tune(candidate, seconds, best_s)
 
     def calls(self, targets: Sequence[str]) -> Iterator[Known]:
         """As `LazyEstimator.calls`."""

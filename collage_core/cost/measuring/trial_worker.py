@@ -126,11 +126,11 @@ class _Packages:
     """The packages that were built last, so that a further repetition need not build again."""
 
     def __init__(self) -> None:
-        self._packages: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
+        self._packages: OrderedDict[tuple[str, bytes, bytes, int], bytes] = OrderedDict()
 
     def built(self, toolchain: Toolchain, target: str, model: SubModel, threads: int) -> bytes:
         """Return the package of `model`; it is kept until there are newer ones of `_KEPT_BYTES`. Raises as `build`."""
-        key = target, hashlib.blake2b(model.onnx).digest(), threads
+        key = target, hashlib.blake2b(model.onnx).digest(), hashlib.blake2b(model.tuning).digest(), threads
         if key not in self._packages:
             package = toolchain.build(model, threads)
             if not isinstance(package, bytes):
