@@ -44,6 +44,7 @@ class Options:
         threads: Threads of every kernel; None for the number of usable cores.
         accuracy: Largest relative error that is accepted; None for the model's default.
         budget_s: Seconds that measuring may take in all; None for what the size of the model suggests, and for a run with an end.
+        tune_s: Seconds that tuning kernels may take, on top of that; None for no tuning.
         time_limit_s: Seconds after which a search returns its best plan so far; None for no limit.
         fold: Fold constants and fuse batch norms first.
         ir: ``onnx`` or ``relax``: what the model's file holds; None for what its ending says.
@@ -72,6 +73,7 @@ class Options:
     threads: int | None = None
     accuracy: float | None = None
     budget_s: float | None = None
+    tune_s: float | None = None
     time_limit_s: float | None = None
     fold: bool = True
     ir: str | None = None
@@ -121,9 +123,14 @@ class Options:
             raise CollageError(f"--percentile is {self.percentile:g}, it must be between 0 and 100", "50 is the median", "bad_option")
         if self.machine is not None and self.tracker is None:
             raise CollageError("--machine names a machine of a fleet, and there is none", "name its tracker with --tracker", "bad_option")
-        for option, limit in (("--accuracy", self.accuracy), ("--budget", self.budget_s), ("--time-limit", self.time_limit_s)):
+        limits = {"--accuracy": self.accuracy, "--budget": self.budget_s, "--tune": self.tune_s, "--time-limit": self.time_limit_s}
+        for option, limit in limits.items():
             if limit is not None and not 0 < limit < float("inf"):
                 raise CollageError(f"{option} is {limit:g}, it must be more than 0", "", "bad_option")
+
+        if self.tune_s is not None and not self.is_measured:
+            said = f"--tune is {self.tune_s:g}, and nothing is measured with --costs {self.costs!r}"
+            raise CollageError(said, "leave --tune out, or measure", "bad_option")
 
     @property
     def used_threads(self) -> int:

@@ -11,7 +11,7 @@ import click
 from ..events import Event, Note
 from .constraints_file import mistakes_located
 from .json_output import print_json, prints_to_stderr, write_json
-from .run_options import BUDGET_HELP, OBJECTIVE_HELP, SEARCHERS_HELP, options_of, run_options
+from .run_options import BUDGET_HELP, OBJECTIVE_HELP, SEARCHERS_HELP, TUNE_HELP, options_of, run_options
 from .say import say
 from .watched import watched
 
@@ -31,6 +31,7 @@ from .watched import watched
 @click.option("--inputs", type=click.Path(path_type=Path), help="An .npz with your own inputs.")
 @click.option("--accuracy", type=float, help="Largest relative error; 1e-3, or 2e-2 for a quantised model, unless given.")
 @click.option("--budget", metavar="TIME", help=BUDGET_HELP)
+@click.option("--tune", metavar="TIME", help=TUNE_HELP)
 @click.option("--time-limit", type=float, help="Seconds after which a search returns its best plan.")
 @click.option("--dry-run", is_flag=True, help="Say what would be measured, and about how long it takes; measure nothing.")
 @click.option("--save-problem", type=click.Path(path_type=Path), help="Write the search problem to this file.")

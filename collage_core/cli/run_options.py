@@ -21,6 +21,7 @@ BUDGET_HELP = (
     "Time for measuring: 60, 60s or 2m; unless given, 15 s and 0.1 s for each node, at most 45 s, and the time of 75 runs of the model, "
     "at most 45 s. A run again goes on from there."
 )
+TUNE_HELP = "Time for tuning kernels, on top of the budget: 60s or 2m. It goes first to what could gain most; what it finds is kept."
 _SECONDS_OF = {"s": 1.0, "m": 60.0}
 VALUE_HELP = "Fix a small input's value (a sample rate): it becomes a constant and is folded. Repeatable."
 OBJECTIVE_HELP = "time, bytes, partitions, memory: one after another (bytes,time) or as a sum (time+2e-10*bytes)."
@@ -78,6 +79,7 @@ def options_of(given: dict[str, Any]) -> Options:
         threads=given["threads"],
         accuracy=given.get("accuracy"),
         budget_s=None if given.get("budget") is None else seconds(given["budget"], "--budget"),
+        tune_s=None if given.get("tune") is None else seconds(given["tune"], "--tune"),
         time_limit_s=given.get("time_limit"),
         fold=not given["no_fold"],
         ir=given.get("ir"),

@@ -50,7 +50,7 @@ PHRASES = {
 }
 
 
-STEPS = {"merge": "fusing", "repeat": "re-timing"}
+STEPS = {"merge": "fusing", "repeat": "re-timing", "tune": "tuning"}
 """Steps of the measuring loop that are called otherwise in words."""
 
 

@@ -12,7 +12,7 @@ import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -28,10 +28,11 @@ from ..errors import CollageError
 from ..events import Emit, Verified
 from ..graph.index_set import IndexSet
 from ..model.accuracy import output_errors
+from ..model.base import SubModel
 from ..model.onnx_model import OnnxModel
 from ..rewrite.assemble import assemble
 from ..rewrite.partition_models import PartitionModel, run_order
-from ..rewrite.plan import Plan
+from ..rewrite.plan import PlacedPartition, Plan
 from ..rewrite.runtime.artifact import Profile
 from ..rewrite.runtime.artifact_calls import bind_artifact, profile_artifact, run_artifact
 from ..toolchains.base import ToolchainError
@@ -119,10 +120,15 @@ def _scratch() -> Iterator[Path]:
 def pieces_of(model: OnnxModel, plan: Plan) -> list[PartitionModel]:
     """The plan's partitions cut out of the model, in an order in which they can run."""
     pieces = [
-        PartitionModel(target=partition.target, names=partition.names, model=model.cut(IndexSet(partition.nodes)), id=partition.id)
+        PartitionModel(target=partition.target, names=partition.names, model=planned_model(model, plan, partition), id=partition.id)
         for partition in plan.partitions
     ]
     return run_order(pieces)
+
+
+def planned_model(model: OnnxModel, plan: Plan, partition: PlacedPartition) -> SubModel:
+    """Return a partition of `plan` cut out of the model, with its tuned schedules."""
+    return replace(model.cut(IndexSet(partition.nodes)), tuning=plan.tuning_of(partition))
 
 
 def assemble_plan(built: Built, plan: Plan, folder: Path, timeout_s: float = BUILD_TIMEOUT_S, worker: str = "assemble") -> None:

@@ -72,6 +72,10 @@ class Budget:
         if self._grows and whole_s is not None:
             self.limit_s = min(self._least_s + min(INFERENCES * whole_s, MOST_FOR_INFERENCES_S), self._most_s)
 
+    def extend(self, seconds: float) -> None:
+        """Let measuring take so many seconds more than was left, or than it has taken already."""
+        self.limit_s, self._grows = max(self.limit_s, self.spent_s) + seconds, False
+
     def begin_shares(self) -> None:
         """Count shares from now on: what was spent so far had to be spent."""
         self._shares_from_s = min(self.spent_s, self.limit_s)

@@ -50,10 +50,10 @@ class Deadline:
 def run_deadline(options: Options, elapsed_s: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
     """Return when a run should be over that began `elapsed_s` seconds ago and has its candidates.
 
-    Never where nothing is measured, and where the user says how long measuring may take, or asks for everything.
+    Never where nothing is measured, and where the user says how long measuring may take, or asks for everything. Tuning comes on top.
     """
     is_users = options.budget_s is not None or options.measure_all or not options.is_measured
-    return Deadline(math.inf if is_users else max(RUN_S - elapsed_s, LEAST_S), clock)
+    return Deadline(math.inf if is_users else max(RUN_S - elapsed_s, LEAST_S) + (options.tune_s or 0.0), clock)
 
 
 @dataclass(frozen=True)

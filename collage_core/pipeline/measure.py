@@ -1,14 +1,15 @@
 """`MeasuringLoop`: the one loop of a run in which costs get known and a plan is found, through steps that have names.
 
-    largest first ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ decide
-                       ▲                            │
-                       └────────────────────────────┘
+    largest first ─▶ settle ─▶ search ─▶ merge ─▶ repeat ─▶ tune ─▶ decide
+                       ▲                            │  ▲       │
+                       └────────────────────────────┘  └───────┘
 
 * **largest first** measures the largest candidate of each target: the plans to beat. With the first of them there is a plan.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
 * **merge** tries to fuse adjacent partitions of one target, and searches again, until nothing changes.
 * **repeat** measures once more what could decide between the plan and its rivals; where the plan changes, the loop goes back.
+* **tune** looks for faster schedules of what could make the plan faster by most, where that was asked for, and searches again.
 * **decide** is the caller's: ties, baselines, certainty.
 
 It takes plain functions that measure and that search; a `CostTable` holds the known costs, a `MeasuringPolicy` says what is
@@ -37,6 +38,7 @@ from .measuring_policy import MeasuringPolicy
 from .record import CostedCandidate, merged_rule, usable
 from .rivals import Rival, rivals_of
 from .search_and_merge import PAUSE_S, Planned, considered_event, merge_rounds, plan_event
+from .tuning import TuningStep
 
 Costs = Iterable[tuple[CandidatePartition, Cost]]
 """As they get known."""
@@ -83,6 +85,7 @@ class MeasuringLoop:
         repeat: None where costs are not measured: repeating tells nothing.
         calls: None where calls count as free.
         budget: Ends measuring; without limit unless given. Whoever measures asks it, too.
+        tuning: Tunes; None where that was not asked for.
 
     Attributes:
         is_cut_off: The time was over before the plan rested on known costs alone.
@@ -98,6 +101,7 @@ class MeasuringLoop:
         repeat: Repeat | None = None,
         calls: Calls | None = None,
         budget: Budget | None = None,
+        tuning: TuningStep | None = None,
     ):
         self.table = table
         self.policy = policy
@@ -109,6 +113,7 @@ class MeasuringLoop:
         self._tell_states = ignore if emit is ignore else SearchStates(emit)
         self._repeat = repeat
         self._calls = calls
+        self._tuning = tuning
         self._quantile = next(iter(policy.quantiles), 0.0)
         self._least: int | None = None
         self._best: int | None = None
@@ -180,6 +185,26 @@ class MeasuringLoop:
         self._settle()
         self._enter("search")
         return self.merge(replace(self._searched(), first=planned.first))
+
+    def tune(self, planned: Planned) -> Planned:
+        """Step ``tune``, and ``repeat`` again for what it changed: the plan when nothing could gain much, or the time is over."""
+        if self._tuning is None or self.budget.should_stop():
+            return planned
+        self._tuning.begin()
+        self._enter("tune")
+
+        def search(costed: list[CostedCandidate]) -> Planned:
+            return self._search(costed, self._tell_states, SETTLE_S)
+
+        while (candidate := self._tuning.next(self.policy, self.table, planned, search)) is not None:
+            costs = self._tuning.slice(self.table, candidate)
+            is_faster = any(cost.seconds != self.table.seconds(one) for one, cost in costs.items())
+            self.table.learn(costs)
+            if is_faster:
+                planned = replace(self._searched(), first=planned.first)
+                self._emit(plan_event(planned.problem, planned.final, 0))
+        self._best = None  # Plans of costs that are others now.
+        return self._decided(replace(self._searched(), first=planned.first))
 
     def undecided(self, planned: Planned) -> list[Rival]:
         """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first.

@@ -7,7 +7,7 @@ can be tried on recorded costs, with noise, without a machine (`tests/collage_co
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..rules.candidate import CandidatePartition
@@ -148,6 +148,24 @@ class MeasuringPolicy:
         unsure = [item.held for item in plan.partitions if width_s(item.cost) > max(least_s, self.unsure * (item.cost.seconds or 0.0))]
         held = [candidate for candidate in unsure if isinstance(candidate, CandidatePartition)]
         return self.one_of_each(table, [candidate for candidate in held if table.key(candidate) not in repeated])
+
+    def to_tune(self, table: CostTable, plan: Planned, hoped: Planned, could_gain_s: Mapping[Hashable, float]) -> CandidatePartition | None:
+        """The candidate of the plan `hoped` whose computation could make it faster by most; None where even that gains hardly anything.
+
+        Args:
+            hoped: The best plan if tuning brought everything that it could.
+            could_gain_s: Computation → by how much it is faster in `hoped` than it is.
+        """
+        if (plan.final.total - hoped.final.total) / FEMTOSECONDS <= self.tie * plan.final.total / FEMTOSECONDS:
+            return None
+        gains: dict[Hashable, float] = {}
+        held: dict[Hashable, CandidatePartition] = {}
+        for item in hoped.partitions:
+            if isinstance(item.held, CandidatePartition) and (key := table.key(item.held)) in could_gain_s:
+                gains[key] = gains.get(key, 0.0) + could_gain_s[key]
+                held.setdefault(key, item.held)
+        best = max(gains, key=gains.__getitem__, default=None)
+        return held[best] if best is not None and gains[best] > 0 else None
 
     def calls_matter(self, total: int) -> bool:
         """Return whether what a call takes can change a plan of so many femtoseconds."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.sub_graph import SubGraph
-from ..rewrite.plan import PlacedPartition, PlacedTransition, Plan
+from ..rewrite.plan import PlacedPartition, PlacedTransition, PlacedTuning, Plan
 from ..search.plan_properties import plan_transitions
 from ..search.problem import FEMTOSECONDS
 from ..search.searcher import SearchResult
@@ -49,6 +50,7 @@ def placed_partitions(
                 decided_by=(decided or {}).get(item.id, "priority" if candidate.is_unknown else "cost"),
                 stability=(stability or {}).get(item.id),
                 label=_composite_label(graph, item),
+                tuned=None if item.cost.tuned is None else PlacedTuning(**asdict(item.cost.tuned)),
             )
         )
     return tuple(made)

@@ -15,11 +15,13 @@ from typing import Any
 from ..base.cores import usable_cores
 from ..base.garbage import no_collector
 from ..cost.database.records import now
-from ..cost.estimator import CostEstimator, Known, LazyEstimator
+from ..cost.estimator import CostEstimator, Known, LazyEstimator, TuningEstimator
 from ..cost.estimators.function import CostFunction
+from ..cost.estimators.roofline import machine_rates
 from ..cost.measuring.other_load import OtherLoad, busy_text
 from ..errors import Cancelled
 from ..events import Emit, Event, Note, PlanImproved, StepStarted
+from ..graph.work_estimate import WorkEstimator
 from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.baseline_names import GREEDY, with_rest
@@ -60,6 +62,7 @@ from .search_and_merge import (
     known_total_s,
     regret_seconds,
 )
+from .tuning import TuningStep, check_tunes
 from .why_not_alone import why_not_alone
 
 
@@ -96,6 +99,7 @@ class SearchedRun:
         self.found = CandidateSet(source, options, self.phases, emit)
         self.options = options = self.found.options
         self.found.check_constraints()  # before any is measured
+        check_tunes(self.found.toolchains, options.tune_s)
         self.deadline = run_deadline(options, self.phases.elapsed_s)
         self.budget = Budget(
             budget_s(options, len(self.found.graph)),
@@ -156,7 +160,7 @@ class SearchedRun:
         with self.phases("search"), self.budget.counting():
             planned = self.loop.search()
         with self.phases("merge"), self.budget.counting():
-            planned = self.loop.repeat(self.loop.merge(planned))
+            planned = self.loop.tune(self.loop.repeat(self.loop.merge(planned)))
             if not self.budget.is_over():
                 planned = self.plans.with_all_transitions(planned)
             self._decide(planned)
@@ -178,7 +182,21 @@ class SearchedRun:
         table = CostTable(self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None, self._layouts())
         if lazy is None or not self.options.is_measured:
             return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget)
-        return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, self._repeat, self._calls, self.budget)
+        asks = self._measure, self.plans.best, self.emit, self._repeat, self._calls
+        return MeasuringLoop(table, policy, *asks, self.budget, self._tuning())
+
+    def _tuning(self) -> TuningStep | None:
+        """The step ``tune``; None where it was not asked for."""
+        estimator, seconds = self.estimator, self.options.tune_s
+        if seconds is None or not isinstance(estimator, TuningEstimator):
+            return None
+        targets = [name for name, toolchain in self.found.toolchains.items() if toolchain.tunes]
+        work = WorkEstimator(self.found.graph)
+
+        def floor_s(candidate: CandidatePartition) -> float:
+            return machine_rates(self.options.used_threads).seconds(work(candidate.inside))
+
+        return TuningStep(estimator.tune, targets, seconds, floor_s, self.budget, self.emit)
 
     def _layouts(self) -> dict[str, str]:
         """Target of another boundary layout → the plain target of the same toolchain, if that is there."""
@@ -278,7 +296,16 @@ class SearchedRun:
             total_interval_s=total_interval_s(planned),
             partitions=placed_partitions(self.found.graph, planned, stability, decided),
             transitions=placed_transitions(planned),
+            tuning=self._tunings(planned),
         )
+
+    def _tunings(self, planned: Planned) -> dict[str, str]:
+        """Digest → schedules, of all candidates that were tuned: another plan of the same costs may hold any of them."""
+        estimator = self.estimator
+        if not isinstance(estimator, TuningEstimator):
+            return {}
+        used = {item.cost.tuned.digest for item in planned.costed if item.cost.tuned is not None}
+        return {name: tuning.decode() for name, tuning in estimator.tunings.items() if name in used}
 
     def _document(self) -> dict[str, Any]:
         targets = []

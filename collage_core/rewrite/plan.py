@@ -24,6 +24,15 @@ class _PlanPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class PlacedTuning(_PlanPart):
+    """How the kernels of a partition were tuned, as in `cost.Tuned`; `digest` is a key of `Plan.tuning`."""
+
+    digest: str
+    untuned_s: float = Field(ge=0, allow_inf_nan=False)
+    spent_s: float = Field(ge=0, allow_inf_nan=False)
+    trials: int = Field(ge=0)
+
+
 class PlacedPartition(_PlanPart):
     """A partition of the plan: its nodes by index and by name, its target, and its cost with the source of that cost.
 
@@ -37,6 +46,7 @@ class PlacedPartition(_PlanPart):
             plan since that was the fastest when measured whole, though its sum is not the least.
         stability: Share of resamplings of the costs in which the partition stays chosen; None where no cost has an interval, and
             after a search over known costs, which does not resample.
+        tuned: How its kernels were tuned; None with the default schedules.
     """
 
     id: str
@@ -52,6 +62,7 @@ class PlacedPartition(_PlanPart):
     decided_by: str = "cost"
     stability: float | None = None
     label: str = ""
+    tuned: PlacedTuning | None = None
 
 
 class PlacedTransition(_PlanPart):
@@ -93,6 +104,7 @@ class Plan(_PlanPart):
         machine: Machine on which the costs were measured; empty for mock costs and estimates.
         accuracy: Largest relative error that the assembled plan may have.
         total_interval_s: Half of the 95 % interval of `total_s`; None where a cost in it has no interval.
+        tuning: Digest → schedules as `SubModel.tuning` has them, of every candidate that was tuned.
         options: Options of the run: costs, search, depths, threads, folding, shapes.
     """
 
@@ -107,6 +119,7 @@ class Plan(_PlanPart):
     total_interval_s: float | None = None
     partitions: tuple[PlacedPartition, ...]
     transitions: tuple[PlacedTransition, ...] = ()
+    tuning: dict[str, str] = {}
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -117,6 +130,10 @@ class Plan(_PlanPart):
     def write(self, path: Path) -> None:
         """Write the plan to `path`, whole or not at all."""
         write_whole(path, f"{json.dumps(self.to_json(), indent=1)}\n".encode())
+
+    def tuning_of(self, partition: PlacedPartition) -> bytes:
+        """Return the schedules that a partition is built with, as `SubModel.tuning`; empty for the default ones."""
+        return self.tuning.get(partition.tuned.digest, "").encode() if partition.tuned else b""
 
     def check_covers(self, names: tuple[str, ...]) -> None:
         """Raise CollageError unless every node of a model with the nodes `names` is in exactly one partition, by the same name."""

@@ -1,0 +1,102 @@
+"""`TuningStep`: the step ``tune`` of a run: kernels are tuned slice by slice, first what could make the plan faster by most.
+
+It takes a plan and the table of costs, and gives costs that became less, slice by slice, until the seconds for tuning are over or
+nothing could gain much any more. It searches nothing, and measures only through the function that it is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ..cost.cost import Cost
+from ..cost.estimator import TunedCosts
+from ..errors import Cancelled, CollageError
+from ..events import Emit, Note
+from ..rules.candidate import CandidatePartition
+from ..toolchains.base import Toolchain
+from .budget import Budget
+from .cost_table import CostTable
+from .measuring_policy import MeasuringPolicy
+from .record import CostedCandidate
+from .search_and_merge import Planned, SearchOver
+
+Tune = Callable[[CandidatePartition, float, float | None], TunedCosts]
+"""Tunes a candidate for about so many seconds; a plan of so many seconds is known. Raises Cancelled where the time was over."""
+FOR_REPETITIONS = 0.2
+"""Share of the time for tuning that is left for measuring once more what tuning changed."""
+
+
+@dataclass
+class TuningStep:
+    """The tuning of one run.
+
+    Attributes:
+        tune: Does one slice.
+        targets: Targets that tune.
+        seconds: For all of it.
+        floor_s: The least that a candidate could ever take (a roofline).
+        trials: Number of schedules that were tried.
+    """
+
+    tune: Tune
+    targets: Collection[str]
+    seconds: float
+    floor_s: Callable[[CandidatePartition], float]
+    budget: Budget
+    emit: Emit
+    trials: int = 0
+    _slices: dict[Hashable, float] = field(default_factory=dict)
+    _until_s: float = 0.0
+
+    def begin(self) -> None:
+        """Add the time for tuning to the budget, and count it from now on."""
+        self.budget.extend(self.seconds)
+        self._until_s = self.budget.spent_s + (1 - FOR_REPETITIONS) * self.seconds
+
+    def next(self, policy: MeasuringPolicy, table: CostTable, planned: Planned, search: SearchOver) -> CandidatePartition | None:
+        """Return the candidate that is tuned next; None where the time is over, or nothing could gain much.
+
+        It is one of the best plan if tuning brought what can be hoped for. So kernels are found that only together make a better plan.
+        """
+        if self.budget.is_over() or self.budget.spent_s >= self._until_s:
+            return None
+        could_gain_s: dict[Hashable, float] = {}
+        hoped: list[CostedCandidate] = []
+        for item in planned.costed:
+            gain_s = self._could_gain_s(table, item)
+            if gain_s > 0 and item.cost.seconds is not None and isinstance(item.held, CandidatePartition):
+                could_gain_s[table.key(item.held)] = gain_s
+                item = CostedCandidate(item.held, replace(item.cost, seconds=item.cost.seconds - gain_s))
+            hoped.append(item)
+        return policy.to_tune(table, planned, search(hoped), could_gain_s) if could_gain_s else None
+
+    def _could_gain_s(self, table: CostTable, item: CostedCandidate) -> float:
+        """Return what can be hoped for: all above the floor at first, less with each slice."""
+        if item.target not in self.targets or item.cost.seconds is None or not isinstance(item.held, CandidatePartition):
+            return 0.0
+        if not table.is_known(item.held):
+            return 0.0
+        return max(0.0, item.cost.seconds - self.floor_s(item.held)) / (1 + self._slices.get(table.key(item.held), 0.0))
+
+    def slice(self, table: CostTable, candidate: CandidatePartition) -> Mapping[CandidatePartition, Cost]:
+        """Tune `candidate` for a slice, and return the costs that changed by that."""
+        key = table.key(candidate)
+        try:
+            found = self.tune(candidate, self._until_s - self.budget.spent_s, table.best_s)
+        except Cancelled:
+            self._slices[key] = math.inf
+            return {}
+        self.trials += found.trials
+        self._slices[key] = math.inf if found.is_done else self._slices.get(key, 0.0) + (1.0 if found.trials else 0.0)
+        if found.note:
+            self.emit(Note(found.note))
+        return found.costs
+
+
+def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:
+    """Raise CollageError where `tune_s` seconds of tuning are asked for, and no target tunes."""
+    if tune_s is not None and not any(toolchain.tunes for toolchain in toolchains.values()):
+        said = f"--tune is {tune_s:g}, and no target tunes: {', '.join(toolchains)}"
+        raise CollageError(said, "add tvm@fusion or tvm to --targets, or leave --tune out", "bad_option")
