@@ -52,6 +52,7 @@ function partMistake(part: string, dtype: string): string {
 function wholeMistake(part: string, bits: bigint, isUnsigned: boolean): string {
   const least = isUnsigned ? 0n : -(1n << (bits - 1n));
   const most = (1n << (isUnsigned ? bits : bits - 1n)) - 1n;
-  const size = /^[+-]?\d+$/.test(part) ? BigInt(part.replace("+", "")) : null;
-  return size !== null && size >= least && size <= most ? "" : `${part} is no whole number from ${least} to ${most}`;
+  if (!/^[+-]?\d+$/.test(part)) return `${part} is no whole number`;
+  const size = BigInt(part.replace("+", ""));
+  return size >= least && size <= most ? "" : `${part} is not within ${least} and ${most}`;
 }

@@ -14,7 +14,8 @@ export function RunPreview(): JSX.Element {
   return (
     <Popover content={
         <>
-          <span aria-hidden="true">{isBusy ? "⚠" : "◷"}</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}${isBusy ? ", busy" : ""}` : "how long?"}</span>
+          <span aria-hidden="true">{isBusy ? "⚠" : "◷"}</span> <span class="preview-words">{known ? `about ${elapsed(known.seconds_expected + known.after_expected_s)}${isBusy ? ", " : ""}` : "how long?"}</span>
+          {isBusy && "busy"}
         </>
       } label="What a run takes" class={`plain run-preview${isBusy ? " warn" : ""}`}>
       {() => <Preview />}
@@ -52,13 +53,20 @@ function Preview(): JSX.Element {
 
 function Answer({ dryRun: known }: { dryRun: DryRun }): JSX.Element {
   const more = known.builds_at_most > known.builds_expected ? `, ${count(known.builds_at_most)} at most` : "";
+  const time = [`about ${elapsed(known.seconds_expected)}`, atMost(known.seconds_expected, known.seconds_at_most)].filter(Boolean).join(", ");
+  const after = [`about ${elapsed(known.after_expected_s)} after that`, atMost(known.after_expected_s, known.after_at_most_s)].filter(Boolean).join(", ");
   const bound = known.budget_s === null ? "" : "; the budget ends it, with the best plan by then";
   return (
     <>
-      <p>{`About ${plural(known.builds_expected, "build")}${more}; measuring takes about ${elapsed(known.seconds_expected)}, ${elapsed(known.seconds_at_most)} at most${bound}.`}</p>
-      {known.after_at_most_s > 0 && <p>{`Building and timing whole plans takes about ${elapsed(known.after_expected_s)} after that, ${elapsed(known.after_at_most_s)} at most.`}</p>}
+      <p>{`About ${plural(known.builds_expected, "build")}${more}; measuring takes ${time}${bound}.`}</p>
+      {known.after_at_most_s > 0 && <p>{`Building and timing whole plans takes ${after}.`}</p>}
       {known.busy !== "" && <p class="warn">{`${known.busy.charAt(0).toUpperCase()}${known.busy.slice(1)}: what is measured now may be too high, and unsteady.`}</p>}
       <p class="muted">{`${known.basis}.`}</p>
     </>
   );
+}
+
+/** The longest time beside the expected one; empty where both read alike. */
+function atMost(expectedS: number, mostS: number): string {
+  return elapsed(mostS) === elapsed(expectedS) ? "" : `${elapsed(mostS)} at most`;
 }

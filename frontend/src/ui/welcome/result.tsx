@@ -10,17 +10,24 @@ const LEAST_GAIN = 1.005;
 export function Result({ result }: { result: PlanResult }): JSX.Element {
   const { total_s: totalS, alone, alone_s: aloneS, is_measured: isMeasured } = result;
   const basis = isMeasured ? "measured" : "predicted";
-  if (alone === null || aloneS === null) return <span title={`${basis}: ${MEANING[basis]}`}>{duration(totalS)}</span>;
+  const time = <span class="muted">{basis}</span>;
+  if (alone === null || aloneS === null) {
+    return (
+      <span title={`${basis}: ${MEANING[basis]}`}>
+        {duration(totalS)} {time}
+      </span>
+    );
+  }
   const isGain = aloneS / totalS >= LEAST_GAIN;
   return (
     <span class="card-result" title={`${alone} alone against the best plan; ${bothText(basis)}`}>
       {isGain ? (
         <>
-          <b>{changeInDuration(aloneS, totalS)}</b> <span class="good">{speedUp(aloneS, totalS)}</span>
+          <b>{changeInDuration(aloneS, totalS)}</b> <span class="good">{speedUp(aloneS, totalS)}</span> {time}
         </>
       ) : (
         <>
-          <b>{duration(totalS)}</b> <span class="muted">{alone} alone is best</span>
+          <b>{duration(totalS)}</b> {time} <span class="muted">· {alone} alone is best</span>
         </>
       )}
     </span>
