@@ -142,3 +142,24 @@ def test_what_cannot_be_one_kernel_is_named() -> None:
         builder.emit_func_output(out)
     with pytest.raises(CollageError, match=r"tvm@fusion cannot take the function 'sorted': .*call_tir"):
         RunHooks()(builder.get())
+
+
+@pytest.mark.long
+def test_parallel_calls_of_one_tensor_are_one_kernel_with_several_results() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((4, 16), "float32"))
+    weights = [RANDOM.standard_normal((16, 16)).astype("float32") for _ in range(3)]
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            products = [builder.emit(relax.op.matmul(x, relax.const(weight)), f"product{at}") for at, weight in enumerate(weights)]
+            scores = builder.emit(relax.op.nn.softmax(relax.op.multiply(products[0], products[1])), "scores")
+            out = builder.emit_output(relax.op.multiply(scores, products[2]), "out")
+        builder.emit_func_output(out)
+    together = ({"kind": "pin", "nodes": ["product0", "product1", "product2"], "target": "tvm@fusion", "together": True, "exact": True},)
+    module = CollagePartition(["tvm@fusion"], costs="roofline", threads=1, constraints=together, codegen=True)(builder.get())
+    parallel = [kernel for kernel in kernels_of(module).values() if len(kernel.params) == 1 + 3 + 3]
+    assert len(parallel) == 1, "the tensor, the weights and the results"
+    given = RANDOM.standard_normal((4, 16)).astype("float32")
+    one, two, three = (given @ weight for weight in weights)
+    risen = np.exp(one * two - (one * two).max(axis=1, keepdims=True))
+    assert np.allclose(compiled(module, given), risen / risen.sum(axis=1, keepdims=True) * three, atol=1e-4)
