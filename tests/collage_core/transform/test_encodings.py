@@ -14,9 +14,9 @@ from tvm import relax  # noqa: E402
 from collage_core.errors import CollageError  # noqa: E402
 from collage_core.toolchains.registry import get  # noqa: E402
 from collage_core.transform import CollagePartition, RunHooks, codegens  # noqa: E402
-from collage_core.transform.packages import Package  # noqa: E402
+from collage_core.transform.packages import Package, runtime_module  # noqa: E402
 
-from .test_collage_partition import PINS, functions_of, picture_module, run  # noqa: E402
+from .test_collage_partition import PINS, picture_module, run  # noqa: E402
 
 RANDOM = np.random.default_rng(0)
 IMAGE = RANDOM.standard_normal((1, 16, 6, 5)).astype("float32")
@@ -93,17 +93,17 @@ def test_a_plain_function_for_a_blocked_target_is_one_line() -> None:
     assert raised.value.hint == "mark it for onnxruntime, or let CollagePartition write it"
 
 
-@pytest.mark.parametrize(("options", "threads"), [(None, 1), ({"threads": 2}, 2)])
-def test_kernels_get_the_threads_of_their_plan(monkeypatch: pytest.MonkeyPatch, options: dict[str, int] | None, threads: int) -> None:
+@pytest.mark.parametrize(("options", "threads"), [(None, 1), pytest.param({"onnxruntime": {"threads": 2}}, 2, marks=pytest.mark.long)])
+def test_kernels_get_the_threads_of_their_plan(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any] | None, threads: int) -> None:
     """Unless `RunCodegen` is told otherwise."""
     packages: list[Package] = []
 
-    def kept(_symbol: str, package: Package) -> Any:
+    def kept(symbol: str, package: Package) -> Any:
         packages.append(package)
-        return None
+        return runtime_module(symbol, package)
 
     monkeypatch.setattr(codegens, "usable_cores", lambda: 7)
     monkeypatch.setattr(codegens, "runtime_module", kept)
     made = CollagePartition(["onnxruntime", "tvm"], costs="roofline", threads=1, constraints=PINS)(picture_module())
-    codegens._Codegen("onnxruntime")(list(functions_of(made, "Codegen").values()), options, {})
+    relax.transform.RunCodegen(options)(made)
     assert [package.threads for package in packages] == [threads]
