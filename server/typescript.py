@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from collage_core.cost.cost import Cost
+from collage_core.cost.cost import Cost, Tuned
 from collage_core.events import PHASES, MeasuredPlan
 
 from . import protocol
@@ -46,7 +46,7 @@ def generate() -> str:
         f"// Generated from server/messages and collage_core/events.py by `{COMMAND}`. Do not edit.",
         f"/** The names of the phases, in order. */\nexport const PHASES = [{', '.join(_quoted(phase) for phase in PHASES)}] as const;",
         f"/** The state of a run. */\nexport type RunState = {_choices(live.RunState)};",
-        *(_interface(kind) for kind in (Cost, MeasuredPlan, *resources)),
+        *(_interface(kind) for kind in (Tuned, Cost, MeasuredPlan, *resources)),
         *(_interface(kind, tag=True) for kind in events),
         "/** Every event of a run, as `Numbered.event` carries it. */\nexport type RunEvent =\n"
         + "\n".join(f"  | {kind.__name__}" for kind in events)

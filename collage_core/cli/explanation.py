@@ -175,6 +175,9 @@ def show_explanation(document: dict[str, Any]) -> None:
             label = row["label"] + (" (an estimate)" if row["cost"]["source"] == "estimate" else "")
             below = f", enters below {milliseconds(row['enters_below_s'])}" if row["enters_below_s"] else ""
             say(f" {mark} {row['target']:<14} {milliseconds(row['cost']['seconds']):>10}  {label}  [{row['id']}]{regret}{below}")
+            if tuned := row["cost"].get("tuned"):
+                took = f"tuned for {tuned['spent_s']:.0f} s ({tuned['trials']} schedules)"
+                say(f"   {'':<14} {took}: {milliseconds(tuned['untuned_s'])} with the default schedule")
             if row["over_budget"]:
                 say(f"   {'':<14} {row['over_budget']}")
         for rejection in item["rejections"][:12]:

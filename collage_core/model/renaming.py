@@ -18,8 +18,10 @@ def renamed(model: SubModel, names: Mapping[str, str]) -> SubModel:
     rename_tensors(proto.graph, names)
     for value in (*proto.graph.input, *proto.graph.output):
         value.name = names.get(value.name, value.name)
-    ends = [tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in side) for side in (model.inputs, model.outputs)]
-    return SubModel(proto.SerializeToString(), *ends)
+    inputs, outputs = (
+        tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in side) for side in (model.inputs, model.outputs)
+    )
+    return replace(model, onnx=proto.SerializeToString(), inputs=inputs, outputs=outputs)
 
 
 def rename_tensors(graph: GraphProto, names: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from collage_core.cost.cost import Tuned
 from collage_core.events import MeasuredPlan
 
 from .live import ApiError, Numbered, RunState
@@ -124,6 +125,7 @@ class PlanPartition:
     stability: float | None
     interval_s: float | None = None
     decided_by: str = "cost"
+    tuned: Tuned | None = None
 
 
 @dataclass(frozen=True)

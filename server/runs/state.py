@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from collage_core.cost.cost import Tuned
 from collage_core.events import PHASES, MeasuredPlan
 from collage_core.rules.candidate import candidate_id
 
@@ -271,12 +272,17 @@ def _known_partition(target: str, indices: Sequence[int], nodes: Nodes) -> PlanP
 
 def plan_info(plan: Mapping[str, Any]) -> PlanInfo:
     """Return the ``plan`` part of a run's document as the page gets it."""
-    partitions = [PlanPartition(**{name: one.get(name, _UNSAID.get(name)) for name in _PARTITION_FIELDS}) for one in plan["partitions"]]
+    partitions = [_plan_partition(partition) for partition in plan["partitions"]]
     transitions = [
         PlanTransition(change["from"], change["to"], change["tensor"], change["bytes"], change["cost_s"])
         for change in plan.get("transitions") or []
     ]
     return PlanInfo(plan["total_s"], partitions, transitions, plan.get("total_interval_s"))
+
+
+def _plan_partition(partition: Mapping[str, Any]) -> PlanPartition:
+    fields = {name: partition.get(name, _UNSAID.get(name)) for name in _PARTITION_FIELDS}
+    return PlanPartition(**{**fields, "tuned": None if fields["tuned"] is None else Tuned(**fields["tuned"])})
 
 
 def _document_budget(budget: Mapping[str, Any] | None) -> BudgetInfo | None:

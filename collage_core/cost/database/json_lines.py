@@ -161,10 +161,12 @@ class _Reader:
             self._fail(f"version is {shown(self._version)}, this collage-explorer reads 1 to {VERSION}")
 
     def _check_end(self, data: dict[str, Any], costs: Costs) -> None:
-        counted = {"costs": costs.records, "transitions": costs.transitions, **({"tunings": costs.tunings} if self._version >= 5 else {})}
-        for name, rows in counted.items():
-            if data.get(name) != len(rows):
-                self._fail(f"{name} is {shown(data.get(name))}, but {len(rows)} were found: the file is not as it was written")
+        found = {"costs": len(costs.records), "transitions": len(costs.transitions)}
+        if self._version >= 5:
+            found["tunings"] = len(costs.tunings)
+        for name, count in found.items():
+            if data.get(name) != count:
+                self._fail(f"{name} is {shown(data.get(name))}, but {count} were found: the file is not as it was written")
         if self._stream.readline(1):
             self._number += 1
             self._fail("there is more behind the end")

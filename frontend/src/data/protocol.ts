@@ -7,6 +7,22 @@ export const PHASES = ["load", "specs", "candidates", "costs", "search", "merge"
 export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | "recorded";
 
 /**
+ * How tuning changed a cost.
+ *
+ * Attributes:
+ *     digest: Name of the schedules (`Plan.tuning`).
+ *     untuned_s: Seconds with the default schedules.
+ *     spent_s: Seconds that tuning took, in all runs.
+ *     trials: Number of schedules that were tried.
+ */
+export interface Tuned {
+  digest: string;
+  untuned_s: number;
+  spent_s: number;
+  trials: number;
+}
+
+/**
  * A cost in seconds, or the reason why there is none.
  *
  * Attributes:
@@ -20,6 +36,7 @@ export type RunState = "queued" | "running" | "done" | "cancelled" | "failed" | 
  *     stopped_early: The trial was ended because it was sure to lose: the cost is that of the few runs so far.
  *     error: Largest relative error against the reference while it was measured, if it was compared.
  *     interval_s: Half of the 95 % interval: by how much `seconds` may be off either way; None where that is not known.
+ *     tuned: How tuning changed it; None with the default schedules.
  */
 export interface Cost {
   seconds: number | null;
@@ -31,6 +48,7 @@ export interface Cost {
   stopped_early: boolean;
   error: number | null;
   interval_s: number | null;
+  tuned: Tuned | null;
 }
 
 /**
@@ -699,6 +717,7 @@ export interface PlanPartition {
   stability: number | null;
   interval_s: number | null;
   decided_by: string;
+  tuned: Tuned | null;
 }
 
 /** A transition: one tensor that goes from one target to another; `source` and `target` are names of targets or `host`. */

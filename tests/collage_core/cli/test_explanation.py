@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from collage_core.cli.explanation import show_explanation, show_terms
+from collage_core.cost.cost import Tuned
 from collage_core.options import Options
-from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.record import CostedCandidate, RunRecord
 from collage_core.pipeline.run import partition
 from collage_core.search.problem import FEMTOSECONDS
 from collage_core.search.solve import solve
@@ -27,6 +28,18 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunRecord, Path]:
     record = partition("mini_mnist", Options(("tvm", "onnxruntime"), costs=costs, max_depth={"": 2}))
     record.save(folder)
     return record, folder
+
+
+def test_people_read_what_tuning_brought(saved: tuple[RunRecord, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, _ = saved
+    first = record.plan.partitions[0]
+    tuned = Tuned("d1ce", 2e-3, 42.0, 64)
+    changed = [CostedCandidate(item.held, replace(item.cost, tuned=tuned)) if item.id == first.id else item for item in record.candidates]
+    replace(record, candidates=changed).save(tmp_path)
+    document = document_of(capsys, "explain", tmp_path, "--node", first.nodes[0])
+    show_explanation(document)
+    assert "tuned for 42 s (64 schedules): 2 ms with the default schedule" in capsys.readouterr().out
+    assert [row["cost"]["tuned"] for row in document["nodes"][0]["candidates"] if row["chosen"]] == [asdict(tuned)]
 
 
 def chosen_at(record: RunRecord, candidate: str, seconds: float) -> bool:

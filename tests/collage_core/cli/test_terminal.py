@@ -57,6 +57,12 @@ def test_what_decided_and_the_measured_alternatives_are_printed(capsys: pytest.C
     ]
 
 
+def test_what_tuning_brought_is_printed_beside_the_source(capsys: pytest.CaptureFixture[str]) -> None:
+    tuned = {"digest": "d1ce", "untuned_s": 1.5 * PART["cost_s"], "spent_s": 42.4, "trials": 64}
+    show_plan(document(plan={"total_s": 1e-3, "total_interval_s": None, "partitions": [{**PART, "tuned": tuned}]}))
+    assert capsys.readouterr().out.splitlines()[1].endswith(f"{PART['source']}, tuned 42 s: ×1.50")
+
+
 def test_a_run_of_an_older_version_lists_its_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     older = document(verify={"measured_s": None, "max_rel_error": None})
     show_plan({key: value for key, value in older.items() if key not in ("decided_by", "alternatives")})

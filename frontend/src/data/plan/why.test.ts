@@ -3,7 +3,7 @@ import type { NodeCandidate } from "../protocol";
 import { byTarget, refined, threshold, whyText } from "./why";
 
 function candidate(target: string, seconds: number | null, regret: number | null, changes: Partial<NodeCandidate> = {}): NodeCandidate {
-  const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6 };
+  const cost = { seconds, source: seconds === null ? "invalid" : "measured", spread_s: 1e-6, samples: 20, stage: "", reason: "", stopped_early: false, error: null, interval_s: 1e-6, tuned: null };
   return { id: `${target}${seconds}`, target, label: "Conv", nodes: [3], rule: "", cost, estimate_basis: null, times: 1, chosen: false, regret_s: regret, regret_at_least_s: regret, over_budget: "", ...changes };
 }
 
@@ -25,6 +25,12 @@ describe("why", () => {
   test("says below which cost another target would win", () => {
     expect(threshold(rival)).toBeCloseTo(84e-6);
     expect(whyText(data)).toEqual(["ncnn runs it in 0.50 ms ±<1 % (20 samples, measured)", "tvm would win here below 84.0 µs; it takes 0.13 ms"]);
+  });
+  test("says what tuning brought", () => {
+    const tuned = { digest: "d1ce", untuned_s: 75e-5, spent_s: 42, trials: 64 };
+    expect(whyText({ ...data, candidates: [{ ...chosen, cost: { ...chosen.cost, tuned } }] })[1]).toBe(
+      "it was tuned for 42 s, 64 schedules: 1.50 times as fast as with the default schedule, 0.75 ms",
+    );
   });
   test("an estimate is called one, and is never too close to call", () => {
     const estimate = { ...rival, cost: { ...rival.cost, source: "estimate", samples: 0 } };

@@ -1,7 +1,7 @@
 // The answer of the panel "Why" for a node: its candidates by target, best first, and the choice in words. Pure.
 
-import { duration, plural, plusMinus, signedDuration } from "../../base/format";
-import type { CandidateRegret, NodeCandidate, NodeCandidates, NodeRejection } from "../protocol";
+import { duration, elapsed, plural, plusMinus, signedDuration } from "../../base/format";
+import type { CandidateRegret, NodeCandidate, NodeCandidates, NodeRejection, Tuned } from "../protocol";
 
 export interface TargetGroup {
   target: string;
@@ -76,6 +76,7 @@ export function whyText(data: NodeCandidates): string[] {
   const lines = [`${chosen.target} ${chosen.estimate_basis ? "would run" : "runs"} it in ${seconds === null ? "a time that is not known" : [duration(seconds), plusMinus(seconds, chosen.cost.interval_s)].filter(Boolean).join(" ")}`];
   if (samples > 0) lines[0] += ` (${samples} samples, ${source})`;
   else if (source === "estimate") lines[0] += " (an estimate)";
+  if (chosen.cost.tuned && seconds !== null) lines.push(tunedText(chosen.cost.tuned, seconds));
   const [rival, ...others] = data.candidates
     .filter((one) => one.target !== chosen.target && one.estimate_basis === null && one.regret_at_least_s !== null && one.cost.seconds !== null)
     .sort(better);
@@ -87,6 +88,11 @@ export function whyText(data: NodeCandidates): string[] {
 
 function withNodes({ target, nodes }: NodeCandidate): string {
   return `${target} with ${plural(nodes.length, "node")}`;
+}
+
+/** What tuning brought a candidate that takes so many seconds, and how long it took. */
+export function tunedText({ untuned_s: untuned, spent_s: spent, trials }: Tuned, seconds: number): string {
+  return `it was tuned for ${elapsed(spent)}, ${plural(trials, "schedule")}: ${(untuned / seconds).toFixed(2)} times as fast as with the default schedule, ${duration(untuned)}`;
 }
 
 /** How far a candidate is from winning. If only a bound of its regret is known, no more is said than the bound proves. */

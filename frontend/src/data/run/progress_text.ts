@@ -20,7 +20,7 @@ export const PHASE_TEXT: Record<Phase, string> = {
 };
 
 /** Steps of the measuring loop that are called otherwise in words. */
-const STEP_TEXT: Record<string, string> = { merge: "fusing adjacent partitions", repeat: "re-timing" };
+const STEP_TEXT: Record<string, string> = { merge: "fusing adjacent partitions", repeat: "re-timing", tune: "tuning" };
 
 /** A phase in words; its name where the page does not know it. */
 export function phaseText(phase: string): string {

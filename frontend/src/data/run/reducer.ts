@@ -148,5 +148,5 @@ function counted(run: RunSnapshot, target: string, change: (counts: TargetCounts
 
 function uncosted([target, nodes]: [string, number[]]): PlanPartition {
   const id = `${target}:${nodes.join()}`;
-  return { id, target, nodes, names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source: "", stability: null, decided_by: "cost" };
+  return { id, target, nodes, names: [], ops: [], cost_s: null, spread_s: null, interval_s: null, samples: 0, source: "", stability: null, decided_by: "cost", tuned: null };
 }

@@ -1,7 +1,7 @@
 // The head of the panel: the selection, its targets and partitions, and links to its partition or nodes.
 
 import type { JSX } from "preact";
-import { duration, plural, plusMinus, shape } from "../../base/format";
+import { duration, elapsed, plural, plusMinus, shape } from "../../base/format";
 import type { PlanPartition } from "../../data/protocol";
 import { groupTitle } from "../../graph/boxes/groups";
 import { groupOfNodes, toggleText } from "../../state/model/folding";
@@ -113,5 +113,6 @@ function PartitionTitle({ partition }: { partition: PlanPartition }): JSX.Elemen
 }
 
 function sampleText(partition: PlanPartition): string {
-  return partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}` : partition.source;
+  const tuned = partition.tuned ? `, tuned for ${elapsed(partition.tuned.spent_s)}` : "";
+  return partition.samples > 0 ? `${plural(partition.samples, "sample")}, ${partition.source}${tuned}` : partition.source;
 }
