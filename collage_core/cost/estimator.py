@@ -133,6 +133,10 @@ class TuningEstimator(LazyEstimator, Protocol):
         """Digest (`Tuned.digest`) → schedules, of all that costs were told with."""
         ...
 
+    def take(self, candidate: CandidatePartition, tuning: bytes) -> None:
+        """Build the computation of `candidate` with these schedules from now on (`SubModel.tuning`), which another run found."""
+        ...
+
     def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
         """Look for faster schedules of the computation of `candidate` for about so many seconds, and measure it with them.
 

@@ -115,6 +115,9 @@ class CollagePartition:
             self.options = Options(tuple(targets), ir="relax", **options)
         except TypeError as error:
             raise CollageError(f"CollagePartition: {error}", "docs/tvm.md lists its options", "bad_option") from error
+        if self.options.tune_s is not None:
+            said = f"CollagePartition: tune_s is {self.options.tune_s:g}, and a partitioned module has no place for tuned schedules"
+            raise CollageError(said, "leave it out; `collage partition --tune` makes an artifact of tuned kernels", "bad_option")
 
     @carried
     def transform_module(self, mod: tvm.IRModule, _context: Any) -> tvm.IRModule:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..cost.cost import Cost
 from ..cost.database.records import machine_id
-from ..cost.estimator import LazyEstimator
+from ..cost.estimator import LazyEstimator, TuningEstimator
 from ..cost.estimators.factory import Measuring, make_estimator
 from ..errors import CollageError
 from ..events import CandidateCosted, Emit, Note, ignore
@@ -107,13 +107,20 @@ def _measured(record: RunRecord, model: OnnxModel, item: CostedCandidate, emit: 
     assert isinstance(estimator, LazyEstimator)
     try:
         group = _same_computation(record, model, item, estimator)
-        costs = {candidate.id: cost for candidate, cost, _ in estimator.estimate(model.graph, group)}
+        if item.cost.tuned is not None and isinstance(estimator, TuningEstimator):
+            estimator.take(group[0], record.plan.tuning.get(item.cost.tuned.digest, "").encode())
+        costs = {candidate.id: _as_tuned(cost, item.cost) for candidate, cost, _ in estimator.estimate(model.graph, group)}
     finally:
         estimator.close()
     label = item.candidate["label"]
     emit(CandidateCosted(item.target, tuple(costs), label, costs[item.id].to_json(), False, 1, 1))
     emit(Note(f"measured again: {label} on {item.target}, {_cost_text(item.cost)} before, {_cost_text(costs[item.id])} now"))
     return costs
+
+
+def _as_tuned(cost: Cost, before: Cost) -> Cost:
+    """Return a new `cost`, with what is known of its tuning."""
+    return cost if cost.seconds is None else replace(cost, tuned=before.tuned)
 
 
 def _cost_text(cost: Cost) -> str:

@@ -10,7 +10,8 @@ import bench_tvm
 import pytest
 from bench_tvm import Row, difference, text, times_in_turns
 
-ROW = Row("bert", 0.5, 0.02, 0.016, 0.01, (30, 24), Counter({"MatMul+Add+Relu": 2, "Softmax": 4, "Add+Mul": 1}), 0.25)
+SECONDS = {"fuse_ops": 0.02, "fusion": 0.016, "tuned": 0.0125, "libraries": 0.01, "all": 0.008}
+ROW = Row("bert", 0.5, SECONDS, (30, 24), Counter({"MatMul+Add+Relu": 2, "Softmax": 4, "Add+Mul": 1}), 0.25)
 
 
 def test_times_are_multiples_of_the_first_in_the_same_rounds():
@@ -28,7 +29,7 @@ def test_times_are_multiples_of_the_first_in_the_same_rounds():
 
 
 def test_the_row_shows_what_was_measured():
-    assert text(ROW) == "| bert | 500 | 20 | 16 | 1.25 | 10 | 2.00 | 30 / 24 | 25% |"
+    assert text(ROW) == "| bert | 500 | 20 | 16 | 1.25 | 12.5 | 1.60 | 10 | 2.00 | 8 | 2.50 | 30 / 24 | 25% |"
     assert difference(ROW) == "bert: 30 kernels by FuseOps, 24 in fusion mode, the largest of them MatMul+Add+Relu (2); Add+Mul (1)"
 
 
@@ -36,7 +37,8 @@ def test_the_row_shows_what_was_measured():
 def test_fusion_mode_behind_fuse_ops_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fusion_s: float, status: int
 ):
-    monkeypatch.setattr(bench_tvm, "measured", lambda name, budget_s: Row(name, 0.5, 0.02, fusion_s, 0.01, (3, 2), Counter(), 0.0))
+    row = Row("gpt2", 0.5, {**SECONDS, "fusion": fusion_s}, (3, 2), Counter(), 0.0)
+    monkeypatch.setattr(bench_tvm, "measured", lambda name, budget_s, tune_s: row)
     monkeypatch.setattr("sys.argv", ["bench_tvm", "--only", "gpt2"])
     assert bench_tvm.main() == status
     assert ("FAIL: gpt2" if status else "PASS") in capsys.readouterr().out

@@ -219,6 +219,10 @@ class MeasureEstimator:
         """As `TuningEstimator.tunings`."""
         return self._tuner.tunings
 
+    def take(self, candidate: CandidatePartition, tuning: bytes) -> None:
+        """As `TuningEstimator.take`."""
+        self._tuner.take(self.computation_key(candidate), tuning)
+
     def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
         """As `TuningEstimator.tune`."""
         plain = self.computation_key(candidate)

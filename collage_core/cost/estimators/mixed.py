@@ -52,6 +52,10 @@ class MixedEstimator:
         """As `TuningEstimator.tunings`."""
         return self._measured.tunings
 
+    def take(self, candidate: CandidatePartition, tuning: bytes) -> None:
+        """As `TuningEstimator.take`."""
+        self._measured.take(candidate, tuning)
+
     def tune(self, candidate: CandidatePartition, seconds: float, best_s: float | None = None) -> TunedCosts:
         """As `TuningEstimator.tune`: an estimate is not tuned."""
         if candidate.target in self._described:

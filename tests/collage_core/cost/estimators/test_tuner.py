@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save_model
-from tuning_toolchains import BEGUN, DEFAULT_S, SLICE
+from tuning_toolchains import BEGUN, DEFAULT_S, SLICE, Tunes
 
 from collage_core.cost.cost import Cost
 from collage_core.cost.database.database import CostDatabase
@@ -21,7 +21,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.onnx_model import OnnxModel, load_model
 from collage_core.rules.candidate import CandidatePartition
 from collage_core.toolchains import registry
-from collage_core.toolchains.tuning import MOST_TRIALS
+from collage_core.toolchains.tuning import MOST_TRIALS, schedules
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
 NAMES = ("Tunes", "TunesForTheWorse", "CrashesTuning", "HangsTuning")
@@ -105,6 +105,18 @@ def test_another_model_with_the_same_kernel_costs_no_trial(bench: Bench, tmp_pat
     assert cost.tuned is not None
     assert cost.tuned.trials == SLICE
     assert cost.tuned.untuned_s == untuned.seconds
+
+
+def test_schedules_of_another_run_are_built_with(bench: Bench) -> None:
+    estimator, candidate, _ = bench.measured("tunes")
+    (tuning,) = (schedules([kernel]) for kernel in Tunes().tune(bench.model.cut(candidate.inside), 1, 1.0, b"").kernels)
+    estimator.take(candidate, tuning)
+    ((_, cost, from_cache),) = estimator.measure([candidate])
+    estimator.close()
+    assert not from_cache
+    assert cost.seconds is not None
+    assert cost.seconds < DEFAULT_S
+    assert estimator.computation_key(candidate).options == "float32", "whatever it is built with, it is the same computation"
 
 
 def test_a_kernel_that_was_tried_often_enough_is_done(bench: Bench) -> None:
