@@ -15,6 +15,7 @@ class RunOptions:
     Attributes:
         accuracy: Largest relative error; None for the default of the model, or that of the base.
         budget_s: For measuring; None for what the size of the model suggests.
+        tune_s: For tuning kernels, on top of that; None for no tuning.
         time_limit_s: Of each search; None for none.
         max_depth: Target → bound on every candidate of its rules.
         max_exits: Target → exits of combined candidates.
@@ -29,6 +30,7 @@ class RunOptions:
 
     accuracy: float | None = None
     budget_s: float | None = None
+    tune_s: float | None = None
     time_limit_s: float | None = None
     max_depth: dict[str, int] = field(default_factory=dict)
     max_exits: dict[str, int] = field(default_factory=dict)

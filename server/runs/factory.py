@@ -59,6 +59,7 @@ class RunFactory:
         check_groups(request.groups, len(request.constraints))
         check_positive("accuracy", request.accuracy)
         check_positive("budget_s", request.budget_s)
+        check_positive("tune_s", request.tune_s)
         check_positive("time_limit_s", request.time_limit_s)
         if request.measure is not None:
             return self._measure_again(request)
@@ -137,8 +138,8 @@ class RunFactory:
         return RunTask(run, tasks.measure_again, engine, str(costs), str(path), request.measure, terms, folder)
 
     def _check_options(self, request: RunRequest) -> None:
-        """Refuse options that the engine would not take. Accuracy, budget and time limit were checked already."""
-        unchecked = replace(request, accuracy=None, budget_s=None, time_limit_s=None)
+        """Refuse options that the engine would not take. Accuracy and times were checked already."""
+        unchecked = replace(request, accuracy=None, budget_s=None, tune_s=None, time_limit_s=None)
         for problem in self.option_problems(request.targets, unchecked).problems:
             raise Problem(400, "bad_option", problem.message, problem.hint)
 

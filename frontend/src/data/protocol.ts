@@ -485,6 +485,7 @@ export interface DotRequest {
  * Attributes:
  *     accuracy: Largest relative error; None for the default of the model, or that of the base.
  *     budget_s: For measuring; None for what the size of the model suggests.
+ *     tune_s: For tuning kernels, on top of that; None for no tuning.
  *     time_limit_s: Of each search; None for none.
  *     max_depth: Target → bound on every candidate of its rules.
  *     max_exits: Target → exits of combined candidates.
@@ -499,6 +500,7 @@ export interface DotRequest {
 export interface RunOptions {
   accuracy?: number | null;
   budget_s?: number | null;
+  tune_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;
@@ -515,6 +517,7 @@ export interface RunOptions {
 export interface CheckOptions {
   accuracy?: number | null;
   budget_s?: number | null;
+  tune_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;
@@ -556,6 +559,7 @@ export interface OptionProblems {
 export interface RunRequest {
   accuracy?: number | null;
   budget_s?: number | null;
+  tune_s?: number | null;
   time_limit_s?: number | null;
   max_depth?: Record<string, number>;
   max_exits?: Record<string, number>;

@@ -26,6 +26,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
     ({"search": "luck"}, "search", "", "unknown search 'luck'"),
     ({"objective": "beauty"}, "objective", "", "beauty"),
     ({"budget_s": 0}, "budget_s", "", "--budget is 0, it must be more than 0"),
+    ({"tune_s": 0}, "tune_s", "", "--tune is 0, it must be more than 0"),
     ({"time_limit_s": 0}, "time_limit_s", "", "--time-limit is 0, it must be more than 0"),
     ({"accuracy": -1}, "accuracy", "", "--accuracy is -1, it must be more than 0"),
 ]

@@ -17,6 +17,7 @@ export interface Form {
   threads: string;
   percentile: string;
   budget: string;
+  tune: string;
   timeLimit: string;
   objective: string;
   /** Empty for the default searcher. */
@@ -25,7 +26,7 @@ export interface Form {
 }
 
 export const NOTHING_SAID: TargetTexts = { depth: "", exits: "", fusion: "", hasTaps: false };
-export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", budget: "", timeLimit: "", objective: "", search: "", measureAll: false };
+export const DEFAULTS: Form = { targets: {}, threads: "", percentile: "", budget: "", tune: "", timeLimit: "", objective: "", search: "", measureAll: false };
 
 export const ALL = "";
 export const FUSION = ["none", "tvm", "arbitrary"] as const;
@@ -69,6 +70,7 @@ export function readForm(form: Form, targets: readonly string[]): Read {
       threads: number(form.threads, "threads", true),
       percentile: number(form.percentile, "percentile", false),
       budget_s: number(form.budget, "budget_s", false),
+      tune_s: number(form.tune, "tune_s", false),
       time_limit_s: number(form.timeLimit, "time_limit_s", false),
       objective: form.objective.trim() || null,
       search: form.search || null,
@@ -97,6 +99,7 @@ export function formOf(options: RunOptions): Form {
     threads: text(options.threads),
     percentile: text(options.percentile),
     budget: text(options.budget_s),
+    tune: text(options.tune_s),
     timeLimit: text(options.time_limit_s),
     objective: options.objective ?? "",
     search: options.search ?? "",
@@ -118,6 +121,7 @@ export function optionsInText(options: RunOptions): string[] {
     ...one("accuracy", options.accuracy),
     ...one("percentile", options.percentile),
     ...one("budget (s)", options.budget_s),
+    ...one("tune (s)", options.tune_s),
     ...one("time limit (s)", options.time_limit_s),
     ...one("search", options.search),
     ...one("objective", options.objective),

@@ -114,6 +114,9 @@ function General(): JSX.Element {
       <Labelled words="budget, s" hint="time for measuring; what it leaves undecided is said, and the run can go on">
         <Field label="budget for measuring in seconds" field="budget_s" value={now.budget} placeholder="15 to 45" set={(budget) => changeForm({ budget })} />
       </Labelled>
+      <Labelled words="tune, s" hint="time for faster schedules of the kernels of targets that tune (tvm), on top of the budget">
+        <Field label="time for tuning in seconds" field="tune_s" value={now.tune} placeholder="none" set={(tune) => changeForm({ tune })} />
+      </Labelled>
       <Labelled words="time limit, s" hint="after that time a search ends with the best plan it has">
         <Field label="time limit in seconds" field="time_limit_s" value={now.timeLimit} placeholder="none" set={(timeLimit) => changeForm({ timeLimit })} />
       </Labelled>
