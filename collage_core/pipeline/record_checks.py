@@ -16,6 +16,7 @@ _REJECTION = {"target": str, "stage": str, "reason": str}
 _COST = {"source": str}
 _MORE_OF_COST = {"samples": int, "stage": str, "reason": str, "stopped_early": bool}
 _SECONDS = ("seconds", "spread_s", "error", "interval_s")
+_TUNED = {"digest": str, "trials": int}
 _BASELINE = {"name": str}
 _MORE_OF_BASELINE = {"reason": (str, type(None)), "kind": str, "is_plan": bool}
 
@@ -50,6 +51,10 @@ def _check_candidate(item: Any, where: str, count: int) -> None:
     _fields(cost, _MORE_OF_COST, f"{where}.cost", are_needed=False)
     for name in _SECONDS:
         _check_number(cost.get(name), f"{where}.cost.{name}")
+    if cost.get("tuned") is not None:
+        _fields(cost["tuned"], _TUNED, f"{where}.cost.tuned")
+        for name in ("untuned_s", "spent_s"):
+            _check_number(cost["tuned"][name], f"{where}.cost.tuned.{name}")
 
 
 def _check_document(document: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from tests.helpers.paths import PLUGINS, ROOT
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
 TOOLCHAINS = "collage_test_toolchains:Numpy,failing_toolchains:SegfaultsAtBuild,collage_test_toolchains:Slow"
-TOOLCHAINS += ",fleet_functions:Waits,fleet_functions:EndsItsSession"
+TOOLCHAINS += ",fleet_functions:Waits,fleet_functions:EndsItsSession,tuning_toolchains:Tunes"
 PATIENCE_S = 60.0
 
 

@@ -10,6 +10,7 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -82,6 +83,16 @@ class CrashesTuning(Tunes):
 
     def misbehave(self) -> None:
         os.abort()
+
+
+class TunesIntoThePast(Tunes):
+    """Finds schedules that take less than no time."""
+
+    name = "tunes_into_the_past"
+
+    def tune(self, model: SubModel, threads: int, seconds: float, known: bytes) -> Tuning:
+        found = super().tune(model, threads, seconds, known)
+        return replace(found, kernels=tuple(replace(kernel, seconds=-1.0) for kernel in found.kernels))
 
 
 class HangsTuning(Tunes):

@@ -128,11 +128,15 @@ class Tuner:
         limit_s = self._backend.limits.build_s + _SLACK * seconds
         arguments = key.toolchain, model, self._threads, seconds, encoded(self._known(key))
         found = self._call(limit_s, tuning_worker.tune, *arguments)
-        self._keep(key, found["kernels"])
-        return Slice(schedules(self._known(key)), int(found["trials"]), not self._is_open(key))
+        try:
+            self._keep(key, found["kernels"])
+            trials = int(found["trials"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidRecord(f"what it found cannot be true: {one_line(error)}") from error
+        return Slice(schedules(self._known(key)), trials, not self._is_open(key))
 
     def _keep(self, key: CostKey, kernels: Iterable[Mapping[str, Any]]) -> None:
-        """Keep what a slice found: in the database, and for the next slice. Raises `InvalidRecord` where it cannot be true."""
+        """Keep what a slice found: in the database, and for the next slice. Raises ValueError and others where it cannot be true."""
         for kernel in kernels:
             own = self._kernel_key(key, str(kernel["workload"]), str(kernel["target"]))
             record = TuningRecord(*(kernel[name] for name in ("trace", "seconds", "default_s", "trials", "spent_s")))

@@ -193,6 +193,7 @@ def test_an_open_shape_names_the_option_and_the_option_mends_it(capsys: pytest.C
         (["mini_mnist", "--targets", "tvm", "--shape", "image"], "--shape is 'image'"),
         (["mini_mnist", "--targets", "tvm", "--constraints", "/nowhere.json"], "/nowhere.json"),
         (["mini_mnist", "--targets", "tvm", "--accuracy", "-1"], "--accuracy"),
+        (["mini_mnist", "--targets", "tvm", "--tune", "0"], "--tune is 0, it must be more than 0"),
         (["mini_mnist", "--targets", "tvm", "--budget", "-1m"], "--budget is -60, it must be more than 0"),
         (["mini_mnist", "--targets", "tvm", "--budget", "a while"], "--budget is 'a while', it must be a time"),
         (["mini_mnist", "--targets", "tvm", "--frobnicate"], "--frobnicate"),

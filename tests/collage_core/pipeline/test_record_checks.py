@@ -35,6 +35,11 @@ def written(folder: Path, data: Any) -> Path:
         (lambda run: run["candidates"][0]["cost"].update(seconds=-1), "candidates[0].cost.seconds is no number that it can be"),
         (lambda run: run["candidates"][0]["cost"].update(seconds=float("nan")), "candidates[0].cost.seconds is no number that it can be"),
         (lambda run: run["candidates"][0]["cost"].update(seconds=1e999), "candidates[0].cost.seconds is no finite number"),
+        (lambda run: run["candidates"][0]["cost"].update(tuned=3), "candidates[0].cost.tuned is a int"),
+        (
+            lambda run: run["candidates"][0]["cost"].update(tuned={"digest": "a", "trials": 1, "untuned_s": "b", "spent_s": 1.0}),
+            "candidates[0].cost.tuned.untuned_s is no number that it can be",
+        ),
         (lambda run: run["rejected"][0].update(target=None), "rejected[0].target is a NoneType"),
         (lambda run: run.update(rejected=[0.5]), "rejected[0] is a float"),
         (lambda run: run["plan"]["partitions"][0].update(nodes=[99]), "plan.partitions[0].nodes names a node that there is not"),

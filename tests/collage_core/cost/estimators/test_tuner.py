@@ -24,7 +24,7 @@ from collage_core.toolchains import registry
 from collage_core.toolchains.tuning import MOST_TRIALS, schedules
 
 LIMITS = TrialLimits(timing=TimingLimits(warm_up_s=0.001, total_s=0.02, longest_s=1.0))
-NAMES = ("Tunes", "TunesForTheWorse", "CrashesTuning", "HangsTuning")
+NAMES = ("Tunes", "TunesForTheWorse", "CrashesTuning", "HangsTuning", "TunesIntoThePast")
 
 
 @pytest.fixture(autouse=True)
@@ -141,6 +141,17 @@ def test_a_tuner_that_crashes_is_quoted_and_not_asked_again(bench: Bench) -> Non
     estimator.close()
     assert (found.costs, found.trials, found.is_done) == ({}, 0, True)
     assert found.note == "crashes_tuning could not tune: its process crashed with SIGABRT"
+
+
+def test_what_cannot_be_true_is_quoted_and_not_kept(bench: Bench) -> None:
+    estimator, candidate, _ = bench.measured("tunes_into_the_past")
+    found = estimator.tune(candidate, 5.0)
+    estimator.close()
+    assert (found.costs, found.trials, found.is_done) == ({}, 0, True)
+    said = "tunes_into_the_past could not tune: what it found cannot be true: seconds is -1.0, it must be seconds"
+    assert found.note.startswith(said)
+    with CostDatabase(bench.database) as database:
+        assert selected_tunings(database, Selection()) == []
 
 
 def test_a_cancel_ends_a_slice_and_what_was_measured_is_kept(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

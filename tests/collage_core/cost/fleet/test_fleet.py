@@ -17,13 +17,15 @@ from typing import Any
 import psutil
 import pytest
 from fleet_functions import FOLDER, give_nan, give_object, give_text
+from tuning_toolchains import SLICE
 from worker_functions import crash, raise_collage_error, raise_toolchain_error
 
 from collage_core.base.home import home
 from collage_core.base.isolation.errors import WorkerError
 from collage_core.cost.database.database import CostDatabase
-from collage_core.cost.database.maintenance import Selection, records
-from collage_core.cost.database.records import Record, machine_id
+from collage_core.cost.database.maintenance import Selection, records, selected_tunings
+from collage_core.cost.database.records import CostKey, Record, machine_id
+from collage_core.cost.estimators.tuner import Tuner
 from collage_core.cost.fleet import remote_worker, worker_pool
 from collage_core.cost.fleet.discovery import WorkerDiscovery
 from collage_core.cost.fleet.runner import FleetRunner
@@ -33,10 +35,12 @@ from collage_core.cost.measuring.transition_meter import measure_pair, prepare
 from collage_core.cost.measuring.trial import TrialTask
 from collage_core.errors import Cancelled, CollageError
 from collage_core.events import Event, Note
+from collage_core.model.probe import relu_model
 from collage_core.options import Options
 from collage_core.pipeline.run import partition
 from collage_core.toolchains import registry
 from collage_core.toolchains.base import ToolchainError
+from collage_core.toolchains.tuning import decoded
 from tests.helpers.fleets import LIMITS, Fleet, SampleTasks, until
 
 pytestmark = pytest.mark.skipif(find_spec("tvm") is None, reason="TVM is not installed")
@@ -395,6 +399,19 @@ def test_calls_on_a_worker(house: Fleet):
         with pytest.raises(WorkerError, match="crashed with SIGSEGV; its last words: 'aua'"):
             caller.call(crash, "aua", timeout_s=30)
         assert caller.call(give_text, "well", timeout_s=30) == "well"
+
+
+def test_a_worker_tunes(house: Fleet, tmp_path: Path) -> None:
+    key = CostKey("c0ffee", "tunes", "1", 1, machine_id(), "float32")
+    model = relu_model(64)
+    with Run(house, "house", targets=["tunes"]) as runner, CostDatabase(tmp_path / "costs.sqlite3") as database:
+        tuner = Tuner(database, runner, registry.get, 1)
+        found = tuner.slice(key, model, 5.0)
+        ((kernel, record),) = selected_tunings(database, Selection())
+        tuner.close()
+    assert (found.trials, found.is_done, found.note) == (SLICE, False, "")
+    assert [one.workload for one in decoded(found.tuning)] == [kernel.workload]
+    assert (kernel.machine, record.trials) == (machine_id(), SLICE)
 
 
 @pytest.mark.parametrize("function", [give_object, give_nan])
