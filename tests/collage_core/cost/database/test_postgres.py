@@ -163,7 +163,7 @@ def test_first_schema_is_migrated(postgres_url: str) -> None:
         database.put(replace(KEY, weights="d1ce"), RECORD)
         assert database.count() == COSTS_OF_SCHEMA_1 + 1
     tables = rows_of(postgres_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
-    assert tables == [("measurements",), ("meta",), ("transitions",)]
+    assert tables == [("measurements",), ("meta",), ("transitions",), ("tunings",)]
 
 
 def test_a_kill_during_migration_loses_nothing(postgres_url: str) -> None:
@@ -179,7 +179,7 @@ def test_killed_writers_lose_nothing_that_they_reported(postgres_url: str) -> No
 
 def test_several_make_its_tables_at_once(postgres_url: str) -> None:
     all_at_once(8, lambda number: CostDatabase(postgres_url).close())
-    assert rows_of(postgres_url, "SELECT value FROM meta") == [("5",)]
+    assert rows_of(postgres_url, "SELECT value FROM meta") == [("6",)]
 
 
 def test_those_who_write_the_same_never_wait_for_each_other_in_turn(postgres_url: str) -> None:
