@@ -1,17 +1,18 @@
-"""The baselines of a plan: each toolchain alone, what it runs with the rest elsewhere, and greedy. Plain data in and out.
+"""The baselines of a plan: each toolchain alone or with the rest elsewhere, partitionings, and greedy. Plain data in and out.
 
 A toolchain alone is what its own users run: the whole model as one. Where it cannot take that, ``<target>+host`` is the best plan
-in which only what it must leave goes elsewhere.
+in which only what it must leave goes elsewhere. A partitioning's is the plan of exactly its groups (`rules/partitionings.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import InfeasibleError
 from ..graph.index_set import IndexSet
 from ..rules.baseline_names import GREEDY, main_target
+from ..rules.partitionings import Partitioning
 from ..rules.spec import HOST_TARGET
 from ..search.objective_search import solve_for
 from ..search.problem import SearchProblem
@@ -21,12 +22,22 @@ from .record import CostedCandidate
 from .search_and_merge import SearchSettings
 
 
-def baseline(name: str, problem: SearchProblem, costed: Sequence[CostedCandidate], settings: SearchSettings) -> SearchResult | None:
+def baseline(
+    name: str,
+    problem: SearchProblem,
+    costed: Sequence[CostedCandidate],
+    settings: SearchSettings,
+    partitionings: Iterable[Partitioning] = (),
+) -> SearchResult | None:
     """Return the plan of the baseline `name`, whatever its errors; None where there is none.
 
     Args:
         costed: The candidates with their costs, those that failed among them.
+        partitionings: Each has a baseline of its name.
     """
+    for partitioning in partitionings:
+        if partitioning.name == name:
+            return _partitioned(partitioning, problem, settings)
     if name == GREEDY:
         try:
             return solve(problem, (), GREEDY)
@@ -59,6 +70,18 @@ def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) ->
     left = IndexSet(range(problem.nodes)) - _nodes_of(problem, target) - _nodes_of(problem, HOST_TARGET)
     others = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
     return _best([*_indices(problem, target), *_indices(problem, HOST_TARGET), *others], problem, settings)
+
+
+def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
+    """The plan of the groups of `partitioning`; other nodes go to the targets that it names, or to any where these cannot take them."""
+    groups = set(partitioning.groups)
+    forced = [index for index in _indices(problem, partitioning.target) if problem.candidates[index].inside in groups]
+    if len(forced) < len(groups):
+        return None
+    left = IndexSet(range(problem.nodes)) - IndexSet({node for inside in groups for node in inside})
+    free = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
+    named = [index for index in free if problem.candidates[index].target in (*partitioning.rest, HOST_TARGET)]
+    return _best([*forced, *named], problem, settings) or _best([*forced, *free], problem, settings)
 
 
 def _indices(problem: SearchProblem, target: str) -> list[int]:

@@ -42,6 +42,7 @@ class CostTable:
         candidates: As the rules found them, in the order of all results. The host's cost nothing.
         key_of: It is not asked about the host's candidates. None where each candidate has a cost of its own.
         layouts: Target of another boundary layout → the target of the same kernels: what is measured on that one bounds it too.
+        grouped: Those of the candidates that are the groups of partitionings.
 
     Attributes:
         merged: Candidates that merging made since `restart_merging`.
@@ -53,9 +54,11 @@ class CostTable:
         candidates: Sequence[CandidatePartition],
         key_of: ComputationKey | None,
         layouts: Mapping[str, str] | None = None,
+        grouped: Sequence[CandidatePartition] = (),
     ):
         self.graph = graph
         self.candidates = candidates
+        self.grouped = grouped
         self._layouts = layouts or {}
         self.merged: list[CandidatePartition] = []
         self._key_of = key_of

@@ -27,10 +27,12 @@ from ..rules import rule_report
 from ..rules.base import PartitionRule
 from ..rules.base_rules import Host
 from ..rules.candidate import CandidatePartition, Rejection, RejectionLog
+from ..rules.partitionings import with_partitionings
 from ..rules.spec import HOST_TARGET, find_candidates, gather_specs, taken_nodes, without_open_shapes
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
+from .find_partitionings import find_partitionings
 from .search_and_merge import check_constraints
 
 
@@ -100,6 +102,8 @@ class CandidateSet:
             taken = taken_nodes(self.graph, self.specs)
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log, taken))
+            self.partitionings = find_partitionings(self.model, self.toolchains, self.log, emit)
+            self.by_target = with_partitionings(self.graph, self.partitionings, self.by_target)
             if self.graph.has_open_shapes:
                 self._drop_open_shapes()
             for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
@@ -124,6 +128,17 @@ class CandidateSet:
         """A note on the rules, with the user's file that they stand in."""
         toolchain = self.toolchains.get(note.target)
         return f"{toolchain.source}: {note.reason}" if isinstance(toolchain, DescribedToolchain) else note.reason
+
+    @property
+    def grouped(self) -> list[CandidatePartition]:
+        """The candidates that are groups of partitionings."""
+        groups = {(partitioning.target, inside) for partitioning in self.partitionings for inside in partitioning.groups}
+        return [
+            candidate
+            for partitioning in self.partitionings
+            for candidate in self.by_target[partitioning.target]
+            if (partitioning.target, candidate.inside) in groups
+        ]
 
     @property
     def graph(self) -> DataflowGraph:

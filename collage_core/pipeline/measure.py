@@ -4,7 +4,8 @@
                        ▲                            │  ▲       │
                        └────────────────────────────┘  └───────┘
 
-* **largest first** measures the largest candidate of each target: the plans to beat. With the first of them there is a plan.
+* **largest first** measures the largest candidate of each target, and the groups of partitionings: the plans to beat. With the first
+  of them there is a plan.
 * **settle** searches under lower bounds for what is not measured, and measures what the best plan rests on, until that is everything.
 * **search** finds the best plan over the rules' candidates.
 * **merge** tries to fuse adjacent partitions of one target, and searches again, until nothing changes.
@@ -130,6 +131,7 @@ class MeasuringLoop:
                 self._tell_first_plan()  # An earlier run may have measured all that is asked for here.
                 self._ask(self.policy.largest(self.table), tell)
             self._ask(self.policy.first(self.table))
+            self._ask(self.policy.grouped(self.table), tell)
             if self.policy.quantiles:
                 self._ask(self.policy.complete(self.table), tell)
                 self._ask(self.policy.tell_apart(self.table), tell)

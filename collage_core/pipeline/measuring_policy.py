@@ -83,6 +83,11 @@ class MeasuringPolicy:
         open_ = [candidate for candidate in dict.fromkeys(wanted) if not table.is_known(candidate)]
         return self.one_of_each(table, open_)[: self.completing]
 
+    def grouped(self, table: CostTable) -> list[CandidatePartition]:
+        """The candidates of the partitionings' groups, those with the most work first: each partitioning is a plan to beat."""
+        open_ = [candidate for candidate in table.grouped if not table.is_known(candidate)]
+        return self.one_of_each(table, sorted(open_, key=lambda candidate: -table.operations(candidate, "convolution")[1]))
+
     def tell_apart(self, table: CostTable) -> list[CandidatePartition]:
         """For each target and each kind of heavy work whose rate no measurement tells: a candidate with hardly any other.
 

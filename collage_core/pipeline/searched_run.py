@@ -26,6 +26,7 @@ from ..options import Options
 from ..rewrite.plan import Plan, PlannedModel, PlannedTarget
 from ..rules.baseline_names import GREEDY, with_rest
 from ..rules.candidate import CandidatePartition
+from ..rules.partitionings import Partitioning
 from ..rules.spec import HOST_TARGET
 from ..search.objectives import parse_objective
 from ..search.problem import FEMTOSECONDS
@@ -63,7 +64,7 @@ from .search_and_merge import (
     regret_seconds,
 )
 from .tuning import TuningStep, check_tunes
-from .why_not_alone import why_not_alone
+from .why_not_alone import why_not_alone, why_not_partitioned
 
 
 class SearchedRun:
@@ -179,7 +180,9 @@ class SearchedRun:
     def _loop(self) -> MeasuringLoop:
         lazy = self.estimator if isinstance(self.estimator, LazyEstimator) else None
         policy = MeasuringPolicy() if lazy and not self.options.measure_all else MeasureEverything()
-        table = CostTable(self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None, self._layouts())
+        table = CostTable(
+            self.found.graph, self.found.costed_first, lazy.computation_key if lazy else None, self._layouts(), self.found.grouped
+        )
         if lazy is None or not self.options.is_measured:
             return MeasuringLoop(table, policy, self._measure, self.plans.best, self.emit, budget=self.budget)
         asks = self._measure, self.plans.best, self.emit, self._repeat, self._calls
@@ -337,7 +340,7 @@ class SearchedRun:
         return {**document, "cancelled": self.cancelled_document(document)}
 
     def _baselines(self) -> list[dict[str, Any]]:
-        """Every target alone, those that cannot be with the rest elsewhere, and greedy, over the same costs.
+        """Every target alone, those that cannot be with the rest elsewhere, each partitioning, and greedy, over the same costs.
 
         Times are filled in when they are measured.
         """
@@ -351,10 +354,19 @@ class SearchedRun:
             if others:
                 rest.append(self._baseline(with_rest(name), others, ""))
         greedy = self._baseline(GREEDY, self._baseline_plan(GREEDY), "the largest sub-graphs leave nodes that nothing covers")
-        return [*alone, *rest, greedy]
+        partitioned = [self._partitioning_row(partitioning) for partitioning in self.found.partitionings]
+        return [*alone, *rest, *partitioned, greedy]
 
     def _baseline_plan(self, name: str) -> SearchResult | None:
-        return baseline(name, self.planned.problem, self.planned.costed, self.plans.settings)
+        return baseline(name, self.planned.problem, self.planned.costed, self.plans.settings, self.found.partitionings)
+
+    def _partitioning_row(self, partitioning: Partitioning) -> dict[str, Any]:
+        """The row of a partitioning, with its partitions: whoever explains the plan tells where the two differ."""
+        result = self._baseline_plan(partitioning.name)
+        row = self._baseline(partitioning.name, result, "" if result else why_not_partitioned(partitioning, self.planned.costed))
+        chosen = [self.planned.problem.candidates[index] for index in result.chosen] if result else []
+        placed = [{"id": one.id, "target": one.target, "nodes": list(one.inside)} for one in chosen]
+        return {**row, "partitions": placed}
 
     def _baseline(self, name: str, result: SearchResult | None, why_not: str) -> dict[str, Any]:
         if result is None:

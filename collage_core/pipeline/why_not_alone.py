@@ -1,5 +1,7 @@
 """`why_not_alone`: why a target cannot have the whole model: the operators that it leaves, and its own words about the first of them.
 
+`why_not_partitioned`: the same of a partitioning.
+
 The costed candidates and the rejections of a run enter; a sentence leaves.
 """
 
@@ -10,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ..graph.dataflow_graph import DataflowGraph, Node
 from ..rules.candidate import Rejection
+from ..rules.partitionings import Partitioning
 from ..rules.spec import HOST_TARGET
 from .record import CostedCandidate
 
@@ -37,6 +40,18 @@ def why_not_alone(graph: DataflowGraph, target: str, costed: Sequence[CostedCand
     told = next((node for node in left if node.index in failed or node.index in refused), left[0])
     reason = failed.get(told.index) or refused.get(told.index) or f"no rule of it takes {told.op}"
     return f"{target} cannot take {_counted(left, len(graph))}: {reason} ({told.name!r})"
+
+
+def why_not_partitioned(partitioning: Partitioning, costed: Sequence[CostedCandidate]) -> str:
+    """Return why there is no plan of the groups of `partitioning`: "2 of 30 groups are not usable: TVM makes 2 kernels of it, not one"."""
+    groups = set(partitioning.groups)
+    mine = [item for item in costed if item.target == partitioning.target and item.inside in groups]
+    failed = [item for item in mine if item.cost.is_invalid]
+    missing = len(groups) - len(mine) + len(failed)
+    if not missing:
+        return "no target takes the nodes beside its groups"
+    why = f": {failed[0].cost.reason}" if failed else ""
+    return f"{missing} of its {len(groups)} groups are not usable{why}"
 
 
 def _counted(left: Sequence[Node], count: int) -> str:

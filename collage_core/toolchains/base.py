@@ -8,7 +8,7 @@ and must not import the toolchain's library, which `build` and `load` do in a wo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -132,7 +132,7 @@ class Toolchain(ABC):
             cls.availability = _checked_availability(cls.availability)  # type: ignore[assignment, method-assign]
         if "rule" in vars(cls):
             cls.rule = _checked_rule(cls.rule)  # type: ignore[assignment, method-assign]
-        for name in ("build", "load", "load_alone", "profile", "workloads", "tune", "relax_module"):
+        for name in ("build", "load", "load_alone", "profile", "workloads", "tune", "relax_module", "partitionings"):
             if name in vars(cls):
                 setattr(cls, name, _uncancelled(vars(cls)[name]))
 
@@ -207,6 +207,17 @@ class Toolchain(ABC):
             ToolchainError: at stage ``import`` or ``build``.
         """
         return None
+
+    def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
+        """Return groupings of the nodes of a whole model that this toolchain would choose itself, such as the kernels of its compiler.
+
+        Called in a worker process. The key says what made the groups, which are names of nodes; they become candidates, and the plan of
+        exactly these groups a baseline.
+
+        Raises:
+            ToolchainError: at stage ``import`` or ``build``.
+        """
+        return {}
 
     def prepare(self, module: tvm.IRModule) -> tvm.IRModule:
         """Return the part of a Relax module that is this toolchain's, as it wants it; the first hook of RFC 10, "Target hooks".

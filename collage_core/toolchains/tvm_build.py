@@ -77,6 +77,12 @@ def kernel_passes() -> list[Any]:
 
 def _fusing_passes() -> list[Any]:
     transform = relax.transform
+    return [*before_fusion(), transform.FuseOps(), transform.FuseTIR(), transform.DeadCodeElimination()]
+
+
+def before_fusion() -> list[Any]:
+    """Return the passes that take an imported module to calls of PrimFuncs whose kinds `FuseOps` can read."""
+    transform = relax.transform
     return [
         transform.DecomposeOpsForInference(),
         PackWeights(),
@@ -86,9 +92,6 @@ def _fusing_passes() -> list[Any]:
         relax.backend.DispatchSortScan(),
         transform.LegalizeOps(),
         transform.AnnotateTIROpPattern(),
-        transform.FuseOps(),
-        transform.FuseTIR(),
-        transform.DeadCodeElimination(),
     ]
 
 

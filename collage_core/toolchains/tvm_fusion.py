@@ -1,11 +1,13 @@
 """The toolchain `tvm@fusion`: TVM in fusion mode, in which every candidate is exactly one kernel and the search chooses the fusions.
 
-Its candidates are what TVM's `FuseOps` may fuse, and beyond that chains through an anchor and parallel calls on one tensor. The plan's
+Its candidates are what TVM's `FuseOps` may fuse, and beyond that chains through an anchor and parallel calls on one tensor; and the
+kernels that `FuseOps` does make of the model, however large, so that no plan is worse than these. The plan's
 fusions are what is compiled: one PrimFunc a partition, whatever `FuseOps` would have made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..base.cores import usable_cores
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import tvm
 
 DEPTH = 4
+FUSE_OPS = "FuseOps"
+"""The partitioning of the kernels that TVM makes by itself."""
 MOST_EXITS = 3
 """Parallel calls have as many exits as they are."""
 
@@ -33,6 +37,11 @@ class TvmFusionToolchain(TvmToolchain):
         from ..rules.trees import kernel_fusion
 
         return kernel_fusion(OpCallByKind("O", OPERATORS), options, DEPTH, MOST_EXITS)
+
+    def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
+        from .tvm_fuse_ops import fuse_ops_groups
+
+        return {FUSE_OPS: fuse_ops_groups(model)}
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from .tvm_build import compile_library

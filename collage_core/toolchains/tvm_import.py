@@ -35,19 +35,25 @@ def import_onnx(model: SubModel) -> tvm.IRModule:
     Raises:
         ToolchainError: at stage ``import``.
     """
+    proto = checked_model(model)
+    try:
+        with quiet():
+            module = from_onnx(proto, keep_params_in_input=False)
+    except Exception as error:  # any exception of TVM is its reason
+        raise ToolchainError("import", one_line(error)) from error
+    _check_outputs(module["main"], model.outputs)
+    return module
+
+
+def checked_model(model: SubModel) -> ModelProto:
+    """Return the ONNX model in `model`. Raises ToolchainError, at stage ``import``, where it has what TVM's importer gets wrong."""
     _refuse_tensors((*model.inputs, *model.outputs))
     try:
         proto = onnx.load_model_from_string(model.onnx)
     except Exception as error:  # any exception of the parser is the reason
         raise ToolchainError("import", one_line(error)) from error
     _refuse_foreign(proto)
-    try:
-        with _quiet():
-            module = from_onnx(proto, keep_params_in_input=False)
-    except Exception as error:  # any exception of TVM is its reason
-        raise ToolchainError("import", one_line(error)) from error
-    _check_outputs(module["main"], model.outputs)
-    return module
+    return proto
 
 
 def output_types(function: Any) -> list[Any]:
@@ -102,7 +108,7 @@ def _static_shape(kind: Any) -> tuple[int, ...] | None:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the importer's prints and warnings off the terminal inside the ``with`` block."""
     logger = logging.getLogger("tvm")
     before = logger.level

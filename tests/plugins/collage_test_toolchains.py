@@ -24,7 +24,7 @@ from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.trees import arbitrary_fusion
 from collage_core.toolchains import registry
-from collage_core.toolchains.base import Availability, Kernel, Toolchain
+from collage_core.toolchains.base import Availability, Kernel, Toolchain, ToolchainError
 
 OPS = {
     "Relu": lambda a: np.maximum(a, 0),
@@ -94,6 +94,22 @@ class Numpy(Toolchain):
 
     def spoil_run(self, kernel: NumpyKernel) -> None:
         """Misbehave after a run."""
+
+
+class Partitions(Numpy):
+    """Takes single nodes, and says that it would take all of its nodes as one; `COLLAGE_TEST_GROUPS` lists other groups, or ``fail``."""
+
+    name = "partitions"
+
+    def rule(self, options: RuleOptions) -> PartitionRule:
+        return OpPredicate(ops=tuple(OPS))
+
+    def partitionings(self, model: SubModel) -> dict[str, list[list[str]]]:
+        listed = os.environ.get("COLLAGE_TEST_GROUPS", "")
+        if listed == "fail":
+            raise ToolchainError("build", "out of ideas")
+        names = [node.name for node in onnx.load_from_string(model.onnx).graph.node]
+        return {"everything": [group.split("+") for group in listed.split()] if listed else [names]}
 
 
 class SpoiltKernel:

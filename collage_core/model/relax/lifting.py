@@ -1,4 +1,4 @@
-"""`lifted`: a function whose constants are parameters, so that weights belong to its call and not to its code."""
+"""`lifted`: a function whose constants are parameters, so that weights belong to its call and not to its code; `replaced` below it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def lifted(function: relax.Function) -> tuple[relax.Function, list[np.ndarray]]:
     with builder.function("main", list(known.values())):
         with builder.dataflow():
             for binding in bindings:
-                known[binding.var] = builder.emit(_replaced(binding.value, known), binding.var.name)
-            result = builder.emit_output(_replaced(function.body.body, known))
+                known[binding.var] = builder.emit(replaced(binding.value, known), binding.var.name)
+            result = builder.emit_output(replaced(function.body.body, known))
         builder.emit_func_output(result)
     return builder.get()["main"], [constant.value.numpy() for constant in constants]
 
@@ -34,14 +34,14 @@ def _constants(expr: Any) -> Iterator[Any]:
         yield from _constants(part)
 
 
-def _replaced(expr: Any, known: Mapping[Any, Any]) -> Any:
-    """Return `expr` with the variables and constants that `known` names replaced."""
+def replaced(expr: Any, known: Mapping[Any, Any], span: tvm.ir.Span | None = None) -> Any:
+    """Return `expr` with the variables and constants that `known` names replaced; a call gets `span`."""
     if isinstance(expr, relax.Var | tvm.ir.GenericConst):
         return known.get(expr, expr)
     if isinstance(expr, relax.Tuple):
-        return relax.Tuple([_replaced(part, known) for part in expr.fields])
+        return relax.Tuple([replaced(part, known) for part in expr.fields])
     if isinstance(expr, relax.TupleGetItem):
-        return relax.TupleGetItem(_replaced(expr.tuple_value, known), expr.index)
+        return relax.TupleGetItem(replaced(expr.tuple_value, known), expr.index)
     if isinstance(expr, relax.Call):
-        return relax.Call(expr.op, [_replaced(part, known) for part in expr.args], expr.attrs, expr.ty_args)
+        return relax.Call(expr.op, [replaced(part, known) for part in expr.args], expr.attrs, expr.ty_args, span)
     return expr

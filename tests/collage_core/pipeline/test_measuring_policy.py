@@ -128,6 +128,16 @@ def test_first_comes_the_largest_of_each_target_that_is_not_known() -> None:
     assert MeasureEverything().first(table) == ones
 
 
+def test_then_come_the_groups_of_partitionings_those_with_the_most_work_first() -> None:
+    chain = graph(["a: Relu <- x", "b: MatMul <- a", "c: Relu <- b"])
+    ones = [CandidatePartition(chain, "p", IndexSet(nodes), "test") for nodes in ((0,), (1,), (2,), (0, 1, 2))]
+    table = CostTable(chain, ones, lambda one: one.sub_graph.label, grouped=ones[:3])
+    assert MeasuringPolicy().grouped(table) == [ones[1], ones[0]], "two are the same computation"
+    table.learn({ones[1]: Cost(1.0, "measured")})
+    assert MeasuringPolicy().grouped(table) == [ones[0]]
+    assert MeasuringPolicy().grouped(CostTable(chain, ones, lambda one: one.id)) == []
+
+
 def test_what_tells_two_kinds_of_work_apart_is_asked_for_on_each_target() -> None:
     on = speech()
     costs = RatedCosts(on, {name: {"": 20 * GIGA} for name in "ab"})

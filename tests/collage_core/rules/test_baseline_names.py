@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from collage_core.rules.baseline_names import GREEDY, is_alone, main_target, with_rest
+from collage_core.rules.baseline_names import GREEDY, is_alone, is_partitioning, main_target, partitioning_name, with_rest
 
 
 @pytest.mark.parametrize(
-    ("name", "main", "alone"), [("ncnn", None, True), ("openvino@bf16+host", "openvino@bf16", False), (GREEDY, None, False)]
+    ("name", "main", "alone", "partitioning"),
+    [
+        ("ncnn", None, True, False),
+        ("openvino@bf16+host", "openvino@bf16", False, False),
+        (GREEDY, None, False, False),
+        (partitioning_name("tvm@fusion", "FuseOps"), None, False, True),
+    ],
 )
-def test_a_name_says_what_the_baseline_is(name: str, main: str | None, alone: bool) -> None:
-    assert (main_target(name), is_alone(name)) == (main, alone)
+def test_a_name_says_what_the_baseline_is(name: str, main: str | None, alone: bool, partitioning: bool) -> None:
+    assert (main_target(name), is_alone(name), is_partitioning(name)) == (main, alone, partitioning)
     assert main_target(with_rest(name)) == name

@@ -1,0 +1,86 @@
+"""Partitionings in a run: groups that a toolchain makes are candidates and a baseline, so no plan is worse; and those of `FuseOps`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collage_core.cost.estimators.function import CostFunction
+from collage_core.events import Event, Note
+from collage_core.options import Options
+from collage_core.pipeline.record import RunRecord
+from collage_core.pipeline.run import partition
+from collage_core.rules.candidate import CandidatePartition
+from collage_core.toolchains.registry import get
+from tests.helpers.models import model_of, write
+
+PLUG_IN = "collage_test_toolchains:Partitions"
+needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+
+def one_each(candidate: CandidatePartition) -> float:
+    """Every kernel takes a second: the fewer, the better."""
+    return 1.0
+
+
+def run(source: Path, target: str, function: CostFunction, events: list[Event] | None = None) -> RunRecord:
+    return partition(source, Options((target,), costs="function:given"), (events if events is not None else []).append, function)
+
+
+def row(record: RunRecord, name: str) -> dict[str, object]:
+    return next(row for row in record.document["baselines"] if row["name"] == name)
+
+
+def test_a_group_that_no_rule_finds_is_a_candidate_and_the_plan_of_the_groups_a_baseline(
+    chain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
+    record = run(chain, "partitions", one_each)
+    assert [part.nodes for part in record.plan.partitions] == [(0, 1, 2, 3)]
+    assert {item.candidate["rule"] for item in record.candidates} == {"partitions.op_predicate", "partitions.everything"}
+    found = row(record, "partitions:everything")
+    assert (found["total_s"], [part["nodes"] for part in found["partitions"]]) == (1.0, [[0, 1, 2, 3]])  # type: ignore[index,attr-defined]
+
+
+def test_a_plan_is_the_partitioning_or_better(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two kernels of two nodes take 3 s each, single ones 1 s, and all as one 9 s."""
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
+    monkeypatch.setenv("COLLAGE_TEST_GROUPS", "relu+add sigmoid+mul")
+    record = run(chain, "partitions", lambda candidate: {1: 1.0, 2: 3.0}.get(len(candidate.inside), 9.0))
+    assert row(record, "partitions:everything")["total_s"] == 6.0
+    assert record.plan.total_s == 4.0
+
+
+def test_a_group_that_is_not_valid_is_rejected_and_its_nodes_go_to_the_rest(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
+    monkeypatch.setenv("COLLAGE_TEST_GROUPS", "relu+sigmoid add+mul")
+    events: list[Event] = []
+    record = run(chain, "partitions", one_each, events)
+    assert not [one for one in record.document["baselines"] if one["name"] == "partitions:everything"], "no group is left"
+    reasons = {item["reason"] for item in record.rejected if item["rule"] == "everything"}
+    assert reasons == {"exits: 2 of its nodes are read outside, at most 1 may be"}
+
+
+def test_a_toolchain_that_fails_to_make_its_groups_has_none(chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLLAGE_TOOLCHAINS", PLUG_IN)
+    monkeypatch.setenv("COLLAGE_TEST_GROUPS", "fail")
+    events: list[Event] = []
+    record = run(chain, "partitions", one_each, events)
+    assert {item.candidate["rule"] for item in record.candidates if not item.is_merged} == {"partitions.op_predicate"}
+    notes = [event.text for event in events if isinstance(event, Note)]
+    assert "partitions makes no groups of its own for this model: out of ideas" in notes
+
+
+@needs_tvm
+def test_fuse_ops_fuses_more_than_the_search_looks_for_and_the_plan_is_no_worse(tmp_path: Path) -> None:
+    """Six calls in a row: one kernel of `FuseOps`, and more than the depth to which the search's own candidates go."""
+    ops = ["Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp"]
+    names = ["x", "a", "b", "c", "d", "e", "y"]
+    lines = " ".join(f"[{op.lower()}] {names[at + 1]} = {op}({names[at]})" for at, op in enumerate(ops))
+    model = write(tmp_path, model_of(f"g (float[1,4] x) => (float[1,4] y) {{ {lines} }}"))
+    record = run(model, "tvm@fusion", one_each)
+    found = {tuple(item.inside): item.candidate["rule"] for item in record.candidates}
+    assert max(len(nodes) for nodes, rule in found.items() if rule != "tvm@fusion.FuseOps") == 4
+    assert found[tuple(range(6))] == "tvm@fusion.FuseOps"
+    assert record.plan.total_s == row(record, "tvm@fusion:FuseOps")["total_s"] == 1.0
