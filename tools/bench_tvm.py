@@ -10,7 +10,6 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from collage_core.model.base import SubModel
 from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from collage_core.options import Options
+from collage_core.pipeline.differences import differences, region_text
 from collage_core.pipeline.run import partition
 from collage_core.rewrite.runtime.artifact import Artifact
 
@@ -38,6 +38,8 @@ PLANS = {
 }
 """Each plan: its targets, and whether their kernels are tuned. Tuned kernels are shared, so the last begins with those of the third."""
 ROUNDS, REPEATS = 9, 10
+MOST_REGIONS = 6
+"""Most regions of a sample that are printed."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Row:
         plain_s: Seconds of TVM as it is.
         seconds: Of each plan of `PLANS`: `FuseOps` and our schedule, fusion mode, and so on.
         kernels: Number of kernels of `FuseOps`, and of fusion mode.
-        ours: Operators of each kernel of fusion mode, and how often there is one of them.
+        differs: The regions in which the two differ, with what the plan saves in each, in seconds; those that save most first.
         share: Part of the nodes that the libraries compute, without tuning.
     """
 
@@ -56,7 +58,7 @@ class Row:
     plain_s: float
     seconds: Mapping[str, float]
     kernels: tuple[int, int]
-    ours: Counter[str]
+    differs: tuple[tuple[str, float], ...]
     share: float
 
 
@@ -95,11 +97,11 @@ def measured(name: str, budget_s: float, tune_s: float) -> Row:
         seconds = dict(zip(PLANS, times_in_turns([artifact for _, artifact in made.values()], arrays), strict=True))
     fused, libraries = made["fusion"][0], made["libraries"][0]
     placed = [len(part.nodes) for part in libraries.plan.partitions if part.target in LIBRARIES]
-    kernels_of = [part.nodes for part in fused.plan.partitions if part.target == "tvm@fusion"]
-    ours = Counter("+".join(fused.graph.nodes[node].op for node in nodes) for nodes in kernels_of)
-    kernels = (len(fused_names(whole)), sum(ours.values()))
+    told = next(iter(differences(fused)), {"regions": []})
+    differs = tuple((region_text(region), float(region["saves_s"])) for region in told["regions"])
+    kernels = (len(fused_names(whole)), sum(part.target == "tvm@fusion" for part in fused.plan.partitions))
     plain_s = plain_seconds(whole, list(arrays.values()))
-    return Row(name, plain_s, seconds, kernels, ours, sum(placed) / len(model.graph))
+    return Row(name, plain_s, seconds, kernels, differs, sum(placed) / len(model.graph))
 
 
 def times_in_turns(artifacts: list[Artifact], arrays: dict[str, np.ndarray]) -> list[float]:
@@ -155,10 +157,9 @@ def times(base: float, seconds: float) -> str:
 
 
 def difference(row: Row) -> str:
-    """Return how the kernels of fusion mode differ from those of `FuseOps`, as one line."""
-    largest = sorted(((ops, count) for ops, count in row.ours.items() if "+" in ops), key=lambda one: -len(one[0].split("+")))
-    shown = "; ".join(f"{ops} ({count})" for ops, count in largest[:4]) or "none of several operators"
-    return f"{row.name}: {row.kernels[0]} kernels by FuseOps, {row.kernels[1]} in fusion mode, the largest of them {shown}"
+    """Return how the kernels of fusion mode differ from those of `FuseOps`: their numbers, and a line for each region that saves most."""
+    first = f"{row.name}: {row.kernels[0]} kernels by FuseOps, {row.kernels[1]} in fusion mode; they differ in {len(row.differs)} regions"
+    return "\n".join([first, *(f"  saves {ms(saves_s)} ms: {text}" for text, saves_s in row.differs[:MOST_REGIONS])])
 
 
 if __name__ == "__main__":

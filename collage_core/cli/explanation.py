@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollageError
+from ..pipeline.differences import differences, region_text
 from ..pipeline.finalists import decision_text
 from ..pipeline.node_times import CANDIDATES, COST, PROFILER
 from ..pipeline.record import RunRecord
@@ -42,6 +43,7 @@ def explain_run(path: Path, node: str | None, candidate: str | None) -> dict[str
         "decision": decision_text(record.document),
         "nodes": [_explain_node(record, index, candidate) for index in nodes],
         "node_times": [one.to_json() for one in times],
+        "partitionings": differences(record) if node is None and candidate is None else [],
     }
 
 
@@ -146,6 +148,23 @@ def _show_time(item: Mapping[str, Any], times: Mapping[str, Any] | None) -> None
         say(f"     {group['share']:6.1%} {milliseconds(group['seconds']):>10}  {group['kernel'] or 'node'} ({nodes})")
 
 
+_SHOWN_REGIONS = 8
+
+
+def _show_difference(one: Mapping[str, Any]) -> None:
+    """Print how the plan differs from a partitioning that came from elsewhere."""
+    measured = f", measured {milliseconds(one['measured_s'])}" if one["measured_s"] is not None else ""
+    estimate = ", an estimate" if one["is_estimate"] else ""
+    say(f"{one['name']}: {one['partitions']} partitions, the plan has {one['plan_partitions']}")
+    loss_s, by = one["apparent_loss_s"], "measured" if one["is_measured"] else "by the sums of the costs"
+    loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{milliseconds(abs(loss_s))} ({by})"
+    say(f"   predicted {milliseconds(one['total_s'])}{estimate}{measured}{loss}")
+    for region in one["regions"][:_SHOWN_REGIONS]:
+        say(f"   saves {milliseconds(region['saves_s']):>10}  {region_text(region)}")
+    if len(one["regions"]) > _SHOWN_REGIONS:
+        say(f"   and {len(one['regions']) - _SHOWN_REGIONS} regions more")
+
+
 def _node_index(record: RunRecord, node: str) -> int:
     if node in record.graph.index_by_name:
         return record.graph.index_by_name[node]
@@ -165,6 +184,8 @@ def show_explanation(document: dict[str, Any]) -> None:
     """Print the document of `explain_run` as text."""
     if document["decision"]:
         say(document["decision"])
+    for one in document["partitionings"]:
+        _show_difference(one)
     times_of = {node: times for times in document["node_times"] for group in times["groups"] for node in group["nodes"]}
     for item in document["nodes"]:
         say(f"{item['name']} ({item['op']}), node {item['node']}")

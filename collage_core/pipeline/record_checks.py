@@ -66,6 +66,8 @@ def _check_document(document: Mapping[str, Any]) -> None:
             _fields(row, _MORE_OF_BASELINE, where, are_needed=False)
             for field in ("total_s", "measured_s", "interval_s"):
                 _check_number(row.get(field), f"{where}.{field}")
+            for partition in _is(row.get("partitions") or [], list, f"{where}.partitions"):
+                _fields(partition, {"id": str}, f"a partition of {where}")
 
 
 def _fields(item: Any, kinds: Mapping[str, Any], where: str, *, are_needed: bool = True) -> None:

@@ -87,7 +87,7 @@ def rivals_of(
             break
         shift: dict[Hashable, float] = defaultdict(draw.gauss)
         moved = [CostedCandidate(item.held, _moved(item.cost, shift[_key(item, key)])) for item in known]
-        for region in _regions(planned.partitions, search(moved, left_s / max(1, FEWEST_DRAWS - number)).partitions):
+        for region in regions(planned.partitions, search(moved, left_s / max(1, FEWEST_DRAWS - number)).partitions):
             identity = frozenset(item.held for side in region for item in side)
             if identity not in found:
                 found[identity] = _rival(planned, *region, key)
@@ -98,10 +98,10 @@ def _key(item: CostedCandidate, key: Key) -> Hashable:
     return key(item.held) if isinstance(item.held, CandidatePartition) else item.id
 
 
-def _regions(
+def regions(
     plan: Sequence[CostedCandidate], other: Sequence[CostedCandidate]
 ) -> list[tuple[tuple[CostedCandidate, ...], tuple[CostedCandidate, ...]]]:
-    """Return the partitions of both plans that are not in the other, in groups that hold the same nodes."""
+    """Return the partitions of each of two plans that are not in the other, in groups that hold the same nodes."""
     plan_held, other_held = {item.held for item in plan}, {item.held for item in other}
     sides = [[item for item in plan if item.held not in other_held], [item for item in other if item.held not in plan_held]]
     groups: list[tuple[int, list[CostedCandidate], list[CostedCandidate]]] = []

@@ -1,10 +1,12 @@
-// The baselines of a run by their names: a target alone, `<target>+host` where it leaves nodes to others, and greedy.
+// The baselines of a run by their names: a target alone, `<target>+host` where it leaves nodes to others,
+// `<target>:<source>` whose groups of nodes came from elsewhere, and greedy.
 
 const REST = "+host";
+const SOURCE = ":";
 
 /** True if a baseline is one target for the whole model. */
 export function isAlone(name: string): boolean {
-  return name !== "greedy" && !name.endsWith(REST);
+  return name !== "greedy" && !name.endsWith(REST) && !name.includes(SOURCE);
 }
 
 /** The name of a baseline in words. */
@@ -15,5 +17,9 @@ export function baselineName(name: string): string {
 /** The words for a baseline that is not one target; empty where it is one. */
 export function baselineMeaning(name: string): string {
   if (name.endsWith(REST)) return `only what ${name.slice(0, -REST.length)} must leave goes elsewhere`;
+  if (name.includes(SOURCE)) {
+    const [target, source] = name.split(SOURCE, 2);
+    return `${target} takes exactly the groups of nodes that ${source} makes`;
+  }
   return name === "greedy" ? "the largest sub-graphs first" : "";
 }
