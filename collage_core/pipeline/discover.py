@@ -33,6 +33,7 @@ from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain, read_description
 from ..toolchains.registry import check_name_is_free, get
 from .find_partitionings import find_partitionings
+from .pattern_tables import matched_tables
 from .search_and_merge import check_constraints
 
 
@@ -99,9 +100,10 @@ class CandidateSet:
         self.log = RejectionLog()
         self.by_target: dict[str, list[CandidatePartition]] = {}
         with phases("candidates"), no_collector(keeps=True):
-            taken = taken_nodes(self.graph, self.specs)
+            tables = matched_tables(self.model, self.rules)
+            taken = taken_nodes(self.graph, self.specs, tables)
             for spec in self.specs:
-                self.by_target.update(find_candidates(self.graph, spec, self.log, taken))
+                self.by_target.update(find_candidates(self.graph, spec, self.log, taken, tables))
             self.partitionings = find_partitionings(self.model, self.toolchains, self.log, emit)
             self.by_target = with_partitionings(self.graph, self.partitionings, self.by_target)
             if self.graph.has_open_shapes:

@@ -51,17 +51,38 @@ class RuleMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class TableMatch:
+    """What a pattern of a table of TVM's matches.
+
+    Attributes:
+        label: The name of the pattern.
+        nodes: The names of the nodes.
+        refusal: Why the match counts for nothing; empty where it counts.
+    """
+
+    label: str
+    nodes: tuple[str, ...]
+    refusal: str = ""
+
+
+Tables = Mapping[str, Sequence[TableMatch]]
+"""Prefix of a pattern table → what its patterns match in the model, those of the highest priority first."""
+
+
+@dataclass(frozen=True, slots=True)
 class RuleContext:
     """The input of a rule: the graph, the target it works for, and the log that takes rejections.
 
     Attributes:
         others: For each of the other targets, by name, which nodes it takes; only of targets whose rules have `Segments`.
+        tables: Those that the rules name.
     """
 
     graph: DataflowGraph
     target: str
     log: RejectionLog
     others: Mapping[str, Sequence[bool]] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
 
     def note(self, rule: str, stage: str, reason: str, check: str) -> None:
         """Log a note on the rules themselves, such as a limit that was reached: a rejection without nodes."""

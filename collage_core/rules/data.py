@@ -22,12 +22,26 @@ from .combine import Combine
 from .combiners import parse_combiner
 from .operators import OPERATORS
 from .pattern import operators_of, parse_pattern
+from .pattern_table import PatternTable
 from .segments import Segments
 from .where import DTYPES, Condition, parse_where
 
 RULES: Mapping[str, type[PartitionRule]] = {
     rule.name: rule
-    for rule in (DFPattern, OpPredicate, OpCallByKind, Composite, Primitive, Union, Combine, OnlyValid, Host, Segments, Explicit)
+    for rule in (
+        DFPattern,
+        OpPredicate,
+        OpCallByKind,
+        Composite,
+        Primitive,
+        Union,
+        Combine,
+        OnlyValid,
+        Host,
+        Segments,
+        Explicit,
+        PatternTable,
+    )
 }
 _RULES_HINT = f"the rules are {', '.join(RULES)}"
 _HINT = "docs/rules.md has every rule with its options"
@@ -210,5 +224,6 @@ _READ: Mapping[str, Callable[[Any, str], Any]] = {
     "limit": _count,
     "allow_taps": _flag,
     "sets": _name_sets,
+    "prefix": _text,
 }
 """Field of a rule → the function that reads its value; its second argument is the path of the value."""

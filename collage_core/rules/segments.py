@@ -16,7 +16,7 @@ from typing import ClassVar
 from ..graph.dataflow_graph import DataflowGraph
 from ..graph.index_set import IndexSet
 from ..graph.work_estimate import WorkEstimator
-from .base import PartitionRule, RuleContext, RuleMatch
+from .base import PartitionRule, RuleContext, RuleMatch, Tables
 from .candidate import Rejection, RejectionLog
 from .frontiers import MOST_PARTS, Label, majors, split
 from .leftovers import leftovers
@@ -66,7 +66,7 @@ class Segments(PartitionRule):
 
     def taken(self, context: RuleContext) -> list[bool]:
         """Return for each node whether it is taken; the host's are. Log the sub-rule's rejections unless they are logged already."""
-        found = context.graph.derive(_TakenOf).by(self.of)
+        found = context.graph.derive(_TakenOf).by(self.of, context.tables)
         if found.rejected and not any((context.target, *sort) in context.log.counts for sort in found.rejected):
             deque(self.of.find(context), maxlen=0)
         return found.mask
@@ -119,16 +119,16 @@ class _TakenOf:
         self._graph = graph
         self._known: list[tuple[PartitionRule, _Taken]] = []
 
-    def by(self, rule: PartitionRule) -> _Taken:
+    def by(self, rule: PartitionRule, tables: Tables) -> _Taken:
         """Return what this very `rule` takes; equal ones of a plug-in need not find the same."""
         known = next((taken for asked, taken in self._known if asked is rule), None)
         if known is None:
-            known = self._find(rule)
+            known = self._find(rule, tables)
             self._known.append((rule, known))
         return known
 
-    def _find(self, rule: PartitionRule) -> _Taken:
-        quiet = RuleContext(self._graph, "", RejectionLog())
+    def _find(self, rule: PartitionRule, tables: Tables) -> _Taken:
+        quiet = RuleContext(self._graph, "", RejectionLog(), tables=tables)
         mask = [node.is_host for node in self._graph.nodes]
         for found in rule.find(quiet):
             if len(found.inside) == 1:

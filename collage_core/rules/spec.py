@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..graph.computation import Computations
 from ..graph.dataflow_graph import DataflowGraph
-from .base import PartitionRule, RuleContext, RuleMatch, find_with_note
+from .base import PartitionRule, RuleContext, RuleMatch, Tables, find_with_note
 from .base_rules import Host
 from .candidate import CandidatePartition, Rejection, RejectionLog
 from .segments import Segments
@@ -41,13 +41,13 @@ Taken = Mapping[str, Sequence[bool]]
 """Target → for each node whether it takes it."""
 
 
-def taken_nodes(graph: DataflowGraph, specs: Sequence[PartitionSpec]) -> Taken:
+def taken_nodes(graph: DataflowGraph, specs: Sequence[PartitionSpec], tables: Tables | None = None) -> Taken:
     """Return the nodes that each target takes into its segments; targets whose rules have no `Segments` are left out."""
     made = {}
     for spec in specs:
         found = _segments(spec.rule)
         if found is not None:
-            mask = found.taken(RuleContext(graph, "", RejectionLog()))
+            mask = found.taken(RuleContext(graph, "", RejectionLog(), tables=tables or {}))
             made.update(dict.fromkeys(spec.targets, mask))
     return made
 
@@ -60,7 +60,7 @@ def _segments(rule: PartitionRule) -> Segments | None:
 
 
 def find_candidates(
-    graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog, taken: Taken | None = None
+    graph: DataflowGraph, spec: PartitionSpec, log: RejectionLog, taken: Taken | None = None, tables: Tables | None = None
 ) -> dict[str, list[CandidatePartition]]:
     """Return the candidates of each target of `spec`, ordered by their first node, then by their nodes (phase 2).
 
@@ -68,10 +68,11 @@ def find_candidates(
 
     Args:
         taken: What the targets of all specs take (`taken_nodes`); the rules of one may look at what the others take.
+        tables: What the pattern tables that the rules name match in `graph`.
     """
     rejected = RejectionLog()
     others = {name: mask for name, mask in (taken or {}).items() if name not in spec.targets}
-    context = RuleContext(graph, " and ".join(spec.targets), rejected, others)
+    context = RuleContext(graph, " and ".join(spec.targets), rejected, others, tables or {})
     found = sorted(spec.rule.find(context) if HOST_TARGET in spec.targets else find_with_note(spec.rule, context), key=_order)
     numbers = [graph.derive(Computations).of(item.inside) for item in found]
     times = Counter(numbers)

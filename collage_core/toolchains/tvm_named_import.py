@@ -40,7 +40,7 @@ class NamedModule:
 
     def after(self, transform: tvm.transform.Pass) -> NamedModule:
         """Return the module after a pass."""
-        return _numbered(transform(self.module), self.node_of)
+        return numbered(transform(self.module), self.node_of)
 
 
 def import_named(model: SubModel) -> NamedModule:
@@ -57,7 +57,7 @@ def import_named(model: SubModel) -> NamedModule:
     try:
         with quiet():
             module = importer.from_onnx(proto.graph, version)
-            return _numbered(module, importer.node_of)
+            return numbered(module, importer.node_of)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("import", one_line(error)) from error
 
@@ -109,8 +109,12 @@ class _NamingImporter(ONNXGraphImporter):
         return made
 
 
-def _numbered(module: tvm.IRModule, node_of: Mapping[str, str]) -> NamedModule:
-    """Return `module` with the bindings of ``main`` numbered in names and spans, and without those that only rename."""
+def numbered(module: tvm.IRModule, node_of: Mapping[str, str]) -> NamedModule:
+    """Return `module` with the bindings of ``main`` numbered in names and spans, and without those that only rename.
+
+    Args:
+        node_of: The name of a binding's variable → the name of its node, of some of them (`attributed`).
+    """
     main = module["main"]
     known: dict[Any, Any] = {var: relax.Var(var.name, var.ty) for var in main.params}
     owners, source = attributed(main, node_of), tvm.ir.SourceName(PREFIX)

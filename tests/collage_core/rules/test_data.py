@@ -21,6 +21,7 @@ from collage_core.rules.combinators import Composite, OnlyValid, Primitive, Unio
 from collage_core.rules.combine import Combine
 from collage_core.rules.data import RULES, rule_from_json
 from collage_core.rules.operators import DEFAULTS, OPERATORS
+from collage_core.rules.pattern_table import PatternTable
 from collage_core.rules.segments import Segments
 from collage_core.rules.toml import line_of, rule_to_toml
 from collage_core.rules.where import DTYPES, Condition
@@ -49,6 +50,7 @@ BASE = (
     | st.builds(DFPattern, PATTERN, st.just("") | TEXT, SOME_DTYPES, WHERE)
     | st.builds(Explicit, st.lists(st.lists(TEXT, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple))
     | st.just(Host())
+    | st.builds(PatternTable, TEXT)
 )
 
 
@@ -78,7 +80,7 @@ def test_every_tree_survives_json_and_toml(rule: PartitionRule) -> None:
 
 
 def test_every_rule_is_in_the_trees_that_are_tried() -> None:
-    tried = {DFPattern, OpPredicate, OpCallByKind, Composite, Primitive, Union, Combine, OnlyValid, Host, Segments, Explicit}
+    tried = {DFPattern, OpPredicate, OpCallByKind, Composite, Primitive, Union, Combine, OnlyValid, Host, Segments, Explicit, PatternTable}
     assert set(RULES.values()) == tried
 
 

@@ -1,0 +1,52 @@
+"""`matched_tables`: what TVM's pattern tables match in a model, for the rules that name some. TVM runs in a worker process.
+
+A model and rule trees enter; plain data leaves, which the rule `PatternTable` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..base.isolation.errors import WorkerError
+from ..base.isolation.worker import Worker
+from ..errors import CollageError
+from ..graph.index_set import IndexSet
+from ..model.base import Model, SubModel
+from ..rules.base import PartitionRule, TableMatch, Tables
+from ..rules.pattern_table import table_prefixes
+from ..toolchains.reasons import one_line
+from ..toolchains.registry import get
+
+TABLES_S = 300.0
+"""Longest that matching all tables may take."""
+
+
+def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
+    """Return what the pattern tables in the `rules` of the targets match in `model`; empty where there are none.
+
+    Raises:
+        CollageError: TVM is not there, has no such table, or does not take the model.
+    """
+    prefixes = {prefix: target for target, rule in rules.items() for prefix in table_prefixes(rule)}
+    if not prefixes:
+        return {}
+    named = f"the rules of {next(iter(prefixes.values()))} name the pattern table {next(iter(prefixes))!r}"
+    found = get("tvm").availability()
+    if not found.usable:
+        raise CollageError(f"{named}, which is TVM's: {found.reason}", found.hint, "bad_rule")
+    try:
+        with Worker() as worker:
+            whole = model.cut(IndexSet(range(len(model.graph))))
+            made: dict[str, list[TableMatch]] = worker.call(tables_of, whole, list(prefixes), timeout_s=TABLES_S)
+    except WorkerError as error:
+        raise CollageError(
+            f"{named}, and TVM could not match it: {one_line(error)}", "take the table out of the rules", "bad_rule"
+        ) from error
+    return made
+
+
+def tables_of(model: SubModel, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
+    """As `tvm_pattern_tables.read_tables`; it runs in a worker process."""
+    from ..toolchains.tvm_pattern_tables import read_tables
+
+    return read_tables(model, prefixes)

@@ -1,0 +1,72 @@
+"""TVM's pattern tables in a run: a described toolchain names one as its rule, TVM matches it in a worker, and bad input is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from collage_core.errors import CollageError
+from collage_core.events import ignore
+from collage_core.options import Options
+from collage_core.pipeline import pattern_tables
+from collage_core.pipeline.discover import CandidateSet, Phases
+from collage_core.pipeline.pattern_tables import matched_tables
+from collage_core.rules.base_rules import OpPredicate
+from collage_core.rules.pattern_table import PatternTable
+from collage_core.toolchains.base import Availability
+from collage_core.toolchains.registry import get
+from tests.helpers.models import loaded, model_of, weights, write
+
+needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
+
+TEXT = """g (float[4,16] x) => (float[4,16] y) {
+    [dense] d = Gemm(x, w, b) [relu] r = Relu(d) [second] s = MatMul(r, w) [top] y = Sigmoid(s)
+}"""
+CONSTANTS = {"w": weights(16, 16), "b": weights(16)}
+GPU = """name = "gpu"
+rule = {rule = "primitive", of = {rule = "pattern_table", prefix = "%s"}}
+[cost]
+launch_s = 5e-6
+flops_per_s = 1e13
+"""
+
+
+def discovered(folder: Path, prefix: str) -> CandidateSet:
+    (folder / "gpu.toml").write_text(GPU % prefix)
+    model = write(folder, model_of(TEXT, CONSTANTS))
+    options = Options(("gpu", "tvm"), costs="roofline", toolchain_files=(folder / "gpu.toml",))
+    return CandidateSet(model, options, Phases(ignore), ignore)
+
+
+@needs_tvm
+def test_a_described_toolchain_takes_what_tvms_table_takes(tmp_path: Path) -> None:
+    found = discovered(tmp_path, "cublas")
+    made = {tuple(found.graph.nodes[index].name for index in one.inside): (one.rule, one.composites) for one in found.by_target["gpu"]}
+    path = "gpu.primitive.pattern_table"
+    assert made == {
+        ("dense", "relu"): (path, ("cublas.matmul_bias_relu",)),
+        ("dense",): (path, ("cublas.matmul_bias",)),
+        ("second",): (path, ("cublas.matmul",)),
+    }
+
+
+@needs_tvm
+def test_a_prefix_that_tvm_does_not_know_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(CollageError, match=r"^TVM has no pattern table 'cublos'$") as raised:
+        discovered(tmp_path, "cublos")
+    assert raised.value.hint.startswith("TVM's are cublas, cudnn, cutlass")
+
+
+def test_without_tvm_a_table_is_one_clear_line_and_rules_without_one_ask_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Missing:
+        def availability(self) -> Availability:
+            return Availability(False, reason="the package apache-tvm is not installed", hint="pip install it")
+
+    monkeypatch.setattr(pattern_tables, "get", lambda name: Missing())
+    model = loaded(tmp_path, TEXT, CONSTANTS)
+    assert matched_tables(model, {"t": OpPredicate()}) == {}
+    with pytest.raises(CollageError, match="the rules of t name the pattern table 'cublas', which is TVM's: the package apache-tvm is"):
+        matched_tables(model, {"t": PatternTable("cublas")})
