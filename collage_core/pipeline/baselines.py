@@ -73,7 +73,7 @@ def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) ->
 
 
 def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
-    """The plan of the groups of `partitioning`; other nodes go to the targets that it names, or to any where these cannot take them."""
+    """The plan of the groups of `partitioning`; other nodes go to the targets that it names, or to others where these cannot take them."""
     groups = set(partitioning.groups)
     forced = [index for index in _indices(problem, partitioning.target) if problem.candidates[index].inside in groups]
     if len(forced) < len(groups):
@@ -81,7 +81,8 @@ def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: S
     left = IndexSet(range(problem.nodes)) - IndexSet({node for inside in groups for node in inside})
     free = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
     named = [index for index in free if problem.candidates[index].target in (*partitioning.rest, HOST_TARGET)]
-    return _best([*forced, *named], problem, settings) or _best([*forced, *free], problem, settings)
+    others = [index for index in free if problem.candidates[index].target != partitioning.target or index in named]
+    return _best([*forced, *named], problem, settings) or _best([*forced, *others], problem, settings)
 
 
 def _indices(problem: SearchProblem, target: str) -> list[int]:

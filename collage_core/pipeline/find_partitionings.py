@@ -1,11 +1,12 @@
-"""`find_partitionings`: the partitionings of a model, which its targets' toolchains make in a worker process.
+"""`find_partitionings`: the partitionings of a model that its targets' toolchains make, or TVM's functions for them, in a worker process.
 
-A model and toolchains enter; `Partitioning`s leave. A toolchain that fails to make its partitionings has none, and a note says why.
+A model, toolchains and rules enter; `Partitioning`s leave. Where one cannot be made there is none, and a note says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..base.isolation.errors import WorkerError
 from ..base.isolation.worker import Worker
@@ -14,12 +15,15 @@ from ..events import Emit, Note
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig
 from ..model.base import Model, SubModel
+from ..rules.base import PartitionRule
 from ..rules.candidate import RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
+from ..rules.pattern_table import table_prefixes
 from ..toolchains import registry
 from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain
 from ..toolchains.reasons import one_line
+from ..toolchains.tvm_byoc import PARTITION_FOR
 
 PARTITIONINGS_S = 300.0
 """Longest that one toolchain may take for the partitionings of a model."""
@@ -27,28 +31,48 @@ Groups = Mapping[str, Sequence[Sequence[str]]]
 """What made groups → the names of the nodes of each."""
 
 
-def find_partitionings(model: Model, toolchains: Mapping[str, Toolchain], log: RejectionLog, emit: Emit) -> list[Partitioning]:
-    """Return the partitionings that the usable ones among `toolchains` make of the whole `model`.
+def find_partitionings(
+    model: Model, toolchains: Mapping[str, Toolchain], rules: Mapping[str, PartitionRule], log: RejectionLog, emit: Emit
+) -> list[Partitioning]:
+    """Return the partitionings of the whole `model` that the usable ones among `toolchains` make, and those of TVM's functions for them.
 
     Args:
-        toolchains: By target.
+        toolchains, rules: By target.
         log: Takes the groups that are not valid.
     """
-    makers = [name for name, toolchain in toolchains.items() if makes_partitionings(toolchain) and toolchain.availability().usable]
-    if not makers:
-        return []
+    asked: list[tuple[str, Callable[[Worker, SubModel], Groups], SubGraphConfig, tuple[str, ...]]] = []
+    for target, toolchain in toolchains.items():
+        if makes_partitionings(toolchain) and toolchain.availability().usable:
+            asked.append((target, partial(_own, target), SubGraphConfig(), (target,)))
+        name = tvms_name(toolchain, rules[target])
+        if name and registry.get("tvm").availability().usable:
+            rest = tuple(one for one in toolchains if one.partition("@")[0] == "tvm")
+            asked.append((target, partial(_tvms, name), SubGraphConfig(max_exits=None, allow_taps=True), rest))
     found: list[Partitioning] = []
     with Worker() as worker:
-        for target in makers:
+        for target, ask, config, rest in asked:
             try:
-                whole = model.cut(IndexSet(range(len(model.graph))))
-                made = worker.call(partitionings_of, registry.get, target, whole, timeout_s=PARTITIONINGS_S)
+                made = ask(worker, model.cut(IndexSet(range(len(model.graph)))))
             except (CollageError, WorkerError) as error:
-                emit(Note(f"{target} makes no groups of its own for this model: {one_line(error)}"))
+                emit(Note(f"{target} has no groups from elsewhere for this model: {one_line(error)}"))
                 continue
-            config = SubGraphConfig()
-            found += [make_partitioning(model.graph, source, target, groups, (target,), config, log) for source, groups in made.items()]
+            found += [make_partitioning(model.graph, source, target, groups, rest, config, log) for source, groups in made.items()]
     return [partitioning for partitioning in found if partitioning.groups]
+
+
+def tvms_name(toolchain: Toolchain, rule: PartitionRule) -> str:
+    """Return the name in TVM's ``partition_for_<name>`` for a toolchain: its own, or that of the pattern table in its rules; else none."""
+    names = (toolchain.partition_for, toolchain.name.partition("@")[0], *(prefix.partition(".")[0] for prefix in table_prefixes(rule)))
+    return next((name for name in names if name in PARTITION_FOR), "")
+
+
+def _own(target: str, worker: Worker, model: SubModel) -> Groups:
+    made: Groups = worker.call(partitionings_of, registry.get, target, model, timeout_s=PARTITIONINGS_S)
+    return made
+
+
+def _tvms(name: str, worker: Worker, model: SubModel) -> Groups:
+    return {f"partition_for_{name}": worker.call(groups_of, model, name, timeout_s=PARTITIONINGS_S)}
 
 
 def makes_partitionings(toolchain: Toolchain) -> bool:
@@ -61,3 +85,10 @@ def partitionings_of(get: object, target: str, model: SubModel) -> Groups:
     assert callable(get)
     made: Groups = get(target).partitionings(model)
     return {str(source): [tuple(map(str, names)) for names in groups] for source, groups in made.items()}
+
+
+def groups_of(model: SubModel, name: str) -> Sequence[Sequence[str]]:
+    """As `tvm_partition_for.partition_groups`; it runs in a worker process."""
+    from ..toolchains.tvm_partition_for import partition_groups
+
+    return partition_groups(model, name)

@@ -112,6 +112,7 @@ class Toolchain(ABC):
             only where the user names it, and the errors of its candidates must add up to no more than the accuracy.
         layout: Layout of the images that its kernels read and make: empty for plain, or ``nchw16c`` (`blocked_layout`).
         tunes: Whether it can look for faster schedules (`tune`).
+        partition_for: The ``partition_for_<toolchain>`` of TVM's whose partitioning is a baseline beside it; that of its name unless given.
         takes_open_shapes: Whether its kernels read inputs and make outputs (`AllocatingKernel`) whose shapes differ from call to call.
     """
 
@@ -123,6 +124,7 @@ class Toolchain(ABC):
     lowers_precision: bool = False
     takes_open_shapes: bool = False
     tunes: bool = False
+    partition_for: str = ""
     layout: str = ""
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -32,6 +32,7 @@ class TensorRtRtxToolchain(Toolchain):
     """
 
     name = "tensorrt_rtx"
+    partition_for = "tensorrt"
     letter = "R"
     library = "tensorrt_rtx_bindings"
     distribution = "tensorrt-rtx-cu13-bindings"

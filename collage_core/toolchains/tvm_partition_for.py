@@ -11,17 +11,15 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import relax
 
 from ..model.base import SubModel
 from .base import ToolchainError
 from .reasons import one_line
+from .tvm_byoc import MODULES
 from .tvm_fuse_ops import owned
 from .tvm_named_import import PREFIX, NamedModule, bindings_of, import_named
-from .tvm_pattern_tables import MODULES
-
-PARTITION_FOR = ("cublas", "cudnn", "cutlass", "tensorrt", "nnapi", "hipblas", "coreml")
-"""The toolchains for which TVM has such a function."""
 
 
 def partition_groups(model: SubModel, toolchain: str) -> list[tuple[str, ...]]:
@@ -81,6 +79,7 @@ class _Tracer:
     def __init__(self, named: NamedModule, made: tvm.IRModule):
         self._made = made
         self._numbers: dict[Known, list[int]] = {}
+        self._hashes: dict[Any, int] = {}
         self.groups: list[list[int]] = []
         main = named.module["main"]
         known: dict[Any, Known] = {var: _parameter(index) for index, var in enumerate(main.params)}
@@ -142,7 +141,11 @@ class _Tracer:
             return ("tuple", *(self._known(part, known) for part in expr.fields))
         if isinstance(expr, relax.Var):
             return known.get(expr, ("free", expr))
-        return expr if isinstance(expr, tvm.ir.GenericConst) else str(expr)
+        if isinstance(expr, tvm.ir.GenericConst):  # by content: equal functions with equal constants inside are made one, too
+            if expr not in self._hashes:
+                self._hashes[expr] = tvm_ffi.structural_hash(expr)
+            return "constant", self._hashes[expr]
+        return str(expr)
 
 
 def _number_of(binding: Any) -> int | None:

@@ -23,20 +23,9 @@ from ..errors import CollageError
 from ..model.base import SubModel
 from ..rules.base import TableMatch
 from .reasons import one_line
+from .tvm_byoc import MODULES
 from .tvm_named_import import NamedModule, bindings_of, import_named
 
-MODULES = {
-    "cublas": "cuda.cublas",
-    "cudnn": "cuda.cudnn",
-    "cutlass": "cuda.cutlass",
-    "example_npu": "contrib.example_npu",
-    "tensorrt": "contrib.tensorrt",
-    "nnapi": "contrib.nnapi",
-    "hipblas": "rocm.hipblas",
-    "coreml": "metal.coreml",
-    "openclml": "adreno.clml",
-}
-"""Prefix of the patterns' names → the module of `tvm.relax.backend` that registers them."""
 OTHERS = "COLLAGE_PATTERN_TABLES"
 """Environment variable with the names of further modules, separated by commas."""
 

@@ -132,7 +132,7 @@ def products(ops: Ops) -> None:
     stacked = ops.builder.emit(op.concat([rows, rows, rows], axis=-1))
     split = ops.builder.emit(op.split(stacked, 3, axis=2))
     fields = [ops.builder.emit(ops.relax.TupleGetItem(split, at)) for at in range(3)]
-    slices = [ops.builder.emit(op.strided_slice(stacked, [2], [at * 8], [at * 8 + 8])) for at in range(3)]
+    slices = [ops.builder.emit(op.strided_slice(stacked, [2], [at * 8], [at * 8 + 8], [1])) for at in range(3)]
     for parts in (fields, slices):
         ops.outputs.append(ops.builder.emit(op.nn.attention(*(ops.builder.emit(op.reshape(part, layout)) for part in parts))))
 

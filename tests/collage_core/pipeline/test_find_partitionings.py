@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from collage_core.cost.estimators.function import CostFunction
 from collage_core.events import Event, Note
 from collage_core.options import Options
+from collage_core.pipeline.differences import differences
+from collage_core.pipeline.find_partitionings import tvms_name
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
+from collage_core.rules.base import PartitionRule
+from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.candidate import CandidatePartition
+from collage_core.rules.combinators import Primitive
+from collage_core.rules.pattern_table import PatternTable
 from collage_core.toolchains.registry import get
-from tests.helpers.models import model_of, write
+from tests.helpers.models import model_of, weights, write
 
 PLUG_IN = "collage_test_toolchains:Partitions"
 needs_tvm = pytest.mark.skipif(not get("tvm").availability().usable, reason=get("tvm").availability().reason)
@@ -69,7 +76,53 @@ def test_a_toolchain_that_fails_to_make_its_groups_has_none(chain: Path, monkeyp
     record = run(chain, "partitions", one_each, events)
     assert {item.candidate["rule"] for item in record.candidates if not item.is_merged} == {"partitions.op_predicate"}
     notes = [event.text for event in events if isinstance(event, Note)]
-    assert "partitions makes no groups of its own for this model: out of ideas" in notes
+    assert "partitions has no groups from elsewhere for this model: out of ideas" in notes
+
+
+GPU = """name = "gpu"
+rule = {rule = "pattern_table", prefix = "cublas"}
+[cost]
+launch_s = 1e-6
+flops_per_s = 1e12
+"""
+GEMMS = """g (float[4,16] x) => (float[4,16] y) {
+    [dense] d = Gemm(x, w, b) [relu] r = Relu(d) [second] s = MatMul(r, w) [top] y = Sigmoid(s)
+}"""
+
+
+@needs_tvm
+def test_tvms_own_partitioning_is_a_baseline_of_a_described_toolchain_and_the_rest_is_tvms(tmp_path: Path) -> None:
+    (tmp_path / "gpu.toml").write_text(GPU)
+    model = write(tmp_path, model_of(GEMMS, {"w": weights(16, 16), "b": weights(16)}))
+    options = Options(("openvino", "gpu", "tvm"), costs="roofline", toolchain_files=(tmp_path / "gpu.toml",))
+    record = partition(model, options)
+    found = row(record, "gpu:partition_for_cublas")
+    parts = {(part["target"], tuple(part["nodes"])) for part in found["partitions"]}  # type: ignore[attr-defined]
+    assert parts == {("gpu", (0, 1)), ("gpu", (2,)), ("tvm", (3,))}
+    assert record.plan.total_s is not None
+    assert record.plan.total_s <= found["total_s"]  # type: ignore[operator]
+    (told,) = differences(record)
+    assert (told["name"], told["is_estimate"], told["is_measured"]) == ("gpu:partition_for_cublas", True, False)
+    assert told["apparent_loss_s"] == record.plan.total_s - found["total_s"] <= 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "tvms"),
+    [
+        ("tensorrt", OpPredicate(), "tensorrt"),
+        ("cublas@half", OpPredicate(), "cublas"),
+        ("gpu", Primitive(PatternTable("cudnn.conv2d")), "cudnn"),
+        ("gpu", PatternTable("openclml"), ""),
+        ("ncnn", OpPredicate(), ""),
+    ],
+)
+def test_tvms_function_is_that_of_the_name_or_of_the_pattern_table(name: str, rule: PartitionRule, tvms: str) -> None:
+    toolchain = SimpleNamespace(name=name, partition_for="")
+    assert tvms_name(toolchain, rule) == tvms  # type: ignore[arg-type]
+
+
+def test_tensorrt_for_rtx_is_compared_with_that_of_tensorrt() -> None:
+    assert tvms_name(get("tensorrt_rtx"), OpPredicate()) == "tensorrt"
 
 
 @needs_tvm

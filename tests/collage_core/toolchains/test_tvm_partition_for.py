@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from collage_core.toolchains.registry import get
-from tests.helpers.relax_operators import Ops, products
+from collage_core.toolchains.tvm_byoc import MODULES, PARTITION_FOR
+from tests.helpers.relax_operators import Ops, fused_convolutions, products
 from tests.helpers.small_models import node, sub_model, tensor
 
 from .test_tvm_fuse_ops import attention
@@ -42,10 +43,11 @@ def test_composites_that_are_merged_into_one_function_are_one_group() -> None:
 @pytest.mark.parametrize("toolchain", ["cublas", "cudnn", "cutlass", "tensorrt", "nnapi", "hipblas", "coreml"])
 def test_every_partition_for_that_tvm_has_runs_and_makes_as_many_functions_as_there_are_groups(toolchain: str) -> None:
     from collage_core.toolchains.tvm_named_import import bindings_of
-    from collage_core.toolchains.tvm_partition_for import PARTITION_FOR, function_groups, partition_for
+    from collage_core.toolchains.tvm_partition_for import function_groups, partition_for
 
     assert toolchain in PARTITION_FOR
-    named = own_names(Ops("float32").module(products))
+    # Those of CUTLASS and cuDNN fail on attention in 0.27: they look dtypes up by other names.
+    named = own_names(Ops("float16").module(fused_convolutions if toolchain in ("cutlass", "cudnn") else products))
     made = partition_for(toolchain)(named.module)
     called = [getattr(binding.value, "op", None) for binding in bindings_of(made["main"])]
     theirs = [op for op in called if op in made.functions and any(name in (made[op].attrs or ()) for name in ("Codegen", "Composite"))]
@@ -53,13 +55,10 @@ def test_every_partition_for_that_tvm_has_runs_and_makes_as_many_functions_as_th
     assert len(groups) == len(theirs)
     numbers = [number for group in groups for number in group]
     assert len(numbers) == len(set(numbers))
-    assert (len(theirs) > 0) == (toolchain not in ("cudnn", "hipblas"))
+    assert theirs
 
 
 def test_there_is_one_for_every_table_that_tvm_has_such_a_function_for() -> None:
-    from collage_core.toolchains.tvm_partition_for import PARTITION_FOR
-    from collage_core.toolchains.tvm_pattern_tables import MODULES
-
     found = {
         name for name, module in MODULES.items() if hasattr(importlib.import_module(f"tvm.relax.backend.{module}"), f"partition_for_{name}")
     }
