@@ -98,7 +98,7 @@ def measured(name: str, budget_s: float, tune_s: float) -> Row:
     fused, libraries = made["fusion"][0], made["libraries"][0]
     placed = [len(part.nodes) for part in libraries.plan.partitions if part.target in LIBRARIES]
     told = next(iter(differences(fused)), {"regions": []})
-    differs = tuple((region_text(region), float(region["saves_s"])) for region in told["regions"])
+    differs = tuple((region_text(region), float(region["saves_s"] or 0.0)) for region in told["regions"])
     kernels = (len(fused_names(whole)), sum(part.target == "tvm@fusion" for part in fused.plan.partitions))
     plain_s = plain_seconds(whole, list(arrays.values()))
     return Row(name, plain_s, seconds, kernels, differs, sum(placed) / len(model.graph))

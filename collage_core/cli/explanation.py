@@ -160,7 +160,9 @@ def _show_difference(one: Mapping[str, Any]) -> None:
     loss = "" if loss_s is None else f"; apparent loss of the plan {'-' if loss_s < 0 else ''}{milliseconds(abs(loss_s))} ({by})"
     say(f"   predicted {milliseconds(one['total_s'])}{estimate}{measured}{loss}")
     for region in one["regions"][:_SHOWN_REGIONS]:
-        say(f"   saves {milliseconds(region['saves_s']):>10}  {region_text(region)}")
+        saves_s = region["saves_s"]
+        saved = milliseconds(saves_s) if saves_s is None or saves_s >= 0 else f"-{milliseconds(-saves_s)}"
+        say(f"   saves {saved:>10}  {region_text(region)}")
     if len(one["regions"]) > _SHOWN_REGIONS:
         say(f"   and {len(one['regions']) - _SHOWN_REGIONS} regions more")
 

@@ -5,12 +5,14 @@ A `RunRecord` enters; plain data leaves. The apparent loss is that of RFC 62 (Co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..rules.spec import HOST_TARGET
 from ..search.plan_properties import plan_total
 from ..search.problem import FEMTOSECONDS
+from .cost_table import is_settled
 from .record import CostedCandidate, RunRecord
 from .rivals import regions
 
@@ -19,7 +21,7 @@ def differences(record: RunRecord) -> list[dict[str, Any]]:
     """Return a document for each partitioning whose plan is known: numbers of partitions, times, and the regions that differ.
 
     A region has the partitions of the plan (``plan``), those of the partitioning over the same nodes (``instead``), and by how much the
-    plan's are faster by known costs, with their transitions (``saves_s``). Those that save most come first.
+    plan's are faster by known costs, with their transitions (``saves_s``); None where a cost is not known. Those that save most come first.
     """
     known = {candidate.id for candidate in record.problem.candidates}
     rows = [row for row in record.document["baselines"] if row.get("partitions")]
@@ -43,7 +45,7 @@ def _difference(record: RunRecord, row: Mapping[str, Any]) -> dict[str, Any]:
         "apparent_loss_s": None if its_s is None else plan_s - its_s,
         "is_measured": is_measured,
         "is_estimate": any(item.cost.source == "estimate" and item.target != HOST_TARGET for item in theirs),
-        "regions": sorted(found, key=lambda region: -region["saves_s"]),
+        "regions": sorted(found, key=lambda region: math.inf if region["saves_s"] is None else -region["saves_s"]),
     }
 
 
@@ -58,8 +60,13 @@ def _region(
     swapped = {item.id for item in mine}
     chosen = [index_of[item.id] for item in plan]
     other = [index_of[item.id] for item in (*(item for item in plan if item.id not in swapped), *theirs)]
+    is_known = all(is_settled(item.cost) or item.target == HOST_TARGET for item in (*mine, *theirs))
     saves_s = (plan_total(record.problem, other) - plan_total(record.problem, chosen)) / FEMTOSECONDS
-    return {"plan": [_shown(record, item) for item in mine], "instead": [_shown(record, item) for item in theirs], "saves_s": saves_s}
+    return {
+        "plan": [_shown(record, item) for item in mine],
+        "instead": [_shown(record, item) for item in theirs],
+        "saves_s": saves_s if is_known else None,
+    }
 
 
 def _shown(record: RunRecord, item: CostedCandidate) -> dict[str, Any]:

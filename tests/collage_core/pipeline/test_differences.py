@@ -10,6 +10,7 @@ import pytest
 from collage_core.cli.explanation import explain_run, show_explanation
 from collage_core.events import ignore
 from collage_core.options import Options
+from collage_core.pipeline.cost_table import TOO_LATE
 from collage_core.pipeline.differences import differences, region_text
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
@@ -49,6 +50,13 @@ def test_the_apparent_loss_is_that_of_the_measured_times_where_there_are_some(re
     record.document = document
     (found,) = differences(record)
     assert (found["apparent_loss_s"], found["is_measured"]) == (0.5, True)
+
+
+def test_a_region_with_a_cost_that_nobody_knows_saves_nothing_that_is_known(record: RunRecord) -> None:
+    item = next(item for item in record.candidates if tuple(item.inside) == (0, 1))
+    item.cost = TOO_LATE
+    (found,) = differences(record)
+    assert [region["saves_s"] for region in found["regions"]] == [None]
 
 
 def test_the_explanation_of_a_plan_tells_them(record: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
