@@ -15,6 +15,7 @@ from ..events import Emit, Note
 from ..graph.index_set import IndexSet
 from ..graph.sub_graph import SubGraphConfig
 from ..model.base import Model, SubModel
+from ..model.relax.relax_model import RelaxSource
 from ..rules.base import PartitionRule
 from ..rules.candidate import RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
@@ -24,6 +25,7 @@ from ..toolchains.base import Toolchain
 from ..toolchains.described import DescribedToolchain
 from ..toolchains.reasons import one_line
 from ..toolchains.tvm_byoc import PARTITION_FOR
+from .pattern_tables import source_of
 
 PARTITIONINGS_S = 300.0
 """Longest that one toolchain may take for the partitionings of a model."""
@@ -40,7 +42,7 @@ def find_partitionings(
         toolchains, rules: By target.
         log: Takes the groups that are not valid.
     """
-    asked: list[tuple[str, Callable[[Worker, SubModel], Groups], SubGraphConfig, tuple[str, ...]]] = []
+    asked: list[tuple[str, Callable[[Worker, Model], Groups], SubGraphConfig, tuple[str, ...]]] = []
     for target, toolchain in toolchains.items():
         if makes_partitionings(toolchain) and toolchain.availability().usable:
             asked.append((target, partial(_own, target), SubGraphConfig(), (target,)))
@@ -52,7 +54,7 @@ def find_partitionings(
     with Worker() as worker:
         for target, ask, config, rest in asked:
             try:
-                made = ask(worker, model.cut(IndexSet(range(len(model.graph)))))
+                made = ask(worker, model)
             except (CollageError, WorkerError) as error:
                 emit(Note(f"{target} has no groups from elsewhere for this model: {one_line(error)}"))
                 continue
@@ -66,13 +68,14 @@ def tvms_name(toolchain: Toolchain, rule: PartitionRule) -> str:
     return next((name for name in names if name in PARTITION_FOR), "")
 
 
-def _own(target: str, worker: Worker, model: SubModel) -> Groups:
-    made: Groups = worker.call(partitionings_of, registry.get, target, model, timeout_s=PARTITIONINGS_S)
+def _own(target: str, worker: Worker, model: Model) -> Groups:
+    whole = model.cut(IndexSet(range(len(model.graph))))
+    made: Groups = worker.call(partitionings_of, registry.get, target, whole, timeout_s=PARTITIONINGS_S)
     return made
 
 
-def _tvms(name: str, worker: Worker, model: SubModel) -> Groups:
-    return {f"partition_for_{name}": worker.call(groups_of, model, name, timeout_s=PARTITIONINGS_S)}
+def _tvms(name: str, worker: Worker, model: Model) -> Groups:
+    return {f"partition_for_{name}": worker.call(groups_of, source_of(model), name, timeout_s=PARTITIONINGS_S)}
 
 
 def makes_partitionings(toolchain: Toolchain) -> bool:
@@ -87,7 +90,7 @@ def partitionings_of(get: object, target: str, model: SubModel) -> Groups:
     return {str(source): [tuple(map(str, names)) for names in groups] for source, groups in made.items()}
 
 
-def groups_of(model: SubModel, name: str) -> Sequence[Sequence[str]]:
+def groups_of(model: SubModel | RelaxSource, name: str) -> Sequence[Sequence[str]]:
     """As `tvm_partition_for.partition_groups`; it runs in a worker process."""
     from ..toolchains.tvm_partition_for import partition_groups
 

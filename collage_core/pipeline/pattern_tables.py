@@ -12,6 +12,7 @@ from ..base.isolation.worker import Worker
 from ..errors import CollageError
 from ..graph.index_set import IndexSet
 from ..model.base import Model, SubModel
+from ..model.relax.relax_model import RelaxModel, RelaxSource
 from ..rules.base import PartitionRule, TableMatch, Tables
 from ..rules.pattern_table import table_prefixes
 from ..toolchains.reasons import one_line
@@ -36,8 +37,7 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
         raise CollageError(f"{named}, which is TVM's: {found.reason}", found.hint, "bad_rule")
     try:
         with Worker() as worker:
-            whole = model.cut(IndexSet(range(len(model.graph))))
-            made: dict[str, list[TableMatch]] = worker.call(tables_of, whole, list(prefixes), timeout_s=TABLES_S)
+            made: dict[str, list[TableMatch]] = worker.call(tables_of, source_of(model), list(prefixes), timeout_s=TABLES_S)
     except WorkerError as error:
         raise CollageError(
             f"{named}, and TVM could not match it: {one_line(error)}", "take the table out of the rules", "bad_rule"
@@ -45,7 +45,12 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
     return made
 
 
-def tables_of(model: SubModel, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
+def source_of(model: Model) -> SubModel | RelaxSource:
+    """Return the whole `model` as TVM's own functions want it: a Relax module as it is, another as ONNX."""
+    return model.source if isinstance(model, RelaxModel) else model.cut(IndexSet(range(len(model.graph))))
+
+
+def tables_of(model: SubModel | RelaxSource, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
     """As `tvm_pattern_tables.read_tables`; it runs in a worker process."""
     from ..toolchains.tvm_pattern_tables import read_tables
 

@@ -6,7 +6,8 @@ of TVM make bindings and lose names, so each pass goes through `NamedModule.afte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter
 
 from ..model.base import SubModel
 from ..model.relax.lifting import replaced
+from ..model.relax.relax_model import RelaxSource
 from .base import ToolchainError
 from .reasons import one_line
 from .tvm_import import checked_model, quiet
@@ -60,6 +62,27 @@ def import_named(model: SubModel) -> NamedModule:
             return numbered(module, importer.node_of)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("import", one_line(error)) from error
+
+
+def import_source(source: SubModel | RelaxSource) -> NamedModule:
+    """Return `source` as a module: a Relax one as it is, of which each node is a binding, another as `import_named`.
+
+    Raises:
+        ToolchainError: at stage ``import``.
+    """
+    if isinstance(source, SubModel):
+        return import_named(source)
+    module = tvm.ir.load_json(source.ir)
+    counts = Counter(binding.var.name for binding in bindings_of(module["main"]))
+    return numbered(module, {name: name for name, count in counts.items() if count == 1})
+
+
+def nodes_of(source: SubModel | RelaxSource, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the nodes of the graph that belong to the nodes of `import_source` called `names`."""
+    if isinstance(source, SubModel):
+        return tuple(names)
+    wanted = set(names)
+    return tuple(node for node in source.nodes if node in wanted or node.rpartition("/")[0] in wanted)
 
 
 def bindings_of(function: relax.Function) -> list[Any]:

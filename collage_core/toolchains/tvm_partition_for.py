@@ -15,14 +15,15 @@ import tvm_ffi
 from tvm import relax
 
 from ..model.base import SubModel
+from ..model.relax.relax_model import RelaxSource
 from .base import ToolchainError
 from .reasons import one_line
 from .tvm_byoc import MODULES
 from .tvm_fuse_ops import owned
-from .tvm_named_import import PREFIX, NamedModule, bindings_of, import_named
+from .tvm_named_import import PREFIX, NamedModule, bindings_of, import_source, nodes_of
 
 
-def partition_groups(model: SubModel, toolchain: str) -> list[tuple[str, ...]]:
+def partition_groups(model: SubModel | RelaxSource, toolchain: str) -> list[tuple[str, ...]]:
     """Return the names of the nodes of each function that ``partition_for_<toolchain>`` gives to it.
 
     Calls that the function rewrites first, as that of CUTLASS does with attention, have lost their nodes: these are in no group.
@@ -30,12 +31,13 @@ def partition_groups(model: SubModel, toolchain: str) -> list[tuple[str, ...]]:
     Raises:
         ToolchainError: TVM does not take the model, or the function fails.
     """
-    named = import_named(model)
+    named = import_source(model)
     try:
         made = partition_for(toolchain)(named.module)
     except Exception as error:  # any exception of TVM is its reason
         raise ToolchainError("build", one_line(error)) from error
-    return owned([[named.nodes[number] for number in numbers] for numbers in function_groups(named, made)])
+    groups = owned([[named.nodes[number] for number in numbers] for numbers in function_groups(named, made)])
+    return [nodes_of(model, group) for group in groups]
 
 
 def partition_for(toolchain: str) -> Callable[[tvm.IRModule], tvm.IRModule]:

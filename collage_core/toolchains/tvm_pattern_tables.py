@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
@@ -21,16 +22,17 @@ from tvm.relax.transform import PatternCheckContext
 
 from ..errors import CollageError
 from ..model.base import SubModel
+from ..model.relax.relax_model import RelaxSource
 from ..rules.base import TableMatch
 from .reasons import one_line
 from .tvm_byoc import MODULES
-from .tvm_named_import import NamedModule, bindings_of, import_named
+from .tvm_named_import import NamedModule, bindings_of, import_source, nodes_of
 
 OTHERS = "COLLAGE_PATTERN_TABLES"
 """Environment variable with the names of further modules, separated by commas."""
 
 
-def read_tables(model: SubModel, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
+def read_tables(model: SubModel | RelaxSource, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:
     """Return what the patterns of each prefix match in `model`, those of the highest priority first.
 
     Raises:
@@ -38,8 +40,11 @@ def read_tables(model: SubModel, prefixes: Sequence[str]) -> dict[str, list[Tabl
         ToolchainError: TVM does not take the model.
     """
     tables = {prefix: patterns_of(prefix) for prefix in prefixes}
-    named = import_named(model)
-    return {prefix: matches_of(named, patterns) for prefix, patterns in tables.items()}
+    named = import_source(model)
+    return {
+        prefix: [replace(found, nodes=nodes_of(model, found.nodes)) for found in matches_of(named, patterns)]
+        for prefix, patterns in tables.items()
+    }
 
 
 def patterns_of(prefix: str) -> list[Any]:

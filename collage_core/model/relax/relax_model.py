@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,19 @@ READ_BYTES = 16 << 30
 """Most memory that reading a file may take: several times the largest weights."""
 
 
+@dataclass(frozen=True)
+class RelaxSource:
+    """A region for whoever reads Relax and answers with the nodes of its graph.
+
+    Attributes:
+        ir: As `RelaxModel.ir`.
+        nodes: The names of the graph's nodes. Those of one binding are called as its variable, or as it with a slash and more.
+    """
+
+    ir: str
+    nodes: tuple[str, ...]
+
+
 class RelaxModel(OnnxModel):
     """A region of a Relax function (satisfies `Model`).
 
@@ -55,6 +69,11 @@ class RelaxModel(OnnxModel):
         super().__init__(name, digest, user, gone, fold, fixed)
         self.ir, self.notes = read.ir, read.left
         self._parameters = read.parameters
+
+    @property
+    def source(self) -> RelaxSource:
+        """The region with the names of its nodes."""
+        return RelaxSource(self.ir, tuple(node.name for node in self.graph.nodes))
 
     def reference(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """Return the outputs of the region as TVM's default pipeline compiles it, by output name.

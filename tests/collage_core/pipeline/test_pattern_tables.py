@@ -8,6 +8,7 @@ import pytest
 
 from collage_core.errors import CollageError
 from collage_core.events import ignore
+from collage_core.graph.index_set import IndexSet
 from collage_core.options import Options
 from collage_core.pipeline import pattern_tables
 from collage_core.pipeline.discover import CandidateSet, Phases
@@ -70,3 +71,42 @@ def test_without_tvm_a_table_is_one_clear_line_and_rules_without_one_ask_for_not
     assert matched_tables(model, {"t": OpPredicate()}) == {}
     with pytest.raises(CollageError, match="the rules of t name the pattern table 'cublas', which is TVM's: the package apache-tvm is"):
         matched_tables(model, {"t": PatternTable("cublas")})
+
+
+SCRIPT = """
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, 16), "float32"), w: R.Tensor((16, 16), "float32"), b: R.Tensor((16,), "float32")):
+        with R.dataflow():
+            product = R.matmul(x, w)
+            biased = R.add(product, b)
+            silu = R.nn.silu(biased)
+            last = R.nn.softmax(silu, axis=-1)
+            R.output(last)
+        return last
+"""
+
+
+@needs_tvm
+@pytest.mark.long
+def test_of_a_relax_module_the_bindings_are_matched_as_they_are(tmp_path: Path) -> None:
+    """The `silu` of TVM's is two nodes of ONNX, which TVM's importer would read as two calls."""
+    (tmp_path / "gpu.toml").write_text(GPU % "tensorrt")
+    (tmp_path / "module.py").write_text(SCRIPT)
+    options = Options(("gpu", "tvm"), costs="roofline", toolchain_files=(tmp_path / "gpu.toml",))
+    found = CandidateSet(tmp_path / "module.py", options, Phases(ignore), ignore)
+    names = [node.name for node in found.graph.nodes]
+    assert names == ["product", "biased", "silu/0", "silu", "last"]
+    made = {one.composites[0]: [names[index] for index in one.inside] for one in found.by_target["gpu"] if one.composites}
+    assert made == {
+        "tensorrt.nn.batch_matmul": ["product"],
+        "tensorrt.add": ["biased"],
+        "tensorrt.nn.silu": ["silu/0", "silu"],
+        "tensorrt.nn.softmax": ["last"],
+    }
+    (partitioning,) = found.partitionings
+    assert (partitioning.name, partitioning.groups) == ("gpu:partition_for_tensorrt", (IndexSet(range(5)),))
