@@ -104,7 +104,7 @@ class CandidateSet:
             taken = taken_nodes(self.graph, self.specs, tables)
             for spec in self.specs:
                 self.by_target.update(find_candidates(self.graph, spec, self.log, taken, tables))
-            self.partitionings = find_partitionings(self.model, self.toolchains, self.rules, self.log, emit)
+            self.partitionings = find_partitionings(self.model, self.toolchains, self.rules, self.by_target, self.log, emit)
             self.by_target = with_partitionings(self.graph, self.partitionings, self.by_target)
             if self.graph.has_open_shapes:
                 self._drop_open_shapes()

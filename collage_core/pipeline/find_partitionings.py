@@ -17,7 +17,7 @@ from ..graph.sub_graph import SubGraphConfig
 from ..model.base import Model, SubModel
 from ..model.relax.relax_model import RelaxSource
 from ..rules.base import PartitionRule
-from ..rules.candidate import RejectionLog
+from ..rules.candidate import CandidatePartition, RejectionLog
 from ..rules.partitionings import Partitioning, make_partitioning
 from ..rules.pattern_table import table_prefixes
 from ..toolchains import registry
@@ -34,18 +34,27 @@ Groups = Mapping[str, Sequence[Sequence[str]]]
 
 
 def find_partitionings(
-    model: Model, toolchains: Mapping[str, Toolchain], rules: Mapping[str, PartitionRule], log: RejectionLog, emit: Emit
+    model: Model,
+    toolchains: Mapping[str, Toolchain],
+    rules: Mapping[str, PartitionRule],
+    by_target: Mapping[str, Sequence[CandidatePartition]],
+    log: RejectionLog,
+    emit: Emit,
 ) -> list[Partitioning]:
-    """Return the partitionings of the whole `model` that the usable ones among `toolchains` make, and those of TVM's functions for them.
+    """Return the partitionings of `model` that the usable ones among `toolchains` make, and those of TVM's functions for them.
+
+    A toolchain is asked about the nodes that it has candidates for, and those that only rename.
 
     Args:
-        toolchains, rules: By target.
+        toolchains, rules, by_target: Each target's toolchain, rules and candidates.
         log: Takes the groups that are not valid.
     """
     asked: list[tuple[str, Callable[[Worker, Model], Groups], SubGraphConfig, tuple[str, ...]]] = []
     for target, toolchain in toolchains.items():
         if makes_partitionings(toolchain) and toolchain.availability().usable:
-            asked.append((target, partial(_own, target), SubGraphConfig(), (target,)))
+            taken = {index for candidate in by_target[target] for index in candidate.inside}
+            taken |= {node.index for node in model.graph.nodes if node.is_host}
+            asked.append((target, partial(_own, target, IndexSet(taken)), SubGraphConfig(), (target,)))
         name = tvms_name(toolchain, rules[target])
         if name and registry.get("tvm").availability().usable:
             rest = tuple(one for one in toolchains if one.partition("@")[0] == "tvm")
@@ -68,9 +77,8 @@ def tvms_name(toolchain: Toolchain, rule: PartitionRule) -> str:
     return next((name for name in names if name in PARTITION_FOR), "")
 
 
-def _own(target: str, worker: Worker, model: Model) -> Groups:
-    whole = model.cut(IndexSet(range(len(model.graph))))
-    made: Groups = worker.call(partitionings_of, registry.get, target, whole, timeout_s=PARTITIONINGS_S)
+def _own(target: str, taken: IndexSet, worker: Worker, model: Model) -> Groups:
+    made: Groups = worker.call(partitionings_of, registry.get, target, model.cut(taken), timeout_s=PARTITIONINGS_S)
     return made
 
 

@@ -15,8 +15,10 @@ from ..model.base import Model, SubModel
 from ..model.relax.relax_model import RelaxModel, RelaxSource
 from ..rules.base import PartitionRule, TableMatch, Tables
 from ..rules.pattern_table import table_prefixes
+from ..toolchains.base import ToolchainError
 from ..toolchains.reasons import one_line
 from ..toolchains.registry import get
+from ..toolchains.tvm_operators import OPERATORS
 
 TABLES_S = 300.0
 """Longest that matching all tables may take."""
@@ -38,7 +40,7 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
     try:
         with Worker() as worker:
             made: dict[str, list[TableMatch]] = worker.call(tables_of, source_of(model), list(prefixes), timeout_s=TABLES_S)
-    except WorkerError as error:
+    except (ToolchainError, WorkerError) as error:
         raise CollageError(
             f"{named}, and TVM could not match it: {one_line(error)}", "take the table out of the rules", "bad_rule"
         ) from error
@@ -46,8 +48,13 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
 
 
 def source_of(model: Model) -> SubModel | RelaxSource:
-    """Return the whole `model` as TVM's own functions want it: a Relax module as it is, another as ONNX."""
-    return model.source if isinstance(model, RelaxModel) else model.cut(IndexSet(range(len(model.graph))))
+    """Return `model` as TVM's own functions want it: a Relax module as it is, another as ONNX, with the operators that TVM imports.
+
+    What the other nodes make are inputs then. So a group may hold nodes before and behind one of them, and is no valid partition.
+    """
+    if isinstance(model, RelaxModel):
+        return model.source
+    return model.cut(IndexSet(node.index for node in model.graph.nodes if node.op in OPERATORS))
 
 
 def tables_of(model: SubModel | RelaxSource, prefixes: Sequence[str]) -> dict[str, list[TableMatch]]:

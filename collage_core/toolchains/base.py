@@ -211,10 +211,10 @@ class Toolchain(ABC):
         return None
 
     def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
-        """Return groupings of the nodes of a whole model that this toolchain would choose itself, such as the kernels of its compiler.
+        """Return groupings of the nodes of a model that this toolchain would choose itself, such as the kernels of its compiler.
 
-        Called in a worker process. The key says what made the groups, which are names of nodes; they become candidates, and the plan of
-        exactly these groups a baseline.
+        Called in a worker process, with all nodes of the model that it has candidates for. The key says what made the groups, which are
+        names of nodes; they become candidates, and the plan of exactly these groups a baseline.
 
         Raises:
             ToolchainError: at stage ``import`` or ``build``.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from collage_core.cost.estimators.function import CostFunction
-from collage_core.events import Event, Note
+from collage_core.events import Event, Note, ignore
 from collage_core.options import Options
 from collage_core.pipeline.differences import differences
+from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.find_partitionings import tvms_name
 from collage_core.pipeline.record import RunRecord
 from collage_core.pipeline.run import partition
@@ -88,6 +90,22 @@ flops_per_s = 1e12
 GEMMS = """g (float[4,16] x) => (float[4,16] y) {
     [dense] d = Gemm(x, w, b) [relu] r = Relu(d) [second] s = MatMul(r, w) [top] y = Sigmoid(s)
 }"""
+
+
+@needs_tvm
+def test_what_tvm_does_not_take_is_left_out_and_no_group_reaches_across_it(tmp_path: Path) -> None:
+    """A recurrent cell, which TVM does not import, between chains; a sum reads what is before and what is behind it."""
+    text = """g (float[2,1,4] x) => (float[2,1,4] y) {
+        [before] a = Relu(x) [scaled] b = Sigmoid(a) [cell] c, last = RNN <hidden_size: int = 4> (b, w, r)
+        [flat] d = Squeeze(c, axis) [behind] e = Tanh(d) [sum] f = Add(e, b) [top] y = Exp(f)
+    }"""
+    model = model_of(text, {"w": weights(1, 4, 4), "r": weights(1, 4, 4), "axis": np.array([1])})
+    found = CandidateSet(write(tmp_path, model), Options(("tvm@fusion",), costs="roofline"), Phases(ignore), ignore)
+    names = [node.name for node in found.graph.nodes]
+    groups = {tuple(names[index] for index in inside) for one in found.partitionings for inside in one.groups}
+    assert {name for group in groups for name in group} <= set(names) - {"cell"}
+    assert ("before", "scaled") in groups
+    assert all(len({"before", "scaled"} & set(group)) in (0, len(group)) for group in groups)
 
 
 @needs_tvm

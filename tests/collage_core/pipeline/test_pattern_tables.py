@@ -59,6 +59,14 @@ def test_a_prefix_that_tvm_does_not_know_is_one_clear_line(tmp_path: Path) -> No
     assert raised.value.hint.startswith("TVM's are cublas, cudnn, cutlass")
 
 
+@needs_tvm
+def test_a_model_that_tvm_does_not_take_is_one_clear_line(tmp_path: Path) -> None:
+    model = loaded(tmp_path, "g (bfloat16[4,16] x) => (bfloat16[4,16] y) { [relu] y = Relu(x) }")
+    said = "the rules of t name the pattern table 'cublas', and TVM could not match it: tensors of dtype bfloat16 are not supported"
+    with pytest.raises(CollageError, match=said):
+        matched_tables(model, {"t": PatternTable("cublas")})
+
+
 def test_without_tvm_a_table_is_one_clear_line_and_rules_without_one_ask_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
