@@ -37,6 +37,8 @@ def matched_tables(model: Model, rules: Mapping[str, PartitionRule]) -> Tables:
     found = get("tvm").availability()
     if not found.usable:
         raise CollageError(f"{named}, which is TVM's: {found.reason}", found.hint, "bad_rule")
+    if not any(node.op in OPERATORS for node in model.graph.nodes):
+        return {prefix: [] for prefix in prefixes}
     try:
         with Worker() as worker:
             made: dict[str, list[TableMatch]] = worker.call(tables_of, source_of(model), list(prefixes), timeout_s=TABLES_S)

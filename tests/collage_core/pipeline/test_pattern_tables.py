@@ -15,7 +15,7 @@ from collage_core.pipeline.discover import CandidateSet, Phases
 from collage_core.pipeline.pattern_tables import matched_tables
 from collage_core.rules.base_rules import OpPredicate
 from collage_core.rules.pattern_table import PatternTable
-from collage_core.toolchains.base import Availability
+from collage_core.toolchains.base import Availability, ToolchainError
 from collage_core.toolchains.registry import get
 from tests.helpers.models import loaded, model_of, weights, write
 
@@ -59,12 +59,31 @@ def test_a_prefix_that_tvm_does_not_know_is_one_clear_line(tmp_path: Path) -> No
     assert raised.value.hint.startswith("TVM's are cublas, cudnn, cutlass")
 
 
+class Refusing:
+    """A worker in which TVM does not take the model."""
+
+    def __enter__(self) -> Refusing:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        pass
+
+    def call(self, *given: object, timeout_s: float) -> object:
+        raise ToolchainError("import", "tensors of dtype bfloat16 are not supported")
+
+
 @needs_tvm
-def test_a_model_that_tvm_does_not_take_is_one_clear_line(tmp_path: Path) -> None:
-    model = loaded(tmp_path, "g (bfloat16[4,16] x) => (bfloat16[4,16] y) { [relu] y = Relu(x) }")
+def test_a_model_that_tvm_does_not_take_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_tables, "Worker", Refusing)
     said = "the rules of t name the pattern table 'cublas', and TVM could not match it: tensors of dtype bfloat16 are not supported"
     with pytest.raises(CollageError, match=said):
-        matched_tables(model, {"t": PatternTable("cublas")})
+        matched_tables(loaded(tmp_path, TEXT, CONSTANTS), {"t": PatternTable("cublas")})
+
+
+@needs_tvm
+def test_of_a_model_without_an_operator_of_tvms_a_table_matches_nothing(tmp_path: Path) -> None:
+    model = loaded(tmp_path, "g (float[1,4] x) => (float[1,4] y) { [celu] y = Celu(x) }")
+    assert matched_tables(model, {"t": PatternTable("cublas")}) == {"cublas": []}
 
 
 def test_without_tvm_a_table_is_one_clear_line_and_rules_without_one_ask_for_nothing(
