@@ -167,7 +167,7 @@ class ComparingPlans(Event):
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured(Event):
-    """A baseline (a target alone, ``<target>+host``, or greedy) was built by the same code as the plan, and timed."""
+    """A baseline (`rules/baseline_names.py` has their names) was built by the same code as the plan, and timed."""
 
     name: str
     total_s: float | None

@@ -281,7 +281,7 @@ class RunRules:
 
 @dataclass(frozen=True)
 class BaselinePlan:
-    """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how a target alone, ``<target>+host``, or greedy cuts the model."""
+    """``GET /api/v1/runs/<id>/baselines/<name>/plan``: how such a baseline cuts the model (`Baseline`)."""
 
     run: str
     name: str

@@ -151,7 +151,7 @@ class PlanInfo:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A single target alone, ``<target>+host``, or greedy; `total_s` is None where it cannot run the model, with the reason."""
+    """A target alone, ``<target>+host``, ``<target>:<source>``, or greedy; `total_s` is None where there is none, with the reason."""
 
     name: str
     total_s: float | None

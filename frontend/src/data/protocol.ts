@@ -741,7 +741,7 @@ export interface PlanInfo {
   total_interval_s: number | null;
 }
 
-/** A single target alone, `<target>+host`, or greedy; `total_s` is None where it cannot run the model, with the reason. */
+/** A target alone, `<target>+host`, `<target>:<source>`, or greedy; `total_s` is None where there is none, with the reason. */
 export interface Baseline {
   name: string;
   total_s: number | null;
@@ -1230,7 +1230,7 @@ export interface RunRules {
   specs: RunSpec[];
 }
 
-/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how a target alone, `<target>+host`, or greedy cuts the model. */
+/** `GET /api/v1/runs/<id>/baselines/<name>/plan`: how such a baseline cuts the model (`Baseline`). */
 export interface BaselinePlan {
   run: string;
   name: string;
@@ -1542,7 +1542,7 @@ export interface ComparingPlans {
   left_s: number;
 }
 
-/** A baseline (a target alone, `<target>+host`, or greedy) was built by the same code as the plan, and timed. */
+/** A baseline (`rules/baseline_names.py` has their names) was built by the same code as the plan, and timed. */
 export interface BaselineMeasured {
   type: "BaselineMeasured";
   name: string;
