@@ -106,6 +106,7 @@ class CandidateSet:
                 self.by_target.update(find_candidates(self.graph, spec, self.log, taken, tables))
             self.partitionings = find_partitionings(self.model, self.toolchains, self.rules, self.by_target, self.log, emit)
             self.by_target = with_partitionings(self.graph, self.partitionings, self.by_target)
+            self._tell_partitionings(emit)
             if self.graph.has_open_shapes:
                 self._drop_open_shapes()
             for said in dict.fromkeys(self._said(rejection) for rejection in self.log.notes):
@@ -119,6 +120,13 @@ class CandidateSet:
     def check_constraints(self) -> None:
         """Raise ProblemMistake where one of the user's constraints is malformed, or names what does not exist."""
         check_constraints(self.graph, self.candidates, self.toolchains, self.options.constraints)
+
+    def _tell_partitionings(self, emit: Emit) -> None:
+        """Tell how many groups from elsewhere no rule finds."""
+        for one in self.partitionings:
+            new = sum(candidate.rule == f"{one.target}.{one.source}" for candidate in self.by_target[one.target])
+            if new:
+                emit(Note(f"{new} of the {len(one.groups)} groups that {one.source} makes for {one.target} are found by none of its rules"))
 
     def _drop_open_shapes(self) -> None:
         """Keep, for each toolchain that takes fixed shapes only, the candidates with fixed shapes at their boundary."""
