@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import onnx.shape_inference
-from onnx import GraphProto, ModelProto, TensorProto, ValueInfoProto, checker
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, checker, helper
 
 from ..errors import CollageError
 from ..graph.dataflow_graph import TensorType
@@ -59,7 +59,36 @@ def infer(model: ModelProto) -> Inferred:
             found.types[value.name] = known
         elif open_axes:
             found.open_axes[value.name] = open_axes
+    for name in _behind_misread_pools(model, found.types):
+        found.types.pop(name, None)
     return found
+
+
+def _behind_misread_pools(model: ModelProto, types: dict[str, TensorType]) -> set[str]:
+    """Return the outputs of pools that inference gives a window too many, and all that is computed from them.
+
+    With `ceil_mode` a last window that begins behind the image is left out, by ONNX Runtime and since opset 22 by ONNX; inference for
+    older opsets counts it.
+    """
+    behind: set[str] = set()
+    for node in model.graph.node:
+        if not behind.isdisjoint(node.input) or _is_misread(node, types):
+            behind.update(node.output)
+    return behind
+
+
+def _is_misread(node: NodeProto, types: dict[str, TensorType]) -> bool:
+    if node.op_type not in _POOLS or node.input[0] not in types or node.output[0] not in types:
+        return False
+    given = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    if not given.get("ceil_mode", 0):
+        return False
+    image, made = types[node.input[0]].shape[2:], types[node.output[0]].shape[2:]
+    strides, pads = given.get("strides", [1] * len(image)), given.get("pads", [0] * (2 * len(image)))
+    return any((count - 1) * step >= size + pad for count, step, size, pad in zip(made, strides, image, pads, strict=False))
+
+
+_POOLS = ("AveragePool", "LpPool", "MaxPool")
 
 
 def value_info(name: str, known: TensorType) -> ValueInfoProto:

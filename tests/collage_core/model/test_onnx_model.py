@@ -142,6 +142,15 @@ def test_a_shape_that_depends_on_data_is_taken_from_the_reference(tmp_path):
     assert model.graph.types["y"] == TensorType((2, int((inputs["x"] > 0).sum())), "int64", (1,))
 
 
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool"])
+def test_a_window_behind_the_image_is_left_out_as_the_reference_does(tmp_path, op):
+    """ONNX's inference for these opsets counts it."""
+    pool = f"b = {op}<kernel_shape = [1, 2], strides = [2, 2], ceil_mode = 1>(a)"
+    model = loaded(tmp_path, f"g (float[1,3,6,5] x) => (float[1,3,p,q] y) {{ a = Sin(x) {pool} y = Cos(b) }}")
+    assert [model.graph.types[name].shape for name in "aby"] == [(1, 3, 6, 5), (1, 3, 3, 3), (1, 3, 3, 3)]
+    assert model.reference(model.seeded_inputs())["y"].shape == (1, 3, 3, 3)
+
+
 def test_an_operator_of_another_domain_has_it_in_its_name(tmp_path):
     proto = model_of("g (float[1,4] x) => (float[1,4] y) { y = com.microsoft.QuickGelu(x) }", domains={"com.microsoft": 1})
     node = load_model(write(tmp_path, proto)).graph.nodes[0]
