@@ -33,9 +33,10 @@ test: setup chromium postgres ## all that must pass before a commit
 	@$(MAKE) --no-print-directory --jobs 2 page-and-lint python-test
 
 test-long: setup chromium postgres torch ## the tests that take long: whole runs, kills in all phases, fleets, all examples
-	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "long or examples" $(PYTEST)
+	COLLAGE_TEST_EXAMPLES=all $(PYTEST_SPREAD) -n 2 -m "(long or examples) and not slow" $(PYTEST)
 
-slow: setup ## damaged files and messages for each border, a minute each (FUZZ="--only plan --seconds 600 --seed 7")
+slow: setup ## every toolchain on all node tests of ONNX and many random models; then damaged input for each border, a minute each
+	$(PYTEST_SPREAD) -n 2 -m slow $(PYTEST)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 test-durations: setup chromium postgres torch ## runs every test, and keeps how long each took (tests/durations.json)
@@ -73,7 +74,7 @@ page-and-lint: setup # beside the Python tests, which leave a core idle now and 
 
 python-test: setup chromium postgres ## the Python tests, browser tests included (PYTEST="-k name" narrows them)
 	@$(BIN)/pytest --collect-only --quiet >.make/collected || { cat .make/collected; exit 1; }
-	$(PYTEST_SPREAD) -n 4 -m "not long" $(PYTEST)
+	$(PYTEST_SPREAD) -n 4 -m "not long and not slow" $(PYTEST)
 
 acceptance: setup ## measures quick samples, two networks and four real models beside every baseline (NAMES="lstm bert" for some)
 	$(BIN)/python tools/acceptance.py $(NAMES)

@@ -22,6 +22,7 @@ from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError, unbound_outputs
 from .buffers import array_at, buffer_dtype
 from .reasons import one_line
+from .wrong_calls import openvino_refusal
 
 if TYPE_CHECKING:
     from .profiling import NodeTime
@@ -30,7 +31,7 @@ DEFAULT_DEPTH = 3
 
 
 class OpenVinoToolchain(Toolchain):
-    """Takes what OpenVINO's ONNX reader takes, in whole sub-graphs."""
+    """Takes what OpenVINO's ONNX reader takes, in whole sub-graphs, but for calls that are known to give wrong numbers."""
 
     name = "openvino"
     letter = "V"
@@ -46,9 +47,10 @@ class OpenVinoToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpPredicate
+        from ..rules.combinators import MatchCheck
         from ..rules.trees import arbitrary_fusion
 
-        return arbitrary_fusion(OpPredicate(), options, DEFAULT_DEPTH)
+        return arbitrary_fusion(MatchCheck(openvino_refusal, OpPredicate()), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         compiled = self._compiled(model, threads, {})

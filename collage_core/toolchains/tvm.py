@@ -24,6 +24,7 @@ from .base import Availability, Kernel, Toolchain, ToolchainError
 from .buffers import ALIGNMENT, aligned_copy, array_at
 from .reasons import one_line
 from .tvm_operators import OPERATORS
+from .wrong_calls import tvm_refusal
 
 if TYPE_CHECKING:
     import tvm
@@ -46,7 +47,7 @@ HINT = "pip install collage-explorer[tvm]"
 
 
 class TvmToolchain(Toolchain):
-    """Takes the operators of TVM's ONNX importer, in sub-graphs that `FuseOps` could fuse."""
+    """Takes the operators of TVM's ONNX importer, but for calls that give wrong numbers, in sub-graphs that `FuseOps` could fuse."""
 
     name = "tvm"
     letter = "T"
@@ -65,9 +66,10 @@ class TvmToolchain(Toolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpCallByKind
+        from ..rules.combinators import MatchCheck
         from ..rules.trees import classic_fusion
 
-        return classic_fusion(OpCallByKind("O", OPERATORS), options, DEFAULT_DEPTH)
+        return classic_fusion(MatchCheck(tvm_refusal, OpCallByKind("O", OPERATORS)), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
         from .tvm_build import compile_library, lowered

@@ -15,6 +15,7 @@ from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .tvm import TvmToolchain
 from .tvm_operators import OPERATORS
+from .wrong_calls import tvm_refusal
 
 if TYPE_CHECKING:
     import tvm
@@ -34,9 +35,10 @@ class TvmFusionToolchain(TvmToolchain):
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpCallByKind
+        from ..rules.combinators import MatchCheck
         from ..rules.trees import kernel_fusion
 
-        return kernel_fusion(OpCallByKind("O", OPERATORS), options, DEPTH, MOST_EXITS)
+        return kernel_fusion(MatchCheck(tvm_refusal, OpCallByKind("O", OPERATORS)), options, DEPTH, MOST_EXITS)
 
     def partitionings(self, model: SubModel) -> Mapping[str, Sequence[Sequence[str]]]:
         from .tvm_fuse_ops import fuse_ops_groups

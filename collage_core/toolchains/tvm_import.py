@@ -11,15 +11,18 @@ import io
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
+import numpy as np
 import onnx
 import tvm
-from onnx import ModelProto
+from onnx import ModelProto, numpy_helper
 from tvm.relax.frontend.onnx import from_onnx
 
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
+from ..model.inference import infer
 from ..model.naming import domain_of
 from ..model.scopes import all_nodes
 from .base import ToolchainError
@@ -53,6 +56,7 @@ def checked_model(model: SubModel) -> ModelProto:
     except Exception as error:  # any exception of the parser is the reason
         raise ToolchainError("import", one_line(error)) from error
     _refuse_foreign(proto)
+    _refuse_uneven_scales(proto)
     return proto
 
 
@@ -81,6 +85,23 @@ def _refuse_foreign(proto: ModelProto) -> None:
             raise ToolchainError("import", f"operator {domain}.{node.op_type} is not supported")
         if node.op_type == "Attention":
             raise ToolchainError("import", "operator Attention is supported in the domain com.microsoft only")
+
+
+def _refuse_uneven_scales(proto: ModelProto) -> None:
+    """Raise ToolchainError for a Resize by scales that make no whole sizes: TVM computes by the sizes, and other numbers."""
+    resizes = [node for node in proto.graph.node if node.op_type == "Resize" and len(node.input) > 2 and node.input[2]]
+    if not resizes:
+        return
+    constants = {tensor.name: tensor for tensor in proto.graph.initializer}
+    types = infer(proto).types
+    for node in resizes:
+        scales, data = constants.get(node.input[2]), types.get(node.input[0])
+        if scales is None or data is None or len(data.shape) != prod(scales.dims):
+            continue  # the importer has words of its own for these
+        sizes = np.array(data.shape) * numpy_helper.to_array(scales).astype(np.float64)
+        if np.any(np.abs(sizes - np.rint(sizes)) > 1e-4):
+            found = f"{node.name!r} resizes {list(data.shape)} by scales to no whole sizes"
+            raise ToolchainError("import", f"{found}, which TVM computes wrong")
 
 
 def _check_outputs(function: Any, outputs: Sequence[Tensor]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,19 +9,31 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import psutil
 import pytest
 
 from collage_core.model.base import SubModel
 from collage_core.rules.base import PartitionRule, RuleOptions
 from collage_core.toolchains.base import AllocatingKernel, Kernel, Toolchain, ToolchainError, check_open_shapes, outputs_of
 from collage_core.toolchains.buffers import aligned_empty
-from collage_core.toolchains.ncnn_operators import CHECKS
-from collage_core.toolchains.registry import all_toolchains, get
-from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
-from tests.helpers.small_models import MODELS, OPEN_MODELS, conv_relu, drawn, matmul, reference, untakable
+from tests.helpers.model_runs import run_models
+from tests.helpers.small_models import (
+    MODELS,
+    OPEN_MODELS,
+    conv_relu,
+    drawn,
+    matmul,
+    node,
+    normal,
+    reference,
+    sub_model,
+    tensor,
+    untakable,
+)
 
 THREADS = 1
 TOLERANCE = 2e-6
+WINOGRAD_TOLERANCE = 2e-5
 
 NO_CALL = "no library function computes"
 REFUSED = {
@@ -31,6 +42,27 @@ REFUSED = {
     **{(library, model): NO_CALL for library in ("blas", "onednn") for model in ("several_outputs", "several_inputs", "scalar")},
 }
 """(toolchain, model) → why it does not take a model that the others take."""
+
+IMAGE = {"w": normal(5, 3, 3, 2), "b": normal(5)}
+SHAPES = {
+    "odd image": sub_model(
+        [node("Conv", "x w b", "y", pads=[1, 0, 2, 1], strides=[2, 1])], [tensor("x", (1, 3, 7, 5))], [tensor("y", (1, 5, 4, 5))], IMAGE
+    ),
+    "odd batch": sub_model([node("Conv", "x w b", "y")], [tensor("x", (2, 3, 3, 2))], [tensor("y", (2, 5, 1, 1))], IMAGE),
+    "odd axes": sub_model(
+        [node("Transpose", "x", "t", perm=[4, 2, 0, 3, 1]), node("Relu", "t", "y")],
+        [tensor("x", (2, 1, 3, 5, 7))],
+        [tensor("y", (7, 3, 2, 5, 1))],
+    ),
+    "odd vector": sub_model([node("Softmax", "x", "y", axis=0)], [tensor("x", (7,))], [tensor("y", (7,))]),
+    "odd scalar": sub_model([node("Neg", "x", "y")], [tensor("x", ())], [tensor("y", ())]),
+    "odd product": sub_model([node("MatMul", "x w", "y")], [tensor("x", (1, 1))], [tensor("y", (1, 1))], {"w": normal(1, 1)}),
+    "empty rows": sub_model([node("Relu", "x", "y")], [tensor("x", (0, 2))], [tensor("y", (0, 2))]),
+    "empty part": sub_model([node("Concat", "x z", "y", axis=0)], [tensor("x", (0, 3)), tensor("z", (2, 3))], [tensor("y", (2, 3))]),
+    "empty sum": sub_model([node("ReduceSum", "x a", "y", keepdims=0)], [tensor("x", (3, 0))], [tensor("y", (3,))], {"a": np.array([1])}),
+    "empty product": sub_model([node("MatMul", "x z", "y")], [tensor("x", (2, 0)), tensor("z", (0, 3))], [tensor("y", (2, 3))]),
+}
+"""Models of shapes that kernels are seldom given."""
 
 FRESH = """
 import pickle, sys
@@ -45,13 +77,20 @@ sys.stdout.buffer.write(pickle.dumps(outputs))
 """
 
 
-def make(toolchain: Toolchain, model: SubModel) -> Kernel:
-    return toolchain.load(toolchain.build(model, THREADS), model.inputs, model.outputs, THREADS)
+def make(toolchain: Toolchain, model: SubModel, threads: int = THREADS) -> Kernel:
+    return toolchain.load(toolchain.build(model, threads), model.inputs, model.outputs, threads)
 
 
-def taken(toolchain: Toolchain) -> SubModel:
-    """Return a model of two nodes that `toolchain` takes."""
-    return matmul() if (library_of(toolchain), "conv_relu") in REFUSED else conv_relu()
+def library_of(toolchain: Toolchain) -> str:
+    """Return the toolchain that a variant such as ``ncnn@nchw16c`` is one of; its own name for the others."""
+    return toolchain.name.partition("@")[0]
+
+
+def taken(toolchain: Toolchain, *, large: bool = False) -> SubModel:
+    """Return a model of two nodes that `toolchain` takes; a `large` one has work for several threads."""
+    if (library_of(toolchain), "conv_relu") in REFUSED:
+        return matmul(128, 512) if large else matmul()
+    return conv_relu(20, 40, 24) if large else conv_relu()
 
 
 def buffers(model: SubModel) -> list[np.ndarray]:
@@ -73,30 +112,13 @@ def assert_close(got: Sequence[np.ndarray], want: Sequence[np.ndarray], toleranc
 def drawn_rows(model: SubModel, rows: int) -> list[np.ndarray]:
     """Return inputs of `model` with `rows` rows where their number is open, and so many rows above zero where it is not."""
     made = []
-    for tensor, array in zip(model.inputs, drawn(model.inputs), strict=True):
-        if tensor.type.open_axes:
+    for given, array in zip(model.inputs, drawn(model.inputs), strict=True):
+        if given.type.open_axes:
             made.append(np.ascontiguousarray(np.resize(array, (rows, *array.shape[1:]))))
         else:
             array[rows:] = 0
             made.append(array)
     return made
-
-
-EXACT = [toolchain for toolchain in all_toolchains() if not toolchain.lowers_precision]
-"""Those that compute in the model's precision. The others are wrong here by design; their own tests say by how much."""
-
-
-def _marks(toolchain: Toolchain) -> list[pytest.MarkDecorator]:
-    """TVM compiles for most that is asked of it; one of its two forms is enough in the fast suite."""
-    return [pytest.mark.long] if toolchain.name == "tvm@fusion" else []
-
-
-@pytest.fixture(params=[pytest.param(one, id=one.name, marks=_marks(one)) for one in EXACT])
-def toolchain(request: pytest.FixtureRequest) -> Toolchain:
-    found = request.param.availability()
-    if not found.usable:
-        pytest.skip(f"{request.param.name}: {found.reason} ({found.hint})")
-    return request.param
 
 
 class TestEveryToolchain:
@@ -195,6 +217,43 @@ assert {library!r} not in sys.modules, "imported {library}"
         for model, made in zip(models, outputs, strict=True):
             assert_close(made, reference(model, drawn(model.inputs)))
 
+    def test_computes_the_same_with_two_threads_and_with_one_after_it(self, toolchain: Toolchain):
+        model = taken(toolchain, large=True)
+        for threads in (2, 1):
+            kernel, inputs, outputs = make(toolchain, model, threads), drawn(model.inputs), buffers(model)
+            kernel.bind(inputs, outputs)
+            for _ in range(3):
+                kernel.run()
+                assert_close(outputs, reference(model, inputs), WINOGRAD_TOLERANCE)
+
+    def test_memory_does_not_grow(self, toolchain: Toolchain):
+        model = taken(toolchain, large=True)
+        kernel, inputs, outputs = make(toolchain, model), drawn(model.inputs), buffers(model)
+        kernel.bind(inputs, outputs)
+
+        def resident(runs: int) -> int:
+            for _ in range(runs):
+                kernel.run()
+            return psutil.Process().memory_info().rss
+
+        before = resident(20)
+        grown = resident(100) - before
+        assert grown < sum(made.type.bytes for made in model.outputs) * 20, "of a hundred runs, fewer than twenty keep an output"
+
+    @pytest.mark.parametrize("kind", ["odd", "empty"])
+    def test_takes_odd_and_empty_shapes_or_refuses_them_with_a_reason(self, toolchain: Toolchain, kind: str):
+        """In a process of their own, which may crash."""
+        models = [model for name, model in SHAPES.items() if name.startswith(kind)]
+        cases = [(model, drawn(model.inputs)) for model in models]
+        for (model, inputs), got in zip(cases, run_models(toolchain, cases), strict=True):
+            if isinstance(got, str):
+                stage, _, reason = got.partition(": ")
+                assert stage in ("import", "build", "run"), got
+                assert reason
+                assert "\n" not in reason
+            else:
+                assert_close(got, reference(model, inputs), WINOGRAD_TOLERANCE)
+
     def test_refuses_an_unknown_operator_in_one_line(self, toolchain: Toolchain):
         with pytest.raises(ToolchainError) as caught:
             toolchain.build(untakable(), THREADS)
@@ -218,79 +277,3 @@ assert {library!r} not in sys.modules, "imported {library}"
         ran = subprocess.run([sys.executable, "-c", FRESH], input=given, capture_output=True, cwd=Path(__file__).parent)
         assert ran.returncode == 0, ran.stderr.decode()
         assert_close(pickle.loads(ran.stdout), reference(model, inputs))
-
-
-KNOWN = (
-    ("onnxruntime|openvino|tvm", "averagepool_2d_ceil_last_window_starts_on_pad", "the expected numbers are rounded to four digits"),
-    ("onnxruntime|openvino|tvm", "resize_downsample_scales_(cubic|linear).*", "it goes by the sizes and not by the scales"),
-    ("onnxruntime|tvm", "training_dropout.*", "it draws other random numbers than the test, or none"),
-    ("onnxruntime|openvino", "attention_4d_.*fp16", "it differs in the last bits of float16"),
-    ("onnxruntime|openvino", "attention_4d_with_past_and_present_qk_matmul_bias_.*_causal", "it differs by some percent"),
-    ("onnxruntime", "maxunpool_export_with_output_shape", "its elements are at other indices"),
-    ("onnxruntime@nchw16c", "deform_conv_with_multiple_offset_groups", "it reads the offsets blocked, and the test gives them plain"),
-    ("openvino", "attention_24_qk_matmul_output_mode3_softmax_precision", "it differs in the last bits of float16"),
-    ("openvino", "(max|min|sum)_one_input|dropout_(default|random).*", "it does not write an output that is an input"),
-    ("openvino", "dft_axis|lstm_with_peepholes|rotary_embedding.*", "it gives other numbers"),
-    ("openvino", "dynamicquantizelinear", "one quantised number is another"),
-    ("openvino", "reduce_(max|min)_empty_set", "it has the largest float for infinity"),
-    ("openvino|tvm", "resize_.*(antialias|exclude_outside)", "it leaves the option out"),
-    ("tvm", "batchnorm_.*_training_mode", "it computes as in inference"),
-    ("tvm", "isinf_(negative|positive)", "it finds infinities of both signs"),
-)
-"""Toolchains, node tests of ONNX that they take and get wrong, and what is known of it. Such a candidate fails the check of its trial."""
-
-NODE_TOLERANCE = 1e-5
-EVERY = 120
-"""Of ONNX's node tests, a part for `make test`."""
-
-
-def node_failures(toolchain: Toolchain, cases: Sequence[NodeCase]) -> dict[str, str]:
-    """Node test → what is wrong, for those that the toolchain's rules take; a refusal at import, build or run is an answer too."""
-    taken = [case for case in cases if not is_known(toolchain, case) and not case.refusal(toolchain)]
-    wrong = {}
-    for case, got in run_all(toolchain, taken):
-        if isinstance(got, str):
-            if got.startswith(("crash", "hang", "it changed")):
-                wrong[case.name] = got
-        elif not is_right(got, case, NODE_TOLERANCE):
-            wrong[case.name] = "wrong values"
-    return wrong
-
-
-def library_of(toolchain: Toolchain) -> str:
-    """Return the toolchain that a variant such as ``ncnn@nchw16c`` is one of; its own name for the others."""
-    return toolchain.name.partition("@")[0]
-
-
-def is_known(toolchain: Toolchain, case: NodeCase) -> bool:
-    name = case.name.removeprefix("test_")
-    called = {toolchain.name, library_of(toolchain)}
-    return any(re.fullmatch(tests, name) and any(re.fullmatch(names, one) for one in called) for names, tests, _ in KNOWN)
-
-
-@pytest.fixture(scope="module")
-def some_nodes() -> list[NodeCase]:
-    """They are generated once: tests that share a fixture of their module run in the same process."""
-    return single_nodes(EVERY)
-
-
-def test_what_it_takes_of_some_node_tests_is_right(toolchain: Toolchain, some_nodes: list[NodeCase]):
-    assert node_failures(toolchain, some_nodes) == {}
-
-
-@pytest.mark.long
-def test_what_it_takes_of_all_node_tests_is_right(toolchain: Toolchain):
-    assert node_failures(toolchain, single_nodes(1)) == {}
-
-
-@pytest.mark.long
-def test_what_ncnn_takes_is_right_and_the_rest_is_refused_before_it_is_built():
-    toolchain = get("ncnn")
-    if not toolchain.availability().usable:
-        pytest.skip(toolchain.availability().reason)
-    cases = [case for case in single_nodes(EVERY, CHECKS.keys()) if not case.refusal(toolchain)]
-    assert len(cases) > 300
-    refused = {case.name: got for case, got in run_all(toolchain, cases) if isinstance(got, str)}
-    late = {"test_resize_downsample_scales_linear", "test_resize_downsample_scales_linear_align_corners"}
-    assert refused.keys() <= late, "scales are no values of a graph, so these two are refused at the import"
-    assert node_failures(toolchain, cases) == {}

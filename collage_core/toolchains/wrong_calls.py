@@ -1,0 +1,133 @@
+"""Says which calls OpenVINO and TVM take and compute wrong, so that their rules refuse them. Imports no library, since rules do not.
+
+A sub-graph enters; a reason in words leaves, empty where none of its calls is such a call. ONNX's node tests found them, each with a
+result that is far from the expected one. ncnn, which is wrong more often than not, has a list of what it takes right instead
+(`ncnn_operators`). The scales of a Resize are in no graph: `tvm_import` refuses those that TVM computes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from ..graph.dataflow_graph import DataflowGraph, Node
+from ..graph.index_set import IndexSet
+from ..rules.operators import attribute_of, type_of
+
+Check = Callable[[DataflowGraph, Node], str]
+
+
+def openvino_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
+    """Return which call of the sub-graph `inside` OpenVINO computes wrong, and how; empty where there is none."""
+    return _first(_OPENVINO, graph, inside)
+
+
+def tvm_refusal(graph: DataflowGraph, inside: IndexSet) -> str:
+    """Return which call of the sub-graph `inside` TVM computes wrong, and how; empty where there is none."""
+    return _first(_TVM, graph, inside)
+
+
+def _first(checks: Mapping[str, Check], graph: DataflowGraph, inside: IndexSet) -> str:
+    nodes = (graph.nodes[index] for index in inside)
+    return next(filter(None, (checks[node.op](graph, node) for node in nodes if node.op in checks)), "")
+
+
+def _has(node: Node, slot: int) -> bool:
+    """Return whether the optional input is given."""
+    return slot < len(node.inputs) and node.inputs[slot] != ""
+
+
+def _attention(graph: DataflowGraph, node: Node) -> str:
+    """With a mask and past keys OpenVINO hides other keys than those after the query."""
+    if attribute_of(graph, node, "is_causal") and _has(node, 3) and _has(node, 4):
+        return "OpenVINO computes a causal Attention wrong that has a mask and past keys"
+    return ""
+
+
+def _average_pool(graph: DataflowGraph, node: Node) -> str:
+    """Of a window that reaches beyond the pads OpenVINO counts what lies there, if there are pads at all."""
+    data, pads = type_of(graph, node.inputs[0]), attribute_of(graph, node, "pads") or []
+    if data is None or not (attribute_of(graph, node, "ceil_mode") and attribute_of(graph, node, "count_include_pad") and any(pads)):
+        return ""
+    image, made = data.shape[2:], node.outputs[0].type.shape[2:]
+    windows = zip(made, *(attribute_of(graph, node, name) for name in ("strides", "kernel_shape", "dilations")), strict=True)
+    ends = [(count - 1) * step + (size - 1) * apart + 1 for count, step, size, apart in windows]
+    if any(end > size + sum(pads[axis :: len(image)]) for axis, (end, size) in enumerate(zip(ends, image, strict=True))):
+        return "OpenVINO counts too many elements in the last windows of an AveragePool with ceil_mode, count_include_pad and pads"
+    return ""
+
+
+def _dft(graph: DataflowGraph, node: Node) -> str:
+    """From opset 20 on the axis is an input, -2 unless given; OpenVINO goes by the default of older opsets, 1, whatever it is."""
+    if "axis" in node.attributes:
+        return ""
+    data, given = type_of(graph, node.inputs[0]), graph.constants.get(node.inputs[2]) if _has(node, 2) else None
+    rank = len(data.shape) if data is not None else 0
+    axis = int(given.value[0]) if given is not None and given.value else -2
+    is_known = (given is not None and given.value is not None) or not _has(node, 2)
+    if is_known and rank and axis % rank == 1:
+        return ""
+    return "OpenVINO transforms the axis 1 whatever axis the input of DFT names"
+
+
+def _lstm(graph: DataflowGraph, node: Node) -> str:
+    return "OpenVINO leaves the peepholes of an LSTM out" if _has(node, 7) else ""
+
+
+def _extremum(graph: DataflowGraph, node: Node) -> str:
+    data = type_of(graph, node.inputs[0])
+    if data is not None and not data.open_axes and prod(data.shape) == 0:
+        return f"OpenVINO has the largest float for infinity in a {node.op} of no elements"
+    return ""
+
+
+def _rotary_embedding(graph: DataflowGraph, node: Node) -> str:
+    if attribute_of(graph, node, "interleaved"):
+        return "OpenVINO computes an interleaved RotaryEmbedding wrong"
+    if not attribute_of(graph, node, "rotary_embedding_dim"):
+        return "OpenVINO computes a RotaryEmbedding wrong that does not say its rotary_embedding_dim"
+    return ""
+
+
+def _resize(library: str) -> Check:
+    def check(graph: DataflowGraph, node: Node) -> str:
+        left_out = next((name for name in ("antialias", "exclude_outside") if attribute_of(graph, node, name)), "")
+        return f"{library} leaves {left_out} of Resize out" if left_out else ""
+
+    return check
+
+
+def _batch_normalization(graph: DataflowGraph, node: Node) -> str:
+    return "TVM computes a BatchNormalization in training mode as in inference" if attribute_of(graph, node, "training_mode") else ""
+
+
+def _dropout(graph: DataflowGraph, node: Node) -> str:
+    """A ratio of 0 drops nothing in either mode; TVM computes that right."""
+    ratio, mode = (graph.constants.get(node.inputs[slot]) if _has(node, slot) else None for slot in (1, 2))
+    is_off = mode is not None and mode.value is not None and not mode.value[0]
+    drops_nothing = ratio is not None and ratio.value is not None and not ratio.value[0]
+    return "TVM computes a Dropout in training mode as in inference" if _has(node, 2) and not is_off and not drops_nothing else ""
+
+
+def _is_inf(graph: DataflowGraph, node: Node) -> str:
+    finds_both = attribute_of(graph, node, "detect_negative") and attribute_of(graph, node, "detect_positive")
+    return "" if finds_both else "TVM finds the infinities of both signs, and IsInf asks for one"
+
+
+_OPENVINO: Mapping[str, Check] = {
+    "Attention": _attention,
+    "AveragePool": _average_pool,
+    "DFT": _dft,
+    "LSTM": _lstm,
+    "ReduceMax": _extremum,
+    "ReduceMin": _extremum,
+    "Resize": _resize("OpenVINO"),
+    "RotaryEmbedding": _rotary_embedding,
+}
+
+_TVM: Mapping[str, Check] = {
+    "BatchNormalization": _batch_normalization,
+    "Dropout": _dropout,
+    "IsInf": _is_inf,
+    "Resize": _resize("TVM"),
+}

@@ -1,0 +1,123 @@
+"""Calls that OpenVINO and TVM take and compute wrong: which ones the rules refuse, with what reason, and which like them they take."""
+
+from __future__ import annotations
+
+import pytest
+
+from collage_core.graph.index_set import IndexSet
+from collage_core.rules.base import RuleContext, RuleOptions
+from collage_core.rules.candidate import RejectionLog
+from collage_core.toolchains.registry import get
+from tests.helpers.model_runs import run_models
+from tests.helpers.models import loaded
+from tests.helpers.node_cases import NodeCase, is_right, run_all, single_nodes
+from tests.helpers.small_models import drawn, reference
+
+from .test_conformance import assert_close
+
+OPERATORS = (
+    "Attention",
+    "AveragePool",
+    "BatchNormalization",
+    "DFT",
+    "Dropout",
+    "IsInf",
+    "LSTM",
+    "ReduceMax",
+    "ReduceMin",
+    "Resize",
+    "RotaryEmbedding",
+)
+
+REFUSED = {
+    ("openvino", "attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal"): "a causal Attention wrong that has a mask and past",
+    ("openvino", "dft_axis"): "OpenVINO transforms the axis 1 whatever axis the input of DFT names",
+    ("openvino", "lstm_with_peepholes"): "OpenVINO leaves the peepholes of an LSTM out",
+    ("openvino", "reduce_max_empty_set"): "OpenVINO has the largest float for infinity in a ReduceMax of no elements",
+    ("openvino", "resize_downsample_sizes_linear_antialias"): "OpenVINO leaves antialias of Resize out",
+    ("openvino", "resize_upsample_scales_cubic_A_n0p5_exclude_outside"): "OpenVINO leaves exclude_outside of Resize out",
+    ("openvino", "rotary_embedding"): "a RotaryEmbedding wrong that does not say its rotary_embedding_dim",
+    ("openvino", "rotary_embedding_with_interleaved_rotary_dim"): "OpenVINO computes an interleaved RotaryEmbedding wrong",
+    ("tvm", "batchnorm_example_training_mode"): "TVM computes a BatchNormalization in training mode as in inference",
+    ("tvm", "isinf_negative"): "TVM finds the infinities of both signs, and IsInf asks for one",
+    ("tvm", "resize_downsample_sizes_cubic_antialias"): "TVM leaves antialias of Resize out",
+    ("tvm", "training_dropout"): "TVM computes a Dropout in training mode as in inference",
+}
+TAKEN = {
+    "openvino": (
+        "attention_4d_attn_mask_4d_causal",
+        "averagepool_2d_ceil",
+        "dft",
+        "dft_axis_opset19",
+        "lstm_with_initial_bias",
+        "rotary_embedding_with_rotary_dim",
+    ),
+    "tvm": ("batchnorm_example", "dropout_default", "isinf", "training_dropout_zero_ratio"),
+}
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, NodeCase]:
+    wanted = {name for _, name in REFUSED} | {name for names in TAKEN.values() for name in names}
+    found = {case.name.removeprefix("test_"): case for case in single_nodes(10**6, OPERATORS)}
+    return {name: found[name] for name in wanted}
+
+
+@pytest.mark.parametrize(("name", "call"), REFUSED)
+def test_a_call_that_it_computes_wrong_is_refused_with_the_reason(cases: dict[str, NodeCase], name: str, call: str):
+    assert REFUSED[name, call] in cases[call].refusal(get(name))
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_is_like_it_and_right_is_taken(cases: dict[str, NodeCase], name: str):
+    toolchain = get(name)
+    if not toolchain.availability().usable:
+        pytest.skip(toolchain.availability().reason)
+    taken = [cases[call] for call in TAKEN[name]]
+    assert [case.refusal(toolchain) for case in taken] == [""] * len(taken)
+    for case, got in run_all(toolchain, taken):
+        assert not isinstance(got, str), (case.name, got)
+        assert is_right(got, case, 1e-5), case.name
+
+
+POOL = "g (float[1,5,2,1] x) => (float[1,5,p,q] y) {{ y = AveragePool<{}kernel_shape = [2, 1], pads = [1, 0, 0, 0], strides = [2, 2]>(x) }}"
+"""A last window that reaches one element beyond the image. No node test of ONNX has one with these attributes."""
+
+
+@pytest.mark.parametrize("attributes", ["ceil_mode = 1, count_include_pad = 1, ", "ceil_mode = 1, ", "count_include_pad = 1, "])
+def test_a_window_beyond_the_pads_is_refused_where_openvino_counts_it(tmp_path, attributes: str):
+    toolchain = get("openvino")
+    if not toolchain.availability().usable:
+        pytest.skip(toolchain.availability().reason)
+    model, log = loaded(tmp_path, POOL.format(attributes)), RejectionLog()
+    found = list(toolchain.rule(RuleOptions()).find(RuleContext(model.graph, "openvino", log)))
+    if attributes.count("=") == 2:
+        assert not found
+        assert "OpenVINO counts too many elements" in next(item.reason for item in log.sample if item.nodes)
+    else:
+        part = model.cut(found[0].inside)
+        given = drawn(part.inputs)
+        (got,) = run_models(toolchain, [(part, given)])
+        assert_close(got, reference(part, given))
+
+
+@pytest.mark.parametrize(("scales", "whole"), [("1.0, 1.0, 0.75, 2.0", True), ("1.0, 1.0, 0.6, 1.0", False)])
+def test_tvm_resizes_by_scales_to_whole_sizes_only(tmp_path, scales: str, whole: bool):
+    toolchain = get("tvm")
+    if not toolchain.availability().usable:
+        pytest.skip(toolchain.availability().reason)
+    text = 'g (float[1,1,4,4] x) => (float[1,1,p,q] y) <float[4] s = {{{}}}> {{ [odd] y = Resize<mode = "linear">(x, , s) }}'
+    part = loaded(tmp_path, text.format(scales)).cut(IndexSet([0]))
+    given = drawn(part.inputs)
+    (got,) = run_models(toolchain, [(part, given)])
+    if whole:
+        assert_close(got, reference(part, given))
+    else:
+        assert got == "import: 'odd' resizes [1, 1, 4, 4] by scales to no whole sizes, which TVM computes wrong"
+
+
+def test_the_reason_is_a_rejection_of_the_node_alone(cases: dict[str, NodeCase]):
+    graph, log = cases["lstm_with_peepholes"].model.graph, RejectionLog()
+    assert not list(get("openvino").rule(RuleOptions()).find(RuleContext(graph, "openvino", log)))
+    rejected = [item for item in log.sample if item.nodes]
+    assert [(item.nodes, item.rule, item.stage) for item in rejected] == [((0,), "match_check", "predicate")]
