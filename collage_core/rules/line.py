@@ -21,8 +21,10 @@ _FAMILIES = {"pointwise": "convolution", "grouped": "convolution"}
 """Kinds of work that are no reason to change the toolchain between them → the kind that they count as."""
 HEAVY, HEAVY_OF_MOST = 1e-3, 0.1
 """The least share of the model's operations in a node of heavy work; in a model of very many nodes, of those of its heaviest node."""
-_QUANTISING = ("QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear")
-"""Toolchains compute on integers where they find these together with the node that they are for."""
+_QUANTISING, _DEQUANTISING = ("QuantizeLinear",), ("DequantizeLinear", "DynamicQuantizeLinear")
+"""Operators before which no run ends with what they quantise, and operators that no run ends with."""
+_ACTIVATIONS = ("Clip", "LeakyRelu", "Relu", "Sigmoid", "Tanh")
+"""Operators that toolchains make part of the operator on integers before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,39 @@ class Line:
 
     @cached_property
     def can_end(self) -> list[bool]:
-        """For each position but the last whether a run may end there: not after a node of the host, nor one that only quantises."""
-        nodes = [self._graph.nodes[index] for index in self.order[:-1]]
-        return [False, *(not node.is_host and node.op not in _QUANTISING for node in nodes)]
+        """For each position but the last whether a run may end there: after no node of the host, and within no operator on integers.
+
+        Toolchains make one operator on integers of what lies between a DequantizeLinear and the next QuantizeLinear, with both of them,
+        but not if some of it is in another partition. So a quantised tensor is handed over as it lies between these two.
+        """
+        return [False, *map(self._may_be_last, self.order[:-1])]
+
+    def _may_be_last(self, index: int) -> bool:
+        node = self._graph.nodes[index]
+        if node.is_host or node.op in _DEQUANTISING:
+            return False
+        if node.op in _QUANTISING:
+            readers = self._readers_of_outputs(index)
+            return bool(readers) and all(self._graph.nodes[reader].op in _DEQUANTISING for reader in readers)
+        return not self._is_quantised_next[index]
+
+    @cached_property
+    def _is_quantised_next(self) -> list[bool]:
+        """For each node whether all that it makes is quantised, at once or behind an activation."""
+        nodes, made = self._graph.nodes, [False] * len(self._graph)
+        for index in range(len(nodes) - 1, -1, -1):
+            readers = self._readers_of_outputs(index)
+            made[index] = bool(readers) and all(
+                nodes[reader].op in _QUANTISING or (nodes[reader].op in _ACTIVATIONS and made[reader]) for reader in readers
+            )
+        return made
+
+    def _readers_of_outputs(self, index: int) -> list[int]:
+        """Return the nodes that read what the node makes; none where something of it leaves the model."""
+        outputs = self._graph.nodes[index].outputs
+        if any(tensor.name in self._graph.outputs for tensor in outputs):
+            return []
+        return [reader for tensor in outputs for reader in self._graph.readers[tensor.name]]
 
     @cached_property
     def cut_points(self) -> list[int]:

@@ -215,6 +215,7 @@ def _exact_session(model: bytes, options: Any) -> Any:
 
     ONNX Runtime can make weights uint8 that it quantises with (``QDQS8ToU8Transformer``), but fails where nodes share them.
     """
+    model = _with_unsigned_activations(model)
     if not processor.products_saturate():
         return _session(model, options)
     from onnx import load_model_from_string
@@ -228,6 +229,19 @@ def _exact_session(model: bytes, options: Any) -> Any:
     except Exception:  # noqa: BLE001 - whatever it is, it is raised below where the option is not the reason
         options.add_session_config_entry("session.x64quantprecision", "0")
         return _session(exact, options)
+
+
+def _with_unsigned_activations(model: bytes) -> bytes:
+    """Return `model`, changed as `unsigned_activations` does where it is quantised."""
+    if b"DequantizeLinear" not in model:
+        return model
+    from onnx import load_model_from_string
+
+    from .unsigned_activations import make_activations_unsigned
+
+    changed = load_model_from_string(model)
+    make_activations_unsigned(changed)
+    return changed.SerializeToString()
 
 
 def _stage(error: Exception) -> str:
