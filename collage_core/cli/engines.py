@@ -34,7 +34,7 @@ def _inspected(name: str, source: str) -> dict[str, Any]:
     from ..base.isolation.worker import Worker
     from ..toolchains.registry import get
     from ..toolchains.tensorrt import TensorRtRtxToolchain
-    from ..toolchains.tensorrt_build import inspect_model
+    from ..toolchains.tensorrt_build import EngineSettings, inspect_model
 
     toolchain = get(name)
     if not isinstance(toolchain, TensorRtRtxToolchain):
@@ -44,8 +44,9 @@ def _inspected(name: str, source: str) -> dict[str, Any]:
         raise CollageError(f"{name} cannot build engines here: {there.reason}", there.hint, "target_unavailable")
     try:
         with Worker() as worker:
+            settings = EngineSettings(toolchain.library, there.version, toolchain.capability, toolchain.lowers_precision)
             return {"version": there.version, "state": there.reason} | worker.call(
-                inspect_model, toolchain.library, toolchain.capability, source, timeout_s=TIMEOUT_S
+                inspect_model, settings, source, toolchain.engines(), timeout_s=TIMEOUT_S
             )
     except WorkerError as error:
         raise CollageError(f"{name} failed on {source!r}: {one_line(str(error))}", "try another model", "toolchain") from error

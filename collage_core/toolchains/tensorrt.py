@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from importlib import metadata, util
 from pathlib import Path
 
+from ..base.home import home
 from ..graph.dataflow_graph import Tensor
 from ..model.base import SubModel
 from ..rules.base import PartitionRule, RuleOptions
 from .base import Availability, Kernel, Toolchain, ToolchainError
+from .engine_store import EngineStore
 from .tensorrt_operators import OPERATORS
 
 DEFAULT_DEPTH = 3
@@ -29,6 +31,7 @@ class TensorRtRtxToolchain(Toolchain):
         distribution: Name of the package that the module comes in.
         hint: The command that installs it.
         capability: Compute capability that engines are built for, as ``ComputeCapability`` names it; None for that of the GPU here.
+        precision: The precision of the engines.
     """
 
     name = "tensorrt_rtx"
@@ -38,13 +41,15 @@ class TensorRtRtxToolchain(Toolchain):
     distribution = "tensorrt-rtx-cu13-bindings"
     hint = "pip install collage-explorer[tensorrt-rtx]"
     capability: str | None = "SM120"
+    precision = "model"
 
     def availability(self) -> Availability:
         if util.find_spec(self.library) is None:
-            return Availability(False, reason=f"the package {self.distribution} is not installed", hint=self.hint, device="GPU")
+            reason = f"the package {self.distribution} is not installed"
+            return Availability(False, reason=reason, hint=self.hint, device="GPU", precision=self.precision)
         missing = "running them on a GPU is not implemented" if DRIVER.exists() else "no GPU here to measure on"
         hint = f"`collage toolchains --inspect {self.name} MODEL` builds a model's engines; describe a GPU to estimate costs"
-        return Availability(False, self._version(), f"engines can be built; {missing}", hint, "GPU")
+        return Availability(False, self.version(), f"engines can be built; {missing}", hint, "GPU", self.precision)
 
     def rule(self, options: RuleOptions) -> PartitionRule:
         from ..rules.base_rules import OpPredicate
@@ -53,14 +58,20 @@ class TensorRtRtxToolchain(Toolchain):
         return arbitrary_fusion(OpPredicate(OPERATORS), options, DEFAULT_DEPTH)
 
     def build(self, model: SubModel, threads: int) -> bytes:
-        from .tensorrt_build import build_engine
+        from .tensorrt_build import EngineSettings, kept_engine
 
-        return build_engine(self.library, model.onnx, self.capability).package
+        settings = EngineSettings(self.library, self.version(), self.capability, self.lowers_precision)
+        return kept_engine(settings, model.onnx, self.engines()).package
+
+    def engines(self) -> EngineStore:
+        """Return the engines that are kept in the user's data folder."""
+        return EngineStore(home() / "engines")
 
     def load(self, package: bytes, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int) -> Kernel:
         raise ToolchainError("device", f"{self.name} builds engines, and running them is not implemented")
 
-    def _version(self) -> str:
+    def version(self) -> str:
+        """Return the version of the library that is installed."""
         try:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
@@ -76,3 +87,21 @@ class TensorRtToolchain(TensorRtRtxToolchain):
     distribution = "tensorrt"
     hint = "pip install tensorrt"
     capability = None
+
+
+class TensorRtRtxFp16Toolchain(TensorRtRtxToolchain):
+    """TensorRT for RTX in float16: networks are strongly typed, so a sub-model is converted before it is built."""
+
+    name = "tensorrt_rtx@fp16"
+    letter = "H"
+    precision = "float16"
+    lowers_precision = True
+
+
+class TensorRtFp16Toolchain(TensorRtToolchain):
+    """TensorRT in float16, in the same way."""
+
+    name = "tensorrt@fp16"
+    letter = "J"
+    precision = "float16"
+    lowers_precision = True

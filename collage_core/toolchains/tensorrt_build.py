@@ -1,11 +1,13 @@
 """Builds engines with TensorRT, and asks its ONNX parser what it takes of a model. Called in worker processes only.
 
-A serialised ONNX model enters; an engine with the names of its layers leaves, or the parser's own words. Needs no GPU.
+A serialised ONNX model enters; an engine with the names of its layers leaves, or the parser's own words. Engines are kept
+(`engine_store`). Needs no GPU.
 """
 
 from __future__ import annotations
 
 import importlib
+import platform
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,17 +20,28 @@ from ..model.base import Model
 from ..model.onnx_model import load_model
 from ..model.samples.registry import resolve
 from .base import ToolchainError
+from .engine_store import BuiltEngine, EngineStore, engine_key
+from .onnxruntime_halves import in_halves
 from .reasons import one_line
 
 _LAYER = re.compile(r"^Name: ([^,]+), LayerType: ([^,]+),", re.M)
 
 
 @dataclass(frozen=True)
-class BuiltEngine:
-    """An engine: its serialised form, and its layers as ``name (type)`` in the order in which they run."""
+class EngineSettings:
+    """What engines are built with.
 
-    package: bytes
-    layers: tuple[str, ...]
+    Attributes:
+        library: The library's Python module.
+        version: The library's version.
+        capability: Compute capability to build for, such as ``SM120``; None for that of the GPU here.
+        halves: Whether float32 is converted to float16 first; inputs and outputs stay as they are.
+    """
+
+    library: str
+    version: str
+    capability: str | None
+    halves: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,16 +61,33 @@ class SupportedNodes:
     refused: tuple[RefusedNode, ...]
 
 
-def build_engine(library: str, onnx: bytes, capability: str | None) -> BuiltEngine:
-    """Build an engine from the ONNX model `onnx` with the module `library`.
+def kept_engine(settings: EngineSettings, onnx: bytes, store: EngineStore) -> BuiltEngine:
+    """Return the engine of the ONNX model `onnx` from `store`, or build it and keep it there.
 
-    Args:
-        capability: Compute capability to build for, such as ``SM120``; None for that of the GPU here.
+    Raises:
+        ToolchainError: as `build_engine`.
+    """
+    key = engine_key(onnx, [settings.library, settings.version, settings.capability or device_of(settings.library), str(settings.halves)])
+    found = store.get(key)
+    if found is None:
+        found = build_engine(settings, onnx)
+        store.put(key, found)
+    return found
+
+
+def device_of(library: str) -> str:
+    """Return a word for the GPU that an engine without a compute capability is built for."""
+    return f"the GPU of {library} on {platform.node()}"
+
+
+def build_engine(settings: EngineSettings, onnx: bytes) -> BuiltEngine:
+    """Build an engine from the ONNX model `onnx`.
 
     Raises:
         ToolchainError: at stage ``device`` where no builder can be made, ``import`` where the parser refuses, or ``build``.
     """
-    tensorrt, log, builder = _builder(library)
+    tensorrt, log, builder = _builder(settings.library)
+    onnx = in_halves(onnx) if settings.halves else onnx
     log.messages.clear()
     network = _network(tensorrt, builder)
     parser = tensorrt.OnnxParser(network, log)
@@ -65,9 +95,9 @@ def build_engine(library: str, onnx: bytes, capability: str | None) -> BuiltEngi
         raise ToolchainError("import", "; ".join(f"{node.name} ({node.op}): {node.reason}" for node in _refused(parser)) or _last(log))
     config = builder.create_builder_config()
     config.profiling_verbosity = tensorrt.ProfilingVerbosity.DETAILED
-    if capability is not None:
+    if settings.capability is not None:
         config.num_compute_capabilities = 1
-        config.set_compute_capability(getattr(tensorrt.ComputeCapability, capability), 0)
+        config.set_compute_capability(getattr(tensorrt.ComputeCapability, settings.capability), 0)
     package = builder.build_serialized_network(network, config)
     if package is None:
         raise ToolchainError("build", _last(log))
@@ -92,8 +122,8 @@ def supported_nodes(library: str, onnx: bytes) -> SupportedNodes:
     return SupportedNodes(tuple(tuple(names[node] for node in group) for group in groups), _refused(parser))
 
 
-def inspect_model(library: str, capability: str | None, source: str) -> dict[str, Any]:
-    """Build an engine from each group of nodes of the model `source` that the parser takes.
+def inspect_model(settings: EngineSettings, source: str, store: EngineStore) -> dict[str, Any]:
+    """Build an engine from each group of nodes of the model `source` that the parser takes, or take it from `store`.
 
     Where a build fails and the reason names a node, that node is refused, and what does not depend on it in the group, and what does,
     are built apart.
@@ -111,13 +141,15 @@ def inspect_model(library: str, capability: str | None, source: str) -> dict[str
     """
     model = load_model(resolve(source))
     placed = [node.index for node in model.graph.nodes if not node.is_host]
-    found = supported_nodes(library, model.cut(IndexSet(placed)).onnx)
+    found = supported_nodes(settings.library, model.cut(IndexSet(placed)).onnx)
     groups = [IndexSet(model.graph.index_by_name[name] for name in names) for names in found.groups]
-    engines, failed = _built(model, groups, library, capability)
+    engines, failed = _built(model, groups, settings, store)
     return {"nodes": len(placed), "engines": engines, "refused": [asdict(node) for node in (*found.refused, *failed)]}
 
 
-def _built(model: Model, pending: list[IndexSet], library: str, capability: str | None) -> tuple[list[dict[str, Any]], list[RefusedNode]]:
+def _built(
+    model: Model, pending: list[IndexSet], settings: EngineSettings, store: EngineStore
+) -> tuple[list[dict[str, Any]], list[RefusedNode]]:
     """Build each group of `pending`, split further where a node of it fails; return the rows of engines and the nodes that failed."""
     engines: list[dict[str, Any]] = []
     failed: list[RefusedNode] = []
@@ -125,7 +157,7 @@ def _built(model: Model, pending: list[IndexSet], library: str, capability: str 
         inside = pending.pop(0)
         row: dict[str, Any] = {"nodes": len(inside)}
         try:
-            engine = build_engine(library, model.cut(inside).onnx, capability)
+            engine = kept_engine(settings, model.cut(inside).onnx, store)
             engines.append({**row, "bytes": len(engine.package), "layers": list(engine.layers)})
         except ToolchainError as error:
             node = _blamed(model.graph, inside, error.message)

@@ -13,6 +13,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from collage_core.cli.main import main
+from collage_core.cost.database.database import CostDatabase
+from collage_core.cost.database.records import CostKey, Record
+from collage_core.graph.computation import computation_key
+from collage_core.graph.index_set import IndexSet
+from collage_core.model.onnx_model import load_model
 from collage_core.model.samples.registry import resolve
 from tests.helpers.command import document_of, in_this_process
 
@@ -255,6 +260,25 @@ def test_a_gpu_is_described_by_the_rules_of_a_toolchain_and_its_speed(capsys: py
     )
     assert {(p["target"], p["source"]) for p in made["plan"]["partitions"]} == {(name, "estimate")}
     assert made["verify"]["measured_s"] is None
+
+
+def test_costs_of_a_gpu_elsewhere_are_replayed_and_labelled_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Nothing here has TensorRT: its costs come from the database of another machine, nothing is built, and the note names the machine."""
+    graph = load_model(resolve("mini_mnist")).graph
+    with CostDatabase(tmp_path / "costs") as database:
+        for nodes, target, seconds in [*(([index], "onnxruntime", 1e-3) for index in range(6)), (range(5), "tensorrt_rtx", 1e-4)]:
+            key = CostKey(computation_key(graph, IndexSet(nodes)), target, "1", 1, "a machine with a GPU")
+            database.put(key, Record(samples=(seconds,) * 3, error=1e-4))
+    asked = ("mini_mnist", "--targets", "onnxruntime,tensorrt_rtx", "--costs", f"replay:{tmp_path / 'costs'}")
+    with pytest.raises(SystemExit) as ended:
+        main(["partition", *asked, "--json"])
+    assert ended.value.code in (0, None)
+    printed = capsys.readouterr()
+    made = json.loads(printed.out)
+    assert [(p["target"], p["source"]) for p in made["plan"]["partitions"]] == [("tensorrt_rtx", "recorded"), ("onnxruntime", "recorded")]
+    assert made["plan"]["total_s"] == pytest.approx(1.1e-3)
+    assert made["verify"]["measured_s"] is None
+    assert "costs are replayed as recorded on a machine with a GPU" in printed.err
 
 
 def test_rules_that_hold_code_are_not_described(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,11 @@ import pytest
 
 from collage_core.rules.base import RuleContext, RuleOptions
 from collage_core.rules.candidate import RejectionLog
-from collage_core.toolchains import tensorrt
+from collage_core.toolchains import tensorrt, tensorrt_build
 from collage_core.toolchains.base import ToolchainError
 from collage_core.toolchains.registry import get
 from tests.helpers.graphs import graph
+from tests.helpers.small_models import matmul
 
 
 @pytest.mark.parametrize("name", ["tensorrt", "tensorrt_rtx"])
@@ -50,3 +51,26 @@ def test_its_rule_takes_the_operators_that_the_parser_knows():
 def test_an_engine_is_not_loaded():
     with pytest.raises(ToolchainError, match="running them is not implemented"):
         get("tensorrt_rtx").load(b"", (), (), 1)
+
+
+@pytest.mark.parametrize("made", [tensorrt.TensorRtRtxFp16Toolchain, tensorrt.TensorRtFp16Toolchain])
+def test_float16_is_in_the_name_and_never_a_default(made: type[tensorrt.TensorRtRtxToolchain]):
+    toolchain = made()
+    assert toolchain.name == f"{made.__mro__[1].name}@fp16"
+    assert toolchain.lowers_precision
+    assert toolchain.availability().precision == "float16"
+    assert made.__mro__[1]().availability().precision == "model"
+
+
+def test_an_engine_in_float16_is_built_of_halves_and_kept_in_the_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("COLLAGE_HOME", str(tmp_path))
+    given: list[bool] = []
+
+    class Fake(tensorrt.TensorRtRtxFp16Toolchain):
+        library = "fake_tensorrt"
+
+    in_halves = tensorrt_build.in_halves
+    monkeypatch.setattr(tensorrt_build, "in_halves", lambda onnx: given.append(True) or in_halves(onnx))
+    assert {Fake().build(matmul(), 1) for _ in range(2)} == {b"engine SM120"}
+    assert given == [True], "the second time it is taken from the folder"
+    assert len(list((tmp_path / "engines").iterdir())) == 1

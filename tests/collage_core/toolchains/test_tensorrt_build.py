@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
 
+import onnx
 import pytest
 
 from collage_core.base.isolation.worker import Worker
+from collage_core.model.accuracy import relative_error
+from collage_core.toolchains import tensorrt_build
 from collage_core.toolchains.base import ToolchainError
-from collage_core.toolchains.tensorrt_build import RefusedNode, build_engine, inspect_model, supported_nodes
+from collage_core.toolchains.engine_store import EngineStore
+from collage_core.toolchains.onnxruntime_halves import in_halves
+from collage_core.toolchains.tensorrt_build import (
+    EngineSettings,
+    RefusedNode,
+    build_engine,
+    inspect_model,
+    kept_engine,
+    supported_nodes,
+)
 from collage_core.toolchains.tensorrt_operators import OPERATORS
 from tests.helpers.models import model_of, write
+from tests.helpers.small_models import drawn, matmul, reference
 
 FAKE, REAL = "fake_tensorrt", "tensorrt_rtx_bindings"
+BUILD = EngineSettings(FAKE, "1", "SM120")
 TWO = "g (float[1,1,4,4] x) => (float[1,1,4,4] y) {\n [first] c = Relu(x)\n [last] y = Tanh(c)\n}"
 POOLED = TWO.replace("Tanh(c)", "MaxPool<kernel_shape = [1, 1]>(c)")
 
@@ -23,27 +38,27 @@ def onnx_of(text: str) -> bytes:
 
 
 def test_an_engine_is_built_for_the_capability_with_its_layers():
-    engine = build_engine(FAKE, onnx_of(TWO), "SM120")
+    engine = build_engine(BUILD, onnx_of(TWO))
     assert engine.package == b"engine SM120"
     assert engine.layers == ("first_0 (kgen)", "last_0 (kgen)")
-    assert build_engine(FAKE, onnx_of(TWO), None).package == b"engine none"
+    assert build_engine(replace(BUILD, capability=None), onnx_of(TWO)).package == b"engine none"
 
 
 def test_the_parser_refuses_in_its_own_words():
     with pytest.raises(ToolchainError) as caught:
-        build_engine(FAKE, onnx_of(POOLED), "SM120")
+        build_engine(BUILD, onnx_of(POOLED))
     assert (caught.value.stage, caught.value.message) == ("import", "last (MaxPool): Assertion failed: no MaxPool today")
 
 
 def test_the_builder_fails_in_its_own_words():
     with pytest.raises(ToolchainError) as caught:
-        build_engine(FAKE, onnx_of(TWO.replace("Tanh", "Sigmoid")), "SM120")
+        build_engine(BUILD, onnx_of(TWO.replace("Tanh", "Sigmoid")))
     assert (caught.value.stage, caught.value.message) == ("build", "no kernel for last")
 
 
 def test_a_library_that_cannot_be_imported_is_a_reason():
     with pytest.raises(ToolchainError) as caught:
-        build_engine("no_such_library", onnx_of(TWO), None)
+        build_engine(replace(BUILD, library="no_such_library"), onnx_of(TWO))
     assert (caught.value.stage, caught.value.message) == ("device", "No module named 'no_such_library'")
 
 
@@ -53,8 +68,40 @@ def test_the_parser_says_which_nodes_it_takes_together():
     assert found.refused == (RefusedNode("last", "MaxPool", "Assertion failed: no MaxPool today"),)
 
 
-def test_a_model_is_inspected_group_by_group():
-    found = inspect_model(FAKE, "SM120", "mini_mnist")
+def test_an_engine_is_built_once_for_a_model_a_version_a_capability_and_a_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    built: list[str] = []
+
+    def counted(settings: EngineSettings, onnx: bytes):
+        built.append(settings.version)
+        return build_engine(settings, onnx)
+
+    monkeypatch.setattr(tensorrt_build, "build_engine", counted)
+    store = EngineStore(tmp_path)
+    for settings in (BUILD, BUILD, replace(BUILD, version="2"), replace(BUILD, capability=None), replace(BUILD, halves=True), BUILD):
+        kept_engine(settings, onnx_of(TWO), store)
+    assert len(built) == 4
+    assert kept_engine(BUILD, onnx_of(TWO), store) == build_engine(BUILD, onnx_of(TWO))
+    kept_engine(BUILD, onnx_of(TWO.replace("Tanh", "Cos")), store)
+    assert len(built) == 5
+
+
+def test_a_model_in_halves_keeps_its_ends_and_nearly_its_values():
+    model = matmul()
+    halves = onnx.load_model_from_string(in_halves(model.onnx))
+    assert {tensor.data_type for tensor in halves.graph.initializer} == {onnx.TensorProto.FLOAT16}
+    assert {value.type.tensor_type.elem_type for value in (*halves.graph.input, *halves.graph.output)} == {onnx.TensorProto.FLOAT}
+    inputs = drawn(model.inputs)
+    error = relative_error(reference(replace(model, onnx=halves.SerializeToString()), inputs)[0], reference(model, inputs)[0])
+    assert 1e-6 < error < 5e-3
+
+
+def test_a_model_that_is_none_is_a_matter_of_the_import():
+    with pytest.raises(ToolchainError, match="it cannot be converted to float16"):
+        in_halves(b"no model")
+
+
+def test_a_model_is_inspected_group_by_group(tmp_path: Path):
+    found = inspect_model(BUILD, "mini_mnist", EngineStore(tmp_path))
     assert (found["nodes"], [engine["nodes"] for engine in found["engines"]]) == (6, [2, 3])
     assert [len(engine["layers"]) for engine in found["engines"]] == [2, 3]
     assert [node["op"] for node in found["refused"]] == ["MaxPool"]
@@ -62,7 +109,7 @@ def test_a_model_is_inspected_group_by_group():
 
 def test_what_the_builder_cannot_build_is_refused_and_the_rest_is_built(tmp_path: Path):
     text = TWO.replace("[last] y = Tanh(c)", "[odd] o = Sigmoid(c)\n [other] p = Neg(x)\n [last] y = Add(o, p)")
-    found = inspect_model(FAKE, "SM120", str(write(tmp_path, model_of(text))))
+    found = inspect_model(BUILD, str(write(tmp_path, model_of(text))), EngineStore(tmp_path / "engines"))
     assert [engine["layers"] for engine in found["engines"]] == [["first_0 (kgen)", "other_0 (kgen)"], ["last_0 (kgen)"]]
     assert found["refused"] == [{"name": "odd", "op": "Sigmoid", "reason": "no kernel for odd"}]
 
@@ -71,7 +118,7 @@ def test_what_the_builder_cannot_build_is_refused_and_the_rest_is_built(tmp_path
 class TestTheRealLibrary:
     def test_builds_an_engine_without_a_gpu(self):
         with Worker() as worker:
-            engine = worker.call(build_engine, REAL, onnx_of(TWO), "SM120", timeout_s=60)
+            engine = worker.call(build_engine, EngineSettings(REAL, "1", "SM120"), onnx_of(TWO), timeout_s=60)
             assert engine.package
             assert engine.layers
 
