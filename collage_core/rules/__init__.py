@@ -12,6 +12,7 @@ from .base_rules import DFPattern, Explicit, Host, OpCallByKind, OpPredicate
 from .candidate import CandidatePartition
 from .combinators import Composite, OnlyValid, Primitive, Union
 from .combine import Combine
+from .pattern_table import PatternTable
 from .segments import Segments
 from .trees import arbitrary_fusion, classic_fusion, fusion_tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "OpCallByKind",
     "OpPredicate",
     "PartitionRule",
+    "PatternTable",
     "Primitive",
     "RuleOptions",
     "Segments",
