@@ -44,7 +44,7 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a test.
+    """The outcome of a test.
 
     Attributes:
         name: The test's name.

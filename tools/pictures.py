@@ -104,7 +104,7 @@ def fit(watched: Watched) -> None:
 DEEP = "transformer2148"
 """A transformer whose graph has 1,485 nodes, the layer norms folded into one node each."""
 DEEP_QUERY = "model={deep}"
-"""Where `DEEP` is opened: the explorer says its id."""
+"""The page on which `DEEP` is open: the explorer says its id."""
 
 SCREENS = (
     Screen("samples", graph, ""),

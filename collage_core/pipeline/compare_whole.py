@@ -152,7 +152,7 @@ def by_promise(finalists: Sequence[Finalist], plan_s: float) -> Promise:
 
 
 def _may_take(one: Finalist) -> float:
-    """Return the seconds that a finalist takes at least, by the sum of its costs and how sure that is."""
+    """Return the seconds that a finalist takes at least, by its predicted time and how sure that is."""
     return math.inf if one.total_s is None else one.total_s - (one.plan.total_interval_s or 0.0)
 
 

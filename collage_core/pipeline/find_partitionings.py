@@ -30,7 +30,7 @@ from .pattern_tables import source_of
 PARTITIONINGS_S = 300.0
 """Longest that one toolchain may take for the partitionings of a model."""
 Groups = Mapping[str, Sequence[Sequence[str]]]
-"""What made groups → the names of the nodes of each."""
+"""The maker of groups → the names of the nodes of each."""
 
 
 def find_partitionings(

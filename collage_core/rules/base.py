@@ -52,7 +52,7 @@ class RuleMatch:
 
 @dataclass(frozen=True, slots=True)
 class TableMatch:
-    """What a pattern of a table of TVM's matches.
+    """A match of a pattern in a table of TVM's.
 
     Attributes:
         label: The name of the pattern.

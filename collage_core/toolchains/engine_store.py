@@ -17,7 +17,7 @@ from pathlib import Path
 from ..base.whole_file import write_whole
 
 MOST_BYTES = 2**30
-"""What all engines may take together."""
+"""Most bytes of all engines together."""
 _ENDING = ".engine"
 
 

@@ -29,7 +29,7 @@ _LAYER = re.compile(r"^Name: ([^,]+), LayerType: ([^,]+),", re.M)
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What engines are built with.
+    """The settings that engines are built with.
 
     Attributes:
         library: The library's Python module.

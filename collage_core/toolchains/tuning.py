@@ -31,7 +31,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class TunedKernel:
-    """What is known of the schedules of one kernel.
+    """The knowledge of the schedules of one kernel.
 
     Attributes:
         workload, target: As in `Workload`.

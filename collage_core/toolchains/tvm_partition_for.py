@@ -1,4 +1,4 @@
-"""What the functions `partition_for_<toolchain>` of TVM would take of a model, as groups of its nodes.
+"""Groups of a model's nodes that the functions `partition_for_<toolchain>` of TVM would take.
 
 A sub-model and the name of a toolchain enter; names of nodes leave. Nothing is compiled, so the toolchain's own library is not needed. It
 runs TVM, and belongs in a worker process.
@@ -61,7 +61,7 @@ def function_groups(named: NamedModule, made: tvm.IRModule) -> list[list[int]]:
 
 
 Known = Hashable
-"""What a variable stands for: a binding of the module before, by its number; a parameter; a constant; a tuple of such; or nothing known."""
+"""The meaning of a variable: a binding of the module before, by its number; a parameter; a constant; a tuple of such; or nothing known."""
 
 
 def _parameter(index: int) -> Known:

@@ -44,12 +44,12 @@ class Placement:
 
     @property
     def is_tvm(self) -> bool:
-        """Whether TVM itself computes it, in any of its modes."""
+        """True if TVM itself computes it, in any of its modes."""
         return is_tvm(self.target)
 
     @property
     def is_blocked(self) -> bool:
-        """Whether its tensors are held in a blocked layout where they can be."""
+        """True if its tensors are held in a blocked layout where they can be."""
         return bool(registry.get(self.target).layout)
 
     def holds_blocked(self, kind: Any) -> bool:

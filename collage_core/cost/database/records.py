@@ -128,7 +128,7 @@ class TuningKey:
 
 @dataclass(frozen=True, slots=True)
 class TuningRecord:
-    """What tuning one kernel found.
+    """The result of tuning one kernel.
 
     Attributes:
         trace: The fastest schedule, as JSON; empty where none is faster than the default one.

@@ -1,4 +1,4 @@
-"""What is said to be proven of a plan: "optimal" only of the total that is shown, and the reason where it is above the least."""
+"""The text of what is proven of a plan: "optimal" only of the total that is shown, and the reason where it is above the least."""
 
 from __future__ import annotations
 

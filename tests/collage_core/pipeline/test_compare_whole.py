@@ -326,7 +326,7 @@ def test_what_a_comparison_takes_follows_from_its_builds_and_its_turns(tmp_path:
     built.took_s, built.verify["measured_s"] = 7.0, 1.0
     turn_s = 4.0
     assert needed_s(built, [finalist("a", total_s=1.0)]) == 7.0 + 2 * ROUNDS * turn_s
-    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind sits rounds out"
+    assert needed_s(built, [finalist("a", total_s=2.0)]) == 7.0 + ROUNDS * turn_s + 2 * 2 * turn_s, "one far behind leaves rounds out"
     there = finalist("a", total_s=1.0)
     there.folder = tmp_path
     assert needed_s(built, [there]) == 2 * ROUNDS * turn_s

@@ -1,4 +1,4 @@
-"""What every toolchain takes of ONNX's own node tests, and of random models, is right; the rest is refused, and nothing crashes or hangs.
+"""Each toolchain is right on what it takes of ONNX's own node tests and of random models, refuses the rest, and neither crashes nor hangs.
 
 `make test` has a part of them, `make slow` all.
 """

@@ -1,4 +1,4 @@
-"""What TVM's `partition_for_<toolchain>` functions take, as groups of nodes, compared with the functions that they make."""
+"""Groups of nodes that TVM's `partition_for_<toolchain>` functions take, compared with the functions that they make."""
 
 from __future__ import annotations
 

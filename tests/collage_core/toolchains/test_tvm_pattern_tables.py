@@ -37,7 +37,7 @@ def own_names(module: Any) -> Any:
 
 
 def tvms(named: Any, pattern: Any) -> set[frozenset[str]] | None:
-    """What TVM's own pass makes of one pattern; None where the pattern's check fails."""
+    """Return what TVM's own pass makes of one pattern; None where the pattern's check fails."""
     from tvm import relax
 
     from collage_core.toolchains.tvm_partition_for import function_groups

@@ -36,7 +36,7 @@ def convolution(x: str, y: str) -> list[onnx.NodeProto]:
 
 
 def middle() -> SubModel:
-    """What is between two cuts: signed tensors enter and leave, and the second one is read inside too."""
+    """A model between two cuts: signed tensors enter and leave, and the second one is read inside too."""
     nodes = [*convolution("x", "y"), *convolution("y", "q")]
     return sub_model(nodes, [tensor("x", IMAGE, "int8")], [tensor("y", IMAGE, "int8"), tensor("q", IMAGE, "int8")], WEIGHTS)
 

@@ -1,4 +1,4 @@
-"""What TVM compiles of a partitioned module: the kernels that its costs were measured with, and the fusions that the plan chose."""
+"""Kernels that TVM compiles of a partitioned module: those that its costs were measured with, and the fusions that the plan chose."""
 
 from __future__ import annotations
 

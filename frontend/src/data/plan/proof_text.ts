@@ -6,7 +6,7 @@ import type { RunSnapshot } from "../protocol";
 /** Less than this apart, in seconds, two totals are equal: costs are rounded to femtoseconds. */
 const NOTHING_S = 0.5e-12;
 
-/** What is proven of the shown total, in the words of `collage_core/cli/proof_text.py`: that no plan has a lower one for these costs, or by how much it is above the least and why. Empty where nothing is. */
+/** The proof behind the shown total, in the words of `collage_core/cli/proof_text.py`: that no plan has a lower one for these costs, or by how much it is above the least and why. Empty where nothing is. */
 export function proofText({ plan, optimal, lower_bound_s: leastS, decided_by }: RunSnapshot): string {
   if (!plan || optimal === null) return "";
   const aboveS = leastS === null || leastS <= 0 ? 0 : plan.total_s - leastS;

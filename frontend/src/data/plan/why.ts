@@ -34,7 +34,7 @@ export function byTarget(data: NodeCandidates, holding?: readonly number[]): Tar
   return [...groups.values()].sort((a, b) => rank(a) - rank(b) || (a.candidates[0] && b.candidates[0] ? better(a.candidates[0], b.candidates[0]) : 0));
 }
 
-/** Whether only a bound of a candidate's regret is known. That of a panel is shared by all that it lists: asked for alone it may be better. */
+/** True if only a bound of a candidate's regret is known. That of a panel is shared by all that it lists: asked for alone it may be better. */
 export function isBounded(one: NodeCandidate): boolean {
   return !one.chosen && one.regret_s === null && one.regret_at_least_s !== null;
 }
@@ -90,7 +90,7 @@ function withNodes({ target, nodes }: NodeCandidate): string {
   return `${target} with ${plural(nodes.length, "node")}`;
 }
 
-/** What tuning brought a candidate that takes so many seconds, and how long it took. */
+/** The text of what tuning brought a candidate that takes so many seconds, and how long it took. */
 export function tunedText({ untuned_s: untuned, spent_s: spent, trials }: Tuned, seconds: number): string {
   return `it was tuned for ${elapsed(spent)}, ${plural(trials, "schedule")}: ${(untuned / seconds).toFixed(2)} times as fast as with the default schedule, ${duration(untuned)}`;
 }

@@ -36,7 +36,7 @@ interface Cut {
   row: number;
 }
 
-/** What lies between a cut and the next, or several rows as a column: the left and right end of its boxes and edges. */
+/** A stretch between a cut and the next, or several rows as a column: the left and right end of its boxes and edges. */
 interface Row {
   left: number;
   right: number;

@@ -12,7 +12,7 @@ import { followRun } from "./stream";
 export const keptRun = signal<RunSnapshot | null>(null);
 /** The best plan under a decision that is neither kept nor discarded yet; null where there is none. */
 export const whatIf = signal<WhatIf | null>(null);
-/** What a run says of its own plan, and cannot say of another one. */
+/** Fields in which a run speaks of its own plan, and of no other one. */
 const NOT_KNOWN = { verify: null, decided_by: null, alternatives: [], artifact: false, budget: null } satisfies Partial<RunSnapshot>;
 
 /** The run that is shown: the kept run, or the kept run with the plan of the what-if: nothing of that is built, verified or undecided. */
