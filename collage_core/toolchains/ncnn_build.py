@@ -53,8 +53,11 @@ without convolutions have ``plain`` alone."""
 
 MOST_RUNS = 5
 LONGEST_S, ALL_S = 0.5, 3.0
-"""How often each variant is run to find the fastest, and how long that may take; two runs in any case. No further variant after so long
-in all, once there is one that is exact enough: of a large network the first ones differ little."""
+"""How often each variant is run to find the fastest, and how long that may take; two runs in any case. After so long in all, once there is
+one that is exact enough, those in `LIKELY` get one run each beside their first, and the others none."""
+
+LIKELY = ("winograd43", "hints", "plain", "winograd63")
+"""Variants one of which was the fastest for each large network of the samples; the others took 1.2 to 6 times as long."""
 
 HOPELESS, HOPELESS_AT_FIRST = 1.25, 2.0
 """A variant that takes so many times as long as the fastest is run no more: after some runs, and after the first, which is slower."""
@@ -197,13 +200,14 @@ def _fastest(packages: Mapping[str, _Package], model: SubModel, threads: int, mo
     *_, exact = _first_run(list(packages.values())[-1], model, inputs, threads)
     seconds: dict[str, float] = {}
     for name, package in packages.items() if len(packages) > 1 else ():
+        is_late = bool(seconds) and time.perf_counter() - start > ALL_S
+        if is_late and name not in LIKELY:
+            continue
         kernel, first_s, outputs = _first_run(package, model, inputs, threads)
         best_s = min(seconds.values(), default=math.inf)
         if _error(outputs, exact) <= most_error and first_s < HOPELESS_AT_FIRST * best_s:
-            seconds[name] = _least_s(kernel, best_s)
+            seconds[name] = _least_s(kernel, best_s, 1 if is_late else MOST_RUNS)
         del kernel
-        if seconds and time.perf_counter() - start > ALL_S:
-            break
     return min(seconds or packages, key=lambda name: seconds.get(name, 0.0))
 
 
@@ -224,10 +228,10 @@ def _error(outputs: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
     return max((error if np.isfinite(error) else np.inf for error in errors), default=0.0)
 
 
-def _least_s(kernel: NetworkKernel, best_s: float) -> float:
-    """Return the least seconds of a few runs, where the fastest variant so far takes `best_s`."""
+def _least_s(kernel: NetworkKernel, best_s: float, most_runs: int) -> float:
+    """Return the least seconds of at most `most_runs` runs, where the fastest variant so far takes `best_s`."""
     least_s, start = math.inf, time.perf_counter()
-    for number in range(MOST_RUNS):
+    for number in range(most_runs):
         before = time.perf_counter()
         if number >= 2 and (before - start > LONGEST_S or least_s > HOPELESS * best_s):
             break

@@ -117,6 +117,24 @@ def test_a_variant_that_errs_too_much_is_not_taken():
     assert ncnn_build._fastest(packages, model, 1, 1e-12) == "direct"
 
 
+@pytest.mark.parametrize(("all_s", "runs"), [(1e6, dict.fromkeys(ncnn_build.VARIANTS, 5)), (0.0, dict.fromkeys(ncnn_build.LIKELY, 1))])
+def test_when_the_time_is_over_the_likely_variants_get_one_run_each(all_s: float, runs: dict[str, int], monkeypatch: pytest.MonkeyPatch):
+    """The first one is there before the time is over, and has all of its runs."""
+    model, tried = convolutions(), dict[str, int]()
+    packages = {name: ncnn_build._package(imported(model), options) for name, options in ncnn_build.VARIANTS.items()}
+    name_of = {json.dumps([package.options, package.text]): name for name, package in packages.items()}
+
+    def counted(kernel: ncnn_build.NetworkKernel, best_s: float, most_runs: int) -> float:
+        tried[name_of[json.dumps([kernel._package.options, kernel._package.text])]] = most_runs
+        return 1.0 if kernel._package is packages["winograd63"] else 2.0
+
+    monkeypatch.setattr(ncnn_build, "ALL_S", all_s)
+    monkeypatch.setattr(ncnn_build, "HOPELESS_AT_FIRST", 1e6)
+    monkeypatch.setattr(ncnn_build, "_least_s", counted)
+    assert ncnn_build._fastest(packages, model, 1, 1.0) == "winograd63"
+    assert tried == runs | {"winograd43": 5}
+
+
 @pytest.mark.parametrize(("windows", "most"), [([3, 3, 3], 3e-5), ([3, 1], 1e-5), ([1], 1e-5)])
 def test_the_errors_of_many_convolutions_may_add_up(windows: list[int], most: float, monkeypatch: pytest.MonkeyPatch):
     """Otherwise deep networks would be left with direct convolution, which takes twice as long."""
