@@ -100,3 +100,13 @@ def test_what_cannot_be_done_is_said(listed: Watched, tmp_path: Path) -> None:
     )
     rows(listed).first.get_by_role("button", name="Star").click()
     expect(listed.page.get_by_role("alert")).to_contain_text("the server does not answer")
+
+
+def test_a_narrow_window_keeps_the_names_and_scrolls_to_the_notes(own: Explorer, open_page: OpenPage) -> None:
+    watched = open_page(f"{own.address}?sample=mini_mnist", width=1024)
+    show_runs(watched)
+    watched.page.get_by_label("of every model").check()
+    for name in ("name", "measured", "note"):
+        box = watched.page.get_by_role("columnheader", name=name, exact=True).bounding_box()
+        assert box is not None
+        assert box["width"] >= 70, name

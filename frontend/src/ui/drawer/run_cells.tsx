@@ -20,12 +20,12 @@ export const RUN_COLUMNS: readonly Column<RunSummary, RunColumn>[] = [
   { id: "model", title: "model", widthPx: 120, cell: (row) => <span class="cut">{row.model_name}</span> },
   { id: "when", title: "when", widthPx: 132, cell: (row) => <span title={`${row.created}\n${row.machine}`}>{whenOf(row)}</span> },
   { id: "targets", title: "targets", widthPx: 96, cell: (row) => <Targets row={row} /> },
-  { id: "options", title: "options", widthPx: 176, hint: "the run's options, other than its targets; empty for the defaults", cell: (row) => <Options row={row} /> },
-  { id: "total", title: "predicted", widthPx: 84, isNumber: true, hint: MEANING.predicted, cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
-  { id: "measured", title: "measured", widthPx: 84, isNumber: true, hint: `${MEANING.measured}; empty where it was measured by itself alone`, cell: (row) => (row.measured_s === null ? "" : duration(row.measured_s)) },
-  { id: "verified", title: "verified", widthPx: 84, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
-  { id: "state", title: "state", widthPx: 92, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
-  { id: "note", title: "note", widthPx: 250, cell: (row, isReached) => <NoteAndActions row={row} isReached={isReached} /> },
+  { id: "options", title: "options", widthPx: 136, hint: "the run's options, other than its targets; empty for the defaults", cell: (row) => <Options row={row} /> },
+  { id: "total", title: "predicted", widthPx: 78, isNumber: true, hint: MEANING.predicted, cell: (row) => (row.total_s === null ? "" : duration(row.total_s)) },
+  { id: "measured", title: "measured", widthPx: 78, isNumber: true, hint: `${MEANING.measured}; empty where it was measured by itself alone`, cell: (row) => (row.measured_s === null ? "" : duration(row.measured_s)) },
+  { id: "verified", title: "verified", widthPx: 80, hint: "largest relative error of the whole plan against the reference", cell: (row) => <Verified row={row} /> },
+  { id: "state", title: "state", widthPx: 84, cell: (row) => <span class={row.state === "failed" ? "bad" : undefined}>{row.state}</span> },
+  { id: "note", title: "note", widthPx: 200, cell: (row, isReached) => <NoteAndActions row={row} isReached={isReached} /> },
 ];
 
 interface CellProps {

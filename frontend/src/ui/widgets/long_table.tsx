@@ -35,6 +35,8 @@ interface LongTableProps<Row, Id extends string> {
   keyOn?: (event: KeyboardEvent, row: Row) => void;
 }
 
+/** A column without a width of its own takes what is left, and this at least: a narrow window scrolls to the side. */
+const LEAST_PX = 128;
 const ROW_PX = 26;
 const PAGE_ROWS = 8;
 
@@ -74,7 +76,7 @@ export function LongTable<Row, Id extends string>(props: LongTableProps<Row, Id>
   };
   return (
     <div class="long-table" ref={box} onKeyDown={(event) => walk(event, rows.length, goTo)} onPointerMove={pointed} onPointerLeave={() => point(null)}>
-      <table aria-label={label} aria-rowcount={rows.length + 1}>
+      <table aria-label={label} aria-rowcount={rows.length + 1} style={{ minWidth: `${columns.reduce((sum, { widthPx }) => sum + (widthPx ?? LEAST_PX), 0)}px` }}>
         <colgroup>
           {columns.map(({ id, widthPx }) => (
             <col key={id} style={widthPx === undefined ? undefined : { width: `${widthPx}px` }} />
