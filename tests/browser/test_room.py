@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +123,19 @@ def test_a_header_with_much_to_say_is_one_line_and_loses_no_more_words_than_it_m
     watched.page.set_viewport_size({"width": 2400, "height": height})
     expect(watched.page.locator(".readout .word")).to_be_visible()
     expect(watched.page.locator(".readout .interval")).to_be_visible()
+
+
+def test_a_panel_under_a_button_near_the_side_stays_in_the_window(deep: Callable[[str], str], open_page: OpenPage) -> None:
+    watched = open_page(deep("transformer20"), width=1024, height=768)
+    watched.page.locator(".run-preview").click()
+    sheet = watched.page.locator(".top .sheet")
+    expect(sheet).to_contain_text(re.compile("About [0-9,]+ builds"))  # It is wider than what stood there first.
+    watched.idle()
+    box = sheet.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 1024
+    assert watched.page.evaluate(FITS)
 
 
 def test_a_phone_in_portrait_reads(explorer: Explorer, open_page: OpenPage) -> None:

@@ -8,6 +8,13 @@ export interface PlanChange {
   differenceS: number;
   /** The ids of those partitions of the new plan that the old one does not have. */
   changed: ReadonlySet<string>;
+  /** The costs of both plans that nobody knows; with any, the difference says nothing. */
+  unknown: number;
+}
+
+/** The number of partitions of a plan whose cost is not known: its total is the sum of the others, and no prediction. */
+export function unknownCosts({ partitions }: Pick<PlanInfo, "partitions">): number {
+  return partitions.filter((partition) => partition.cost_s === null).length;
 }
 
 /** The change from one plan to another. */
@@ -15,15 +22,17 @@ export function planChange(before: PlanInfo, after: PlanInfo): PlanChange {
   const key = (partition: { target: string; nodes: number[] }): string => `${partition.target}:${partition.nodes.join()}`;
   const old = new Set(before.partitions.map(key));
   const changed = after.partitions.filter((partition) => !old.has(key(partition))).map((partition) => partition.id);
-  return { differenceS: after.total_s - before.total_s, changed: new Set(changed) };
+  return { differenceS: after.total_s - before.total_s, changed: new Set(changed), unknown: unknownCosts(before) + unknownCosts(after) };
 }
 
 export interface Headline {
   totalS: number;
-  /** The fastest target that runs the whole model alone; null where none can. */
+  /** The fastest target that runs the whole model alone; null where none can, or the total is not to be compared. */
   alone: { name: string; totalS: number } | null;
   /** True if both totals are measured, the whole end to end; else both are predicted, as sums of costs. */
   isMeasured: boolean;
+  /** The costs of the plan that are not known, where the total is predicted: it leaves them out. */
+  unknown: number;
 }
 
 /** The time of the plan, measured end to end beside the baselines, with its interval; null where it was not, or by itself alone. */
@@ -39,8 +48,9 @@ export function headline(run: RunSnapshot): Headline | null {
   const single = run.baselines.filter((baseline) => isAlone(baseline.name));
   const measured = measuredBeside(run);
   const byMeasure = best(single, (baseline) => baseline.measured_s);
-  if (measured !== null && byMeasure) return { totalS: measured.seconds, alone: byMeasure, isMeasured: true };
-  return { totalS: run.plan.total_s, alone: best(single, (baseline) => baseline.total_s), isMeasured: false };
+  if (measured !== null && byMeasure) return { totalS: measured.seconds, alone: byMeasure, isMeasured: true, unknown: 0 };
+  const unknown = unknownCosts(run.plan);
+  return { totalS: run.plan.total_s, alone: unknown > 0 ? null : best(single, (baseline) => baseline.total_s), isMeasured: false, unknown };
 }
 
 function best(baselines: readonly Baseline[], of: (baseline: Baseline) => number | null): Headline["alone"] {

@@ -2,7 +2,7 @@
 
 import { duration } from "../../base/format";
 import type { MeasuredPlan, RunSnapshot } from "../protocol";
-import { measuredBeside } from "./summary";
+import { measuredBeside, unknownCosts } from "./summary";
 
 export interface TotalLine {
   name: string;
@@ -18,15 +18,16 @@ export interface TotalLine {
 /** The plan first, then the others, the fastest first. */
 export function totalLines(run: RunSnapshot): TotalLine[] {
   const beside = measuredBeside(run);
+  const isPredicted = run.plan !== null && unknownCosts(run.plan) === 0;
   const plan: TotalLine = {
     name: "this plan",
     kind: "plan",
-    sumS: run.plan?.total_s ?? null,
-    sumIntervalS: run.plan?.total_interval_s ?? null,
+    sumS: isPredicted ? (run.plan?.total_s ?? null) : null,
+    sumIntervalS: isPredicted ? (run.plan?.total_interval_s ?? null) : null,
     measuredS: beside?.seconds ?? null,
     measuredIntervalS: beside?.intervalS ?? null,
     rounds: null,
-    reason: "",
+    reason: run.plan && !isPredicted ? "some of its costs are not known" : "",
   };
   const measured = run.alternatives.map(lineOf);
   const known = new Set(run.alternatives.map((one) => one.name));

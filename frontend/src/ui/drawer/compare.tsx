@@ -5,6 +5,8 @@ import type { JSX } from "preact";
 import { signedDuration, duration, plural } from "../../base/format";
 import type { Difference } from "../../data/overlays/difference";
 import { MEANING } from "../../data/plan/basis";
+import { unknownCosts } from "../../data/plan/summary";
+import type { PlanInfo } from "../../data/protocol";
 import { hasEnded } from "../../data/run/reducer";
 import { comparedCsv } from "../../data/tables/csv";
 import { isAllCompared, overlay } from "../../state/display";
@@ -73,10 +75,16 @@ function Body(): JSX.Element {
   );
 }
 
+function predictedLine(plan: PlanInfo, against: PlanInfo): [string, string, string, string] {
+  const text = (one: PlanInfo): string => (unknownCosts(one) > 0 ? "not known" : duration(one.total_s));
+  const isKnown = unknownCosts(plan) + unknownCosts(against) === 0;
+  return ["predicted", text(plan), text(against), isKnown ? signedDuration(plan.total_s - against.total_s) : ""];
+}
+
 function Totals({ plan, against, found }: { plan: Side; against: Side; found: Difference }): JSX.Element {
   const count = (side: Side): string => plural(side.plan.partitions.length, "partition");
   const lines: [string, string, string, string][] = [
-    ["predicted", duration(plan.plan.total_s), duration(against.plan.total_s), signedDuration(plan.plan.total_s - against.plan.total_s)],
+    predictedLine(plan.plan, against.plan),
     ["of that, transitions", duration(found.planTransitionsS), duration(found.againstTransitionsS), signedDuration(found.planTransitionsS - found.againstTransitionsS)],
   ];
   if (plan.measuredS !== null && against.measuredS !== null) {

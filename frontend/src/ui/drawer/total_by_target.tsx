@@ -24,7 +24,7 @@ export function TotalByTarget({ plan }: { plan: PlanInfo }): JSX.Element {
       </span>
       {all.map((share) => (
         <span key={share.name}>
-          {share.name === TRANSITION ? "transitions" : <><Badge target={share.name} /> {share.name}</>} {duration(share.seconds)} <span class="muted">{percent(share.seconds / sum)}</span>
+          {share.name === TRANSITION ? "transitions" : <><Badge target={share.name} /> {share.name}</>} {duration(share.seconds)} {unknown === 0 && <span class="muted">{percent(share.seconds / sum)}</span>}
         </span>
       ))}
       {unknown > 0 && <span class="muted">{`and ${unknown} whose cost is not known`}</span>}

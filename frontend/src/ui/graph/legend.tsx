@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { count, signedDuration, duration } from "../../base/format";
 import { doubtOf, LEAST_STABILITY, WIDEST } from "../../data/overlays/certainty";
 import { doubt, heat } from "../../data/overlays/ramps";
+import { unknownCosts } from "../../data/plan/summary";
 import { hasEnded } from "../../data/run/reducer";
 import { overlay } from "../../state/display";
 import { coverage, coveredTarget } from "../../state/graph/coverage";
@@ -125,7 +126,7 @@ function DifferenceLegend(): JSX.Element {
   return (
     <div class="legend">
       <span>
-        <b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b> predicted
+        {unknownCosts(plan.side.plan) + unknownCosts(against.side.plan) > 0 ? "some costs are not known" : <><b>{signedDuration(plan.side.plan.total_s - against.side.plan.total_s)}</b> predicted</>}
       </span>
       {moved.size > 0 && <span>{`${count(moved.size)} ${moved.size === 1 ? "node changes its" : "nodes change their"} target, in the colour of the one in ${sideName(planRef.value, plan.side)}`}</span>}
       {moved.size === 0 && <span>{isShown ? "no node changes its target; the pale ones are cut otherwise" : "both plans have the same partitions"}</span>}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { signedDuration, plural } from "../../base/format";
 import { overlay, panelTab } from "../../state/display";
 import { compare } from "../../state/plan/compare";
+import type { PlanChange } from "../../data/plan/summary";
 import { canRedo, canUndo, discard, isDeciding, keep, lastChange, refusal, stepHistory, termCount } from "../../state/plan/decisions";
 import { runError, whatIf } from "../../state/run/run";
 import { ErrorCard } from "../widgets/error_card";
@@ -41,6 +42,17 @@ export function Panel(): JSX.Element {
   );
 }
 
+/** The difference that a change makes; costs that are not known make none. */
+function Gain({ change: { differenceS, unknown } }: { change: PlanChange }): JSX.Element {
+  const against = whatIf.value ? "the kept plan" : "the plan before";
+  if (unknown === 0) return <span><b>{signedDuration(differenceS)}</b> predicted, against {against}</span>;
+  return (
+    <span title="A run measures them: keep the plan, then Run">
+      against {against} <b>not known</b>, since {plural(unknown, "cost")} {unknown === 1 ? "is" : "are"} not
+    </span>
+  );
+}
+
 /** The effect of the last decision, or of keeping the what-if, with the buttons to keep, discard, undo and redo. */
 function DecisionBar(): JSX.Element | null {
   const change = lastChange.value;
@@ -51,7 +63,7 @@ function DecisionBar(): JSX.Element | null {
       {!isDeciding.value && change && (
         <span class="change">
           {whatIf.value && "What if: "}
-          <b>{signedDuration(change.differenceS)}</b> predicted, against {whatIf.value ? "the kept plan" : "the plan before"}; {changeText(change.changed.size)}
+          <Gain change={change} />; {changeText(change.changed.size)}
           {change.changed.size > 0 && <DifferenceLink />}
         </span>
       )}

@@ -6,6 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { plural } from "../../base/format";
 import { describeGroup, namesIn, type Constraint } from "../../data/plan/constraints";
 import { effectText } from "../../data/plan/effect_text";
+import { unknownCosts } from "../../data/plan/summary";
 import type { Effect } from "../../data/protocol";
 import { model } from "../../state/model/model";
 import { candidateLabel } from "../../state/plan/candidates";
@@ -21,29 +22,32 @@ export function PinsPanel(): JSX.Element {
   const { groups, off, accuracy } = terms.value;
   if (termCount.value === 0) return <Nothing />;
   const known = effects.value;
+  const unknown = run.value?.plan ? unknownCosts(run.value.plan) : 0;
+  const isKnown = unknown === 0;
   return (
     <>
       {isWaiting.value && <p class="muted">They take effect with the next run.</p>}
       <ul class="pins">
         {groups.map((group, i) => (
-          <Item key={JSON.stringify(group)} words={groupText(group)} effect={known?.groups[i]} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
+          <Item key={JSON.stringify(group)} words={groupText(group)} effect={isKnown ? known?.groups[i] : undefined} isHeld={isHeld(group)} remove={() => void withdraw(i)}>
             <GroupLink group={group} />
           </Item>
         ))}
         {off.map((target) => (
-          <Item key={target} words={`${target} switched off`} effect={known?.off[target]} remove={() => void switchTarget(target)}>
+          <Item key={target} words={`${target} switched off`} effect={isKnown ? known?.off[target] : undefined} remove={() => void switchTarget(target)}>
             <span>
               <Badge target={target} isOff /> {target} switched off
             </span>
           </Item>
         ))}
         {isOtherAccuracy.value && (
-          <Item words={`accuracy ${accuracy}`} effect={known?.accuracy ?? undefined} remove={() => void setAccuracy("")}>
+          <Item words={`accuracy ${accuracy}`} effect={isKnown ? (known?.accuracy ?? undefined) : undefined} remove={() => void setAccuracy("")}>
             <span>accuracy {accuracy}</span>
           </Item>
         )}
       </ul>
-      {known && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
+      {known && isKnown && <p class="muted">These effects are computed from known costs; nothing is measured for them.</p>}
+      {known && !isKnown && <p class="muted">{`Their effect is not known, since ${plural(unknown, "cost")} of the plan ${unknown === 1 ? "is" : "are"} not: keep the plan, and Run measures ${unknown === 1 ? "it" : "them"}.`}</p>}
       <Untimed />
     </>
   );

@@ -1,7 +1,7 @@
 // The result of the run in one line (best alone → total, speed-up, verified, recorded), or its progress.
 
 import type { JSX } from "preact";
-import { changeInDuration, duration, plusMinus, relativeError, speedUp } from "../../base/format";
+import { changeInDuration, duration, plural, plusMinus, relativeError, speedUp } from "../../base/format";
 import { bothText, MEANING, timeText, type Basis as BasisName } from "../../data/plan/basis";
 import { headline, isRecorded, measuredBeside, type Headline } from "../../data/plan/summary";
 import { isRight, largestError } from "../../data/plan/verification";
@@ -41,9 +41,9 @@ function RunResult({ run: current }: { run: RunSnapshot }): JSX.Element | null {
           <b>{changeInDuration(figures.alone.totalS, figures.totalS)}</b> <SpeedUp before={figures.alone.totalS} after={figures.totalS} />
         </span>
       ) : (
-        <b title={`${basis}: ${MEANING[basis]}`}>{duration(figures.totalS)}</b>
+        <b title={`${basis}: ${MEANING[basis]}`}>{figures.unknown > 0 ? `${plural(figures.unknown, "cost")} not known` : duration(figures.totalS)}</b>
       )}
-      <Basis run={current} figures={figures} />
+      {figures.unknown === 0 && <Basis run={current} figures={figures} />}
       <Verified run={current} />
       {current.state === "cancelled" && (
         <span class="muted" title={current.cancelled ? `The best plan so far; ${current.cancelled.missing.join("; ")}` : undefined}>

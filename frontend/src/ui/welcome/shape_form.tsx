@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { sizeMistake, type WantedShape } from "../../data/model/shapes";
 import type { Source } from "../../state/model/model";
 import { closeModel, openSource } from "../../state/model/open";
@@ -12,7 +12,10 @@ import { DimensionFields } from "./dimension_fields";
 export function ShapeForm({ source, wanted: { input, dimensions, isRankKnown } }: { source: Source; wanted: WantedShape }): JSX.Element {
   const guesses = dimensions.map((one) => one.guess);
   const sizes = useSignal<readonly string[]>(guesses);
+  const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
+    // The field or button with which the model was opened is gone, and with it the place of who uses the keyboard.
+    form.current?.querySelector<HTMLInputElement>("input:enabled")?.focus();
     const before = typedBefore(source, input);
     sizes.value = before && !isRankKnown ? before : before?.length === dimensions.length ? dimensions.map((one, i) => (one.isFixed ? one.guess : (before[i] ?? one.guess))) : guesses;
   }, [source, input]);
@@ -28,9 +31,9 @@ export function ShapeForm({ source, wanted: { input, dimensions, isRankKnown } }
     closeModel();
   };
   return (
-    <form class="note shapes" aria-label={`Shape of ${input}`} onSubmit={open}>
+    <form ref={form} class="note shapes" aria-label={`Shape of ${input}`} onSubmit={open}>
       <p>
-        The input <b>{input}</b> of the model has dynamic dimensions. Each size is a guess: change it to what you run the model with.
+        The input <b>{input}</b> of the model has dynamic dimensions. Their sizes here are guesses: change them to what you run the model with.
       </p>
       <DimensionFields sizes={sizes.value} dimensions={dimensions} change={(all) => (sizes.value = all)} />
       {!isRankKnown && (
