@@ -194,6 +194,7 @@ class MeasuringLoop:
             return planned
         self._tuning.begin()
         self._enter("tune")
+        before_s = planned.final.total / FEMTOSECONDS
 
         def search(costed: list[CostedCandidate]) -> Planned:
             return self._search(costed, self._tell_states, SETTLE_S)
@@ -206,7 +207,9 @@ class MeasuringLoop:
                 planned = replace(self._searched(), first=planned.first)
                 self._emit(plan_event(planned.problem, planned.final, 0))
         self._best = None  # Plans of costs that are others now.
-        return self._decided(replace(self._searched(), first=planned.first))
+        planned = self._decided(replace(self._searched(), first=planned.first))
+        self._emit(Note(self._tuning.summary(before_s, planned)))
+        return planned
 
     def undecided(self, planned: Planned) -> list[Rival]:
         """The rivals of a plan that could make it faster by more than anybody cares, those that could gain most first.

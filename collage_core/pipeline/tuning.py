@@ -15,6 +15,7 @@ from ..cost.estimator import TunedCosts
 from ..errors import Cancelled, CollageError
 from ..events import Emit, Note
 from ..rules.candidate import CandidatePartition
+from ..search.problem import FEMTOSECONDS
 from ..toolchains.base import Toolchain
 from .budget import Budget
 from .cost_table import CostTable
@@ -93,6 +94,14 @@ class TuningStep:
         if found.note:
             self.emit(Note(found.note))
         return found.costs
+
+    def summary(self, before_s: float, planned: Planned) -> str:
+        """Return what tuning brought to a plan that took `before_s`, as one line."""
+        tuned = sum(item.cost.tuned is not None for item in planned.partitions)
+        tried = f"{self.trials} schedules were tried for {len(self._slices)} computations"
+        after_s = planned.final.total / FEMTOSECONDS
+        said = f"{tuned} of {len(planned.partitions)} partitions are tuned, the plan is predicted {before_s * 1e3:.4g} ms before"
+        return f"{tried}: {said} and {after_s * 1e3:.4g} ms after"
 
 
 def check_tunes(toolchains: Mapping[str, Toolchain], tune_s: float | None) -> None:

@@ -103,7 +103,7 @@ def test_what_could_make_the_plan_faster_by_most_is_tuned_first() -> None:
 
 
 def test_kernels_that_only_together_make_a_better_plan_are_tuned_too() -> None:
-    made = MadeUp(1e6, share=0.05, keep=lambda one: is_part(one) or (one.target == "openvino" and len(one.inside) == len(one.graph)))
+    made = MadeUp(600.0, share=0.05, keep=lambda one: is_part(one) or (one.target == "openvino" and len(one.inside) == len(one.graph)))
     before, after = made.run()
     assert {item.target for item in before.partitions} == {"openvino"}
     assert {item.target for item in after.partitions} == {TARGET}
@@ -117,10 +117,13 @@ def test_tuning_makes_the_plan_faster_and_says_so() -> None:
     assert any(item.cost.tuned == Tuned("d1ce", item.cost.tuned.untuned_s, 10.0, 16) for item in after.partitions if item.cost.tuned)
     assert [event.step for event in made.events if isinstance(event, StepStarted)][-1] == "tune"
     assert made.step.trials == 16 * len(made.tuned)
+    tried = f"{made.step.trials} schedules were tried for {len({computation_key(one) for one in made.tuned})} computations"
+    (note,) = [event.text for event in made.events if isinstance(event, Note)]
+    assert note.startswith(f"{tried}: 1 of 1 partitions are tuned, the plan is predicted ")
 
 
 def test_a_computation_that_is_done_is_left_and_in_the_end_all_are() -> None:
-    made = MadeUp(seconds=1e6, share=0.95, most_slices=2, keep=is_part)
+    made = MadeUp(seconds=300.0, share=0.95, most_slices=2, keep=is_part)
     made.run()
     keys = [computation_key(candidate) for candidate in made.tuned]
     assert all(keys.count(key) <= 2 for key in keys)
