@@ -33,6 +33,11 @@ def kernels(model: SubModel) -> Counter[str]:
     return Counter(node.op_type for node in onnx.load_model_from_string(get("onnxruntime").build(model, 1)).graph.node)
 
 
+def weights(model: SubModel) -> list[list[int]]:
+    """The shapes of the weights that ONNX Runtime keeps of `model`."""
+    return [list(tensor.dims) for tensor in onnx.load_model_from_string(get("onnxruntime").build(model, 1)).graph.initializer]
+
+
 def int8_layers(model: SubModel) -> int:
     """How many convolutions and products OpenVINO computes in 8 bits."""
     toolchain = get("openvino")
@@ -99,11 +104,10 @@ def test_onnx_runtime_makes_as_many_quantised_convolutions_of_the_parts(model: O
 
 @pytest.mark.skipif(not get("openvino").availability().usable, reason=get("openvino").availability().reason)
 def test_openvino_computes_as_many_layers_in_8_bits_in_the_parts(model: OnnxModel) -> None:
-    expected = int8_layers(whole(model))
+    """At each second position, since OpenVINO takes long to compile."""
+    expected, parts = int8_layers(whole(model)), halves(model)[::2]
     assert expected >= 3
-    assert {name: int8_layers(first) + int8_layers(second) for name, first, second in halves(model)} == {
-        name: expected for name, _, _ in halves(model)
-    }
+    assert {name: int8_layers(first) + int8_layers(second) for name, first, second in parts} == {name: expected for name, _, _ in parts}
 
 
 def products(tmp_path) -> OnnxModel:
@@ -130,13 +134,5 @@ def test_the_parts_keep_products_with_their_bias_and_their_weights(tmp_path) -> 
     lost = {name for name, found in counted.items() if (found["Gemm"] + found["FusedGemm"], found["MatMul"]) != (2, 1)}
     assert lost <= {"plain/MatMul"}
     assert {"plain/Relu", "transposed/Gemm", "transposed/Sigmoid", "constant/MatMul"} <= counted.keys() - lost
-    weights = [
-        tensor.dims[:]
-        for name, first, second in halves(model)
-        if name == "plain/Relu"
-        for part in (first, second)
-        for tensor in onnx.load_model_from_string(get("onnxruntime").build(part, 1)).graph.initializer
-    ]
-    assert sorted(weights) == sorted(
-        tensor.dims[:] for tensor in onnx.load_model_from_string(get("onnxruntime").build(whole(model), 1)).graph.initializer
-    )
+    (parts,) = ((first, second) for name, first, second in halves(model) if name == "plain/Relu")
+    assert sorted(weight for part in parts for weight in weights(part)) == sorted(weights(whole(model)))
