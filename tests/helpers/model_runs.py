@@ -17,7 +17,7 @@ from collage_core.toolchains.base import Toolchain
 from collage_core.toolchains.blocked_layout import is_blocked, to_blocked, to_plain
 from collage_core.toolchains.buffers import aligned_empty
 
-BATCH = 100
+BATCH = 25
 SECONDS = 300
 """How many models a worker gets, and how long it may take."""
 

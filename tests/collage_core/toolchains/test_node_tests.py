@@ -35,7 +35,7 @@ EVERY = 120
 
 CHAIN_TOLERANCE = 1e-3
 """Six calls in a row may add their errors up; a wrong number is further off."""
-FEW, MANY = 5, 200
+FEW, MANY = 5, 100
 """How many random models."""
 
 
