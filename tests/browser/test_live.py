@@ -226,10 +226,13 @@ def test_an_export_behind_a_run_says_what_it_waits_for_and_is_stopped(live: Live
     until(lambda: live.get(f"runs/{ahead}")["state"] == "running")
     watched = open_page(f"{live.address}?model={model}&run={kept}")
     page = watched.page
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Export").focus()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Export: waiting for the run on mini_mnist…")).to_be_visible()
-    page.get_by_role("button", name="Stop the export").click()
+    expect(page.get_by_role("button", name="Stop the export")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Export", exact=True)).to_be_enabled()
+    expect(page.get_by_role("button", name="Export", exact=True)).to_be_focused()
     expect(page.get_by_role("alert")).to_have_count(0)
     assert live.get(f"runs/{kept}")["state"] == "done"
     live.post(f"runs/{ahead}/cancel")

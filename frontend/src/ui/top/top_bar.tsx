@@ -1,7 +1,7 @@
 // The bar at the top: model, targets, accuracy, Run or Cancel, the total by target, the result, Export, help.
 
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { duration, count } from "../../base/format";
 import { isRecorded, shares } from "../../data/plan/summary";
 import { parseAccuracy } from "../../data/plan/terms";
@@ -85,18 +85,25 @@ function RunButtons(): JSX.Element {
 
 function ExportButton(): JSX.Element {
   const going = exporting.value;
+  const button = useRef<HTMLButtonElement>(null);
+  const wasGoing = useRef(going !== null);
+  useEffect(() => {
+    // Each of the two buttons takes the other's place; who uses the keyboard stays there.
+    if (wasGoing.current !== (going !== null) && document.activeElement === document.body) button.current?.focus();
+    wasGoing.current = going !== null;
+  }, [going !== null]);
   if (going) {
     return (
       <span class="exporting">
         <button type="button" disabled>{`${going.what}: ${going.words}…`}</button>
-        <button type="button" class="stop" aria-label={going.what === "Export" ? "Stop the export" : "Stop measuring"} title="Stop; the plan stays as it is" onClick={() => void cancelExport()}>
+        <button ref={button} type="button" class="stop" aria-label={going.what === "Export" ? "Stop the export" : "Stop measuring"} title="Stop; the plan stays as it is" onClick={() => void cancelExport()}>
           ✕
         </button>
       </span>
     );
   }
   return (
-    <button type="button" class="export" disabled={isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
+    <button ref={button} type="button" class="export" disabled={isActive.value || whatIf.value !== null} onClick={() => void exportRun()} title={whatIf.value ? "Keep the plan first" : "Download the plan and what runs it"}>
       Export
     </button>
   );

@@ -1,7 +1,7 @@
 // The tab "Search": the progress of a run, and afterwards the replay of its search.
 
 import type { JSX } from "preact";
-import { count } from "../../../base/format";
+import { plural } from "../../../base/format";
 import type { RunSnapshot } from "../../../data/protocol";
 import { proofText } from "../../../data/plan/proof_text";
 import { briefText, keptText } from "../../../data/run/progress_text";
@@ -34,7 +34,7 @@ function words(current: RunSnapshot): string {
   if (current.state === "recorded") return `${proof}recorded on ${current.machine || "another machine"}, ${current.created.slice(0, 10)}`;
   if (current.state !== "done") return current.state;
   if (current.recorded) return `${proof}re-planned over costs recorded on ${current.machine || "another machine"}`;
-  return current.base === null ? `${proof}${count(measured)} distinct candidates measured` : `${proof}re-planned over known costs`;
+  return current.base === null ? `${proof}${plural(measured, "distinct candidate")} measured` : `${proof}re-planned over known costs`;
 }
 
 export function SearchTab(): JSX.Element {
