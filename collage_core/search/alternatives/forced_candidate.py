@@ -18,6 +18,9 @@ from ..searcher import QUIET, SearchResult, SearchRun
 from ..searchers.best_first import BestFirstSearch, search_whole
 from ..searchers.cover import Cover
 
+METHOD_STATES = 32_768
+"""A decomposition that takes about so many states to solve is given up: no separator lies where the problem is hard."""
+
 
 class _Method(Protocol):
     """A way to find the best plan with a candidate."""
@@ -72,11 +75,12 @@ class ForcedCandidateSearch:
         if not any(set(pair) <= used for pair in self.problem.exclusive):
             separators = find_separators(self.problem, self.usable)
             search = SubproblemSearch(self.problem, self.usable, separators, QUIET)
+            search.run = SearchRun(should_stop=lambda: search.tally.states >= METHOD_STATES, most_states=METHOD_STATES)
             try:
                 if len(separators.positions) > 2 and search.solve() is not None:
                     return _BySubproblem(search)
             except TooManyLeavings:
-                pass  # The whole is searched, as in `exact`.
+                pass  # The whole is searched, as in `exact`, and where the subproblems took too many states.
         return _Whole(self.problem, self.usable)
 
     def _fitting(self, index: int) -> list[int]:

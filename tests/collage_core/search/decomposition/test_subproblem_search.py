@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collage_core.graph.dataflow_graph import HOST
 from collage_core.graph.index_set import IndexSet
-from collage_core.search.alternatives import regret
+from collage_core.search.alternatives import forced_candidate, regret
 from collage_core.search.alternatives.forced_candidate import ForcedCandidateSearch
 from collage_core.search.alternatives.regret import Regrets
 from collage_core.search.constraints.constraints import allowed_indices
@@ -117,9 +117,12 @@ def test_where_separators_are(monkeypatch: pytest.MonkeyPatch, sets: tuple[tuple
 
 
 @examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(long_problems(), st.integers(1, 3))
-def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int) -> None:
+@given(long_problems(), st.integers(1, 3), st.sampled_from((1, 8, forced_candidate.METHOD_STATES)))
+def test_the_best_plan_with_a_candidate(monkeypatch: pytest.MonkeyPatch, problem: SearchProblem, least: int, most_states: int) -> None:
+    """The answer is the same where solving the subproblems takes too many states, and the whole is searched."""
     monkeypatch.setattr(separators, "LEAST_NODES", least)
+    monkeypatch.setattr(best_first, "REPORT_EVERY", 1)
+    monkeypatch.setattr(forced_candidate, "METHOD_STATES", most_states)
     usable = allowed_indices(problem, ())
     best_with = ForcedCandidateSearch(problem, usable)
     for index in usable:
