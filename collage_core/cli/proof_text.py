@@ -18,7 +18,7 @@ def proof_text(document: Mapping[str, Any]) -> str:
     """Return what is proven of the plan's total: that no plan has a lower one, or by how much it is above the least and why."""
     search, plan = document["search"], document["plan"]
     final = search.get("final", search)  # the first search knew neither fused partitions nor ties
-    least_s = final["lower_bound_s"] or 0.0
+    least_s = final.get("lower_bound_s") or 0.0
     above_s = plan["total_s"] - least_s if least_s > 0 else 0.0
     if final["optimal"] and above_s <= _NOTHING_S:
         return "optimal for these costs"

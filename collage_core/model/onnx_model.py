@@ -67,7 +67,7 @@ def load_model(
     file = read_model(path)
     user, gone = normalise(file.model)
     values = values or {}
-    sizes = fix_shapes(user, {**shapes_of(user, inputs or {}), **implied_shapes(user, values), **(shapes or {})})
+    sizes = fix_shapes(user, {**implied_shapes(user, values), **(shapes or {})}, shapes_of(user, inputs or {}))
     fixed = fix_values(user, values)
     identity = [file.digest, sorted(sizes.items()), fold, *([sorted(fixed.items())] if fixed else [])]
     return OnnxModel(name or path.stem, hashlib.sha256(json.dumps(identity).encode()).hexdigest(), user, gone, fold, fixed, inputs)

@@ -27,11 +27,15 @@ CLASSIFIER_SIDE, DETECTOR_SIDE = 224, 640
 _OF_DETECTORS = {"NonMaxSuppression", "Resize", "Upsample"}
 
 
-def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[str, Shape]:
+def fix_shapes(model: ModelProto, said: Mapping[str, Sequence[int]], brought: Mapping[str, Shape] | None = None) -> dict[str, Shape]:
     """Fix the shapes of all inputs of `model`, in their order.
 
     A dynamic dimension gets the given size; else the size that its symbol has in another input; else 1 where it is the batch, which
     is the first dimension or one of that name. Any other dynamic dimension is an error.
+
+    Args:
+        said: Shapes that the user says. A size of 0 in them is taken for a slip of the pen.
+        brought: Shapes of the user's own inputs, for those of which none is said. They may be empty.
 
     Returns:
         The shapes by input name.
@@ -45,9 +49,14 @@ def fix_shapes(model: ModelProto, given: Mapping[str, Sequence[int]]) -> dict[st
             raise CollageError(
                 f"input {value.name!r} is no tensor", "only models whose inputs are tensors can be partitioned", "unsupported"
             )
-    for name in given:
+    for name, shape in said.items():
+        hint = f"its inputs are {describe_inputs(model)}"
         if name not in inputs:
-            raise CollageError(f"the model has no input {name!r}", f"its inputs are {describe_inputs(model)}", "shape")
+            raise CollageError(f"the model has no input {name!r}", hint, "shape")
+        if any(size <= 0 for size in shape):
+            text = ",".join(map(str, shape))
+            raise CollageError(f"the shape {text!r} of input {name!r} is not made of positive numbers", hint, "shape")
+    given = {**(brought or {}), **said}
     symbols: dict[str, int] = {}
     for name, shape in given.items():
         _apply_given(model, inputs[name], tuple(shape), symbols)
@@ -97,8 +106,6 @@ def _symbol(dim: TensorShapeProto.Dimension) -> str:
 def _apply_given(model: ModelProto, value: ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
     said = ",".join(map(str, shape))
     hint = f"its inputs are {describe_inputs(model)}"
-    if any(size < 0 for size in shape):
-        raise CollageError(f"the shape {said!r} of input {value.name!r} has a negative size", hint, "shape")
     if value.type.tensor_type.HasField("shape"):
         dims = _dims(value)
         if len(dims) != len(shape):

@@ -162,7 +162,8 @@ def test_what_is_known_already_makes_the_first_plan_at_once_and_its_time_the_bud
     loop = SlowSearch(recorded).loop(30.0, known, events.append)
     loop.costs()
     assert not recorded.asked
-    assert [type(event) for event in events[:2]] == [StepStarted, PlanImproved]
+    told = [type(event) for event in events if not isinstance(event, SearchProgress)]
+    assert told[:2] == [StepStarted, PlanImproved]
     assert loop.table.best_s is not None
     assert loop.budget.limit_s == 30.0 + INFERENCES * loop.table.best_s
 

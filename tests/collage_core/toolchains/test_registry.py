@@ -37,7 +37,8 @@ def test_each_has_a_letter_of_its_own():
 
 
 def test_less_precision_than_the_model_asks_for_is_in_the_name():
-    assert [one.name for one in all_toolchains() if one.lowers_precision] == ["onnxruntime@int8-dynamic", "openvino@bf16"]
+    lower = ["onnxruntime@int8-dynamic", "openvino@bf16", "tensorrt@fp16", "tensorrt_rtx@fp16"]
+    assert [one.name for one in all_toolchains() if one.lowers_precision] == lower
 
 
 @pytest.mark.parametrize("name", ["ncnn", "onnxruntime", "openvino", "tvm"])

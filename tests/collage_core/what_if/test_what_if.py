@@ -127,7 +127,7 @@ def test_the_command_says_the_same(record: RunRecord, tmp_path: Path, capsys: py
     assert (told["difference_s"], told["plan"]["total_s"]) == (2, record.plan.total_s + 2)
     assert [effect["alone_s"] for effect in told["effects"]] == [2, 2, 0]
     _, out, _ = in_this_process(capsys, "explain", tmp_path, "--what-if", tmp_path / "terms.json", "--accuracy", "0.5")
-    assert out.splitlines()[0].startswith(f"{record.plan.total_s + 2:g} s, +2 s, ")
+    assert out.splitlines()[0].startswith(f"predicted {record.plan.total_s + 2:g} s, +2 s, ")
     assert out.splitlines()[1] == f"  {json.dumps(PIN)}: costs 2 s alone, taking it back saves 0 µs"
     assert out.splitlines()[3] == f"  {json.dumps(IDLE)}: has no effect"
 
