@@ -96,6 +96,7 @@ GEMMS = """g (float[4,16] x) => (float[4,16] y) {
 
 
 @needs_tvm
+@pytest.mark.long
 def test_what_tvm_does_not_take_is_left_out_and_no_group_reaches_across_it(tmp_path: Path) -> None:
     """A recurrent cell, which TVM does not import, between chains; a sum reads what is before and what is behind it."""
     text = """g (float[2,1,4] x) => (float[2,1,4] y) {
@@ -112,6 +113,7 @@ def test_what_tvm_does_not_take_is_left_out_and_no_group_reaches_across_it(tmp_p
 
 
 @needs_tvm
+@pytest.mark.long
 def test_tvms_own_partitioning_is_a_baseline_of_a_described_toolchain_and_the_rest_is_tvms(tmp_path: Path) -> None:
     (tmp_path / "gpu.toml").write_text(GPU)
     model = write(tmp_path, model_of(GEMMS, {"w": weights(16, 16), "b": weights(16)}))

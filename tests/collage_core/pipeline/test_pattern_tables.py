@@ -41,6 +41,7 @@ def discovered(folder: Path, prefix: str) -> CandidateSet:
 
 
 @needs_tvm
+@pytest.mark.long
 def test_a_described_toolchain_takes_what_tvms_table_takes(tmp_path: Path) -> None:
     found = discovered(tmp_path, "cublas")
     made = {tuple(found.graph.nodes[index].name for index in one.inside): (one.rule, one.composites) for one in found.by_target["gpu"]}

@@ -305,6 +305,7 @@ class OnDevices:
         return last
 
 
+@pytest.mark.long
 def test_devices_of_the_user_bound_who_may_have_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """No node on the processor goes to a toolchain of another device, and nodes on another device stay with TVM."""
     monkeypatch.setenv("COLLAGE_TOOLCHAINS", "tests.collage_core.transform.hooked_toolchains:Elsewhere")

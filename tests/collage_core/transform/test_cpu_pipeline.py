@@ -108,6 +108,7 @@ def test_the_fusions_of_the_plan_stay_with_tvms_own_pipeline_and_the_older_encod
         assert np.allclose(run(module, X)[0], expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_equal_fusions_share_a_kernel() -> None:
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType((4, 4), "float32"))

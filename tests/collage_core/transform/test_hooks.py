@@ -151,6 +151,7 @@ def test_a_hook_that_errs_is_named(targets: tuple[str, ...], message: str) -> No
         RunHooks()(module)
 
 
+@pytest.mark.long
 def test_a_kernel_that_its_toolchain_does_not_build_is_named() -> None:
     module = RunHooks()(partitioned("builds_nothing"))
     said = "builds_nothing: its hook tir_to_runtime returns nothing for main_builds_nothing_0_tir"

@@ -252,6 +252,7 @@ class Module:
 """
 
 
+@pytest.mark.long
 def test_a_relax_module_opens_like_any_model(app: Flask) -> None:
     client = app.test_client()
     info = upload(app, [("module.py", SCRIPT)]).json
