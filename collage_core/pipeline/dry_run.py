@@ -27,6 +27,7 @@ from .assemble_and_verify import ROUND_S
 from .budget import MOST_FOR_INFERENCES_S, budget_s
 from .choose_finalists import MOST_RIVALS
 from .compare_whole import AT_ONCE, ROUNDS
+from .deadline import MOST_COMPARING_S, run_deadline
 from .discover import CandidateSet, Phases, model_document
 from .measuring_policy import MeasuringPolicy
 
@@ -178,17 +179,17 @@ def _work(found: CandidateSet, targets: Sequence[_Target], machine: str) -> dict
         "transitions": {"pairs": len(pairs), "to_measure": len(missing)},
         **builds,
         **seconds,
-        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions]),
+        **_after([past.trials.get(name, (TRIAL_S, 0))[0] for name in versions], run_deadline(options, 0.0).left_s),
         **bound,
         "basis": "; ".join([*said, NOT_COUNTED]),
     }
 
 
-def _after(trials_s: Sequence[float]) -> dict[str, float]:
-    """How long building and timing whole plans takes after measuring, from the seconds of a trial of each target.
+def _after(trials_s: Sequence[float], run_s: float) -> dict[str, float]:
+    """Return how long building and timing whole plans takes after measuring, from the seconds of a trial of each target.
 
     Expected are the plan, of all targets, and each target alone; at most greedy and all rivals too. The plan is built first, then some
-    at once.
+    at once, and after `run_s` seconds of the whole run none is begun.
     """
     if not trials_s:
         return {"after_at_most_s": 0.0, "after_expected_s": 0.0}
@@ -197,7 +198,7 @@ def _after(trials_s: Sequence[float]) -> dict[str, float]:
     others = MOST_RIVALS + 1
     timing_s = ROUNDS * (1 + alone) * ROUND_S
     return {
-        "after_at_most_s": plan_s + (alone_s + others * plan_s) / at_once + TIMING_S,
+        "after_at_most_s": plan_s + min((alone_s + others * plan_s) / at_once + TIMING_S, run_s, MOST_COMPARING_S),
         "after_expected_s": plan_s + alone_s / at_once + min(timing_s, TIMING_S),
     }
 

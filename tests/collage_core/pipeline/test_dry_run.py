@@ -24,6 +24,7 @@ from collage_core.pipeline.assemble_and_verify import ROUND_S
 from collage_core.pipeline.budget import budget_s
 from collage_core.pipeline.choose_finalists import MOST_RIVALS
 from collage_core.pipeline.compare_whole import ROUNDS
+from collage_core.pipeline.deadline import MOST_COMPARING_S, RUN_S
 from collage_core.pipeline.dry_run import AFTER, NOT_COUNTED, TIMING_S, TRANSITION_S, TRIAL_S, dry_run
 from collage_core.pipeline.searched_run import SearchedRun
 from collage_core.rules.candidate import CandidatePartition
@@ -123,6 +124,16 @@ def test_what_the_named_database_knows_counts(tmp_path: Path, chain: Path) -> No
     document = told(chain, "numpy", costs_db=str(tmp_path / "named.sqlite3"))
     assert (document["targets"][0]["known"], document["targets"][0]["to_measure"]) == (1, DISTINCT - 1)
     assert document["basis"].startswith("numpy: 0.25 s a trial, the mean of 1 on this machine")
+
+
+def test_no_whole_plan_is_begun_after_the_end_of_a_run(tmp_path: Path, chain: Path, database: CostDatabase) -> None:
+    """Trials of 500 s: the plan of both targets is built in any case, the others only while the run lasts, or for 300 s."""
+    for name in ("numpy", "slow"):
+        database.put(CostKey("other", name, "1", 1, machine_id()), Record(samples=(1.0,), seconds_spent=500.0))
+    database.close()
+    costs = str(tmp_path / "costs.sqlite3")
+    assert after(told(chain, costs_db=costs))[1] == pytest.approx(1000.0 + RUN_S, abs=1.0)
+    assert after(told(chain, costs_db=costs, budget_s=60.0))[1] == 1000.0 + MOST_COMPARING_S
 
 
 def test_building_and_timing_whole_plans_comes_after_it(
