@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def measured(name: str, budget_s: float, tune_s: float) -> Row:
         seconds = dict(zip(PLANS, times_in_turns([artifact for _, artifact in made.values()], arrays), strict=True))
     fused, libraries = made["fusion"][0], made["libraries"][0]
     placed = [len(part.nodes) for part in libraries.plan.partitions if part.target in LIBRARIES]
-    told = next(iter(differences(fused)), {"regions": []})
+    told: dict[str, Any] = next(iter(differences(fused)), {"regions": []})
     differs = tuple((region_text(region), float(region["saves_s"] or 0.0)) for region in told["regions"])
     kernels = (len(fused_names(whole)), sum(part.target == "tvm@fusion" for part in fused.plan.partitions))
     plain_s = plain_seconds(whole, list(arrays.values()))
