@@ -73,7 +73,7 @@ def _behind_misread_pools(model: ModelProto, types: dict[str, TensorType]) -> se
     behind: set[str] = set()
     for node in model.graph.node:
         if not behind.isdisjoint(node.input) or _is_misread(node, types):
-            behind.update(node.output)
+            behind.update(filter(None, node.output))  # an output that is left out has no name, as an input that is
     return behind
 
 

@@ -12,6 +12,7 @@ from collage_core.graph.index_set import IndexSet
 from collage_core.model.accuracy import largest_error
 from collage_core.model.base import Model
 from collage_core.model.dtypes import dtype_name, elem_type
+from collage_core.model.inference import infer
 from collage_core.model.onnx_model import load_model
 from tests.helpers.models import loaded, model_of, run_in_parts, weights, write
 
@@ -149,6 +150,17 @@ def test_a_window_behind_the_image_is_left_out_as_the_reference_does(tmp_path, o
     model = loaded(tmp_path, f"g (float[1,3,6,5] x) => (float[1,3,p,q] y) {{ a = Sin(x) {pool} y = Cos(b) }}")
     assert [model.graph.types[name].shape for name in "aby"] == [(1, 3, 6, 5), (1, 3, 3, 3), (1, 3, 3, 3)]
     assert model.reference(model.seeded_inputs())["y"].shape == (1, 3, 3, 3)
+
+
+def test_an_output_that_is_left_out_leads_from_no_pool_to_an_input_that_is_left_out():
+    """The LSTM reads what a window behind the image is in, the Clip does not."""
+    pool = "b = MaxPool<kernel_shape = [1], strides = [2], ceil_mode = 1>(x)"
+    rest = "s, h = LSTM<hidden_size = 2>(b, w, r) c = Clip(x, , top)"
+    proto = model_of(f"g (float[1,3,6] x, float[1,8,4] w, float[1,8,2] r, float top) => (float h, float c) {{ {pool} {rest} }}")
+    proto.graph.node[1].output[0] = ""
+    found = infer(proto).types
+    assert "h" not in found
+    assert found["c"].shape == (1, 3, 6)
 
 
 def test_an_operator_of_another_domain_has_it_in_its_name(tmp_path):
