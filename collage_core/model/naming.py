@@ -1,4 +1,4 @@
-"""Names of operators and nodes, and the opset versions of a model. A node has the name in the file, or a generated one."""
+"""Names of operators, nodes and tensors, and the opset versions of a model. A node has the name in the file, or a generated one."""
 
 from __future__ import annotations
 
@@ -46,3 +46,25 @@ def name_nodes(nodes: Sequence[NodeProto]) -> None:
         seen[name] = count
         node.name = f"{name}#{count}"
         own.add(node.name)
+
+
+class FreeNames:
+    """Gives names that no tensor of a model has, and each of them once.
+
+    Args:
+        model: Its top-level graph counts.
+    """
+
+    def __init__(self, model: ModelProto):
+        graph = model.graph
+        self._taken = {name for node in graph.node for name in (*node.input, *node.output)}
+        self._taken.update(tensor.name for tensor in graph.initializer)
+
+    def __call__(self, wanted: str) -> str:
+        """Return `wanted`, or a name like it that is not taken yet."""
+        name, number = wanted, 0
+        while name in self._taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name

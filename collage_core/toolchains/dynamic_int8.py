@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from ..model.naming import FreeNames
 from .base import ToolchainError
 from .int8_products import PRODUCTS
 
@@ -50,7 +51,7 @@ class _Rewriting:
     def __init__(self, model: ModelProto):
         self._graph = model.graph
         self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
-        self._names = {name for node in model.graph.node for name in (*node.input, *node.output)} | set(self._constants)
+        self._free = FreeNames(model)
         self._quantised: dict[str, tuple[str, str, str]] = {}
 
     def run(self) -> bool:
@@ -113,12 +114,3 @@ class _Rewriting:
         for array, called in zip((values, scales), names, strict=True):
             self._graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(array), called))
         return names
-
-    def _free(self, wanted: str) -> str:
-        """Return `wanted`, or a name like it that nothing in the model has yet."""
-        name, number = wanted, 0
-        while name in self._names:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._names.add(name)
-        return name

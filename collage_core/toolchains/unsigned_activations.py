@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from ..model.naming import FreeNames
+
 _PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
 """Operators that are much faster on integers, so that quantising once more at a boundary is worth it."""
 _ABSORBED = frozenset({"Clip", "Relu"})
@@ -34,7 +36,7 @@ class _Rewriting:
         self._constants = {tensor.name: tensor for tensor in model.graph.initializer}
         self._makers = {name: node for node in model.graph.node for name in node.output}
         self._outputs = {value.name for value in model.graph.output}
-        self._names = {name for node in model.graph.node for name in (*node.input, *node.output)} | set(self._constants)
+        self._free = FreeNames(model)
         self._added_before: dict[int, list[NodeProto]] = {}
         self._added_after: dict[int, list[NodeProto]] = {}
 
@@ -109,13 +111,4 @@ class _Rewriting:
         values = numpy_helper.to_array(self._constants[zero_point]).astype(np.int16) + _SHIFT
         name = self._free(f"{zero_point}_unsigned")
         self._graph.initializer.append(numpy_helper.from_array(values.astype(np.uint8), name))
-        return name
-
-    def _free(self, wanted: str) -> str:
-        """Return `wanted`, or a name like it that nothing in the model has yet."""
-        name, number = wanted, 0
-        while name in self._names:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._names.add(name)
         return name
