@@ -21,7 +21,8 @@ def proof_text(document: Mapping[str, Any]) -> str:
     least_s = final.get("lower_bound_s") or 0.0
     above_s = plan["total_s"] - least_s if least_s > 0 else 0.0
     if final["optimal"] and above_s <= _NOTHING_S:
-        return "optimal for these costs"
+        has_unknown = any(part["cost_s"] is None for part in plan["partitions"])
+        return "optimal for the known costs" if has_unknown else "optimal for these costs"
     if document.get("decided_by") == "whole":
         return "chosen by measuring the whole"
     if above_s <= _NOTHING_S:

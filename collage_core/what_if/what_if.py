@@ -21,8 +21,6 @@ from ..search.constraints.constraints import Constraint, allowed_indices
 from ..search.problem import FEMTOSECONDS
 from .terms import Terms
 
-"""Name of the baseline that is not a single target."""
-
 LONGEST_S = 5.0
 """Seconds that the effects of terms may take; those that are not known by then are left out."""
 

@@ -49,8 +49,9 @@ def readme(snapshot: RunSnapshot) -> str:
     """Write the contents as the zip's own README."""
     total = f"{snapshot.best_s * 1e3:.3f} ms" if snapshot.best_s is not None else "not known"
     inside = contents(snapshot)
+    used = list(dict.fromkeys(part.target for part in snapshot.plan.partitions)) if snapshot.plan else []
     lines = [
-        f"{snapshot.model_name}, partitioned over {', '.join(snapshot.targets)}",
+        f"{snapshot.model_name}, {'run by ' + ', '.join(used) if used else 'without a plan'}; searched over {', '.join(snapshot.targets)}",
         f"Run {snapshot.id} of {snapshot.created}. Costs from: {snapshot.machine or 'no measurement'}. Total of the plan: {total}.",
         "",
         *(f"{one.name:<13} {one.says}" for one in inside.files),

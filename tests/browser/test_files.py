@@ -74,6 +74,9 @@ def test_a_dynamic_dimension_is_asked_for(start: Watched, tmp_path: Path) -> Non
     field.fill("64")
     field.press("Enter")
     expect(start.node("dense")).to_be_visible()
+    expect(start.page.locator("#stage")).to_be_focused()  # what had the focus is gone, and the keys go on from the graph
+    start.page.keyboard.press("ArrowDown")
+    expect(start.page.locator(".stage [aria-pressed=true], .stage [aria-selected=true], .stage rect:focus").first).to_be_attached()
 
 
 def test_what_was_opened_before_comes_first_and_is_opened_with_other_shapes_or_deleted(start: Watched, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 // The page: the bar, then the samples or the open model with its strip, graph, panel and drawer.
 
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { model, modelState } from "../state/model/model";
 import { Drawer } from "./drawer/drawer";
 import { GraphView } from "./graph/graph_view";
@@ -13,13 +14,14 @@ import { Welcome } from "./welcome/welcome";
 
 export function App(): JSX.Element {
   const isOpen = model.value !== null;
+  const wasUsed = useRef(false);
   return (
-    <div class={isOpen ? "page open" : "page"} data-state={modelState.value.kind}>
+    <div class={isOpen ? "page open" : "page"} data-state={modelState.value.kind} onFocusIn={() => (wasUsed.current = true)}>
       <TopBar />
       {isOpen ? (
         <>
           <Strip />
-          <GraphView />
+          <GraphView takesFocus={wasUsed.current} />
           <Panel />
           <Drawer />
         </>

@@ -84,7 +84,7 @@ export function startKeys(): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event.target)) return;
     if (isHelpOpen.value || menu.value || pattern.value !== null) return;
-    if ((event.key === "Enter" || event.key === " ") && event.target !== document.body) return;
+    if ((event.key === "Enter" || event.key === " ") && !isNothing(event.target)) return;
     const shortcut = shortcutFor(event);
     if (!shortcut) return;
     if (event.key.startsWith("Arrow") && !isOverGraph(event.target)) return;
@@ -103,6 +103,11 @@ function shortcutFor({ key, shiftKey }: KeyboardEvent): Shortcut | undefined {
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
+}
+
+/** True if no control has the focus: nothing has it, or the graph as a whole. */
+function isNothing(target: EventTarget | null): boolean {
+  return target === document.body || (target instanceof Element && target.id === "stage");
 }
 
 /** True if arrow keys walk the graph here; in panels they scroll, and in lists they move the choice. */

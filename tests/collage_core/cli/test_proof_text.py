@@ -35,6 +35,7 @@ def test_the_last_search_is_about_the_total_that_is_shown() -> None:
         (BEST, {"interval_s": None}, "at most 40.9 µs above the best"),
         (STOPPED, {"decided_by": "whole"}, "chosen by measuring the whole"),
         ({"optimal": False, "lower_bound_s": 0.0}, {}, "not proven to be the best"),
+        (BEST, {"total_s": 1e-3, "partitions": [{"decided_by": "priority", "cost_s": None}]}, "optimal for the known costs"),
     ],
 )
 def test_a_plan_that_is_not_the_best_gives_its_reason(search: dict[str, Any], changes: dict[str, Any], text: str) -> None:

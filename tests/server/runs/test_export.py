@@ -72,3 +72,12 @@ def test_large_files_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_readme_of_a_run_that_measured_nothing() -> None:
     text = export.readme(START)
     assert "Costs from: no measurement. Total of the plan: not known." in text
+
+
+def test_readme_names_the_targets_of_the_plan_apart_from_those_that_were_searched() -> None:
+    made = finish(START, DOCUMENT)
+    first = export.readme(made).splitlines()[0]
+    assert made.plan is not None
+    used = ", ".join(dict.fromkeys(part.target for part in made.plan.partitions))
+    assert first == f"{made.model_name}, run by {used}; searched over {', '.join(made.targets)}"
+    assert export.readme(START).startswith(f"{START.model_name}, without a plan; searched over ")

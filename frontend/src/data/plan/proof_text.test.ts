@@ -23,3 +23,8 @@ test("priority is said to have decided only where the engine says so; a search m
   expect(of(decided("cost"))).toBe("stopped early, within noise (+40.9 µs)");
   expect(of(decided("priority", null))).toBe("stopped early, within noise (+40.9 µs)");
 });
+
+test("a plan with a cost that nobody knows is optimal for the known ones alone", () => {
+  const blind = { ...plan, partitions: [{ ...partition("tvm", [0]), cost_s: null }] };
+  expect(text({ plan: blind, optimal: true, lower_bound_s: plan.total_s })).toBe("optimal for the known costs");
+});

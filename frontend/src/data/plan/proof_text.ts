@@ -2,6 +2,7 @@
 
 import { duration, signedDuration } from "../../base/format";
 import type { RunSnapshot } from "../protocol";
+import { unknownCosts } from "./summary";
 
 /** Less than this apart, in seconds, two totals are equal: costs are rounded to femtoseconds. */
 const NOTHING_S = 0.5e-12;
@@ -10,7 +11,7 @@ const NOTHING_S = 0.5e-12;
 export function proofText({ plan, optimal, lower_bound_s: leastS, decided_by }: RunSnapshot): string {
   if (!plan || optimal === null) return "";
   const aboveS = leastS === null || leastS <= 0 ? 0 : plan.total_s - leastS;
-  if (optimal && aboveS <= NOTHING_S) return "optimal for these costs";
+  if (optimal && aboveS <= NOTHING_S) return unknownCosts(plan) > 0 ? "optimal for the known costs" : "optimal for these costs";
   if (decided_by === "whole") return "chosen by measuring the whole";
   if (aboveS <= NOTHING_S) return "";
   const reason = optimal ? "" : "stopped early";

@@ -18,17 +18,22 @@ import { NodeTip } from "./node_tip";
 import { Notices } from "./notices";
 import { OverlayMenu } from "./overlay_menu";
 
-export function GraphView(): JSX.Element {
+/**
+ * @param takesFocus whether the graph gets the focus if nothing has it when the graph appears: what a person chose the model with is gone
+ *   then. A page that nobody has used yet begins at its top.
+ */
+export function GraphView({ takesFocus }: { takesFocus: boolean }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const svg = useRef<SVGSVGElement>(null);
   useEffect(() => {
     if (!host.current || !canvas.current || !svg.current) return undefined;
+    if (takesFocus && document.activeElement === document.body) host.current.focus();
     return startGraph(host.current, canvas.current, svg.current);
   }, []);
   return (
     <main class="graph">
-      <div class="stage" id="stage" ref={host} role="group" aria-label={`Graph of ${model.value?.info.name ?? ""}`}>
+      <div class="stage" id="stage" ref={host} tabIndex={-1} role="group" aria-label={`Graph of ${model.value?.info.name ?? ""}`}>
         <canvas ref={canvas} aria-hidden="true" />
         <svg ref={svg} />
         <Band />
