@@ -22,8 +22,7 @@ TIMING = TimingLimits(warm_up_s=0.001, total_s=0.02, brief_s=0.02, longest_s=0.5
 
 def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     """Have runs of this process measure briefly. ``MonkeyPatch.setattr`` takes it back; `set_existing` does not."""
-    whole = TrialLimits.from_environment
-    replace_attribute(TrialLimits, "from_environment", staticmethod(lambda: replace(whole(), timing=TIMING)))
+    shorten_trials(replace_attribute)
     for repeats in ("to_confirm", "to_repeat"):
         replace_attribute(MeasuringPolicy, repeats, lambda policy, *given: [])
     replace_attribute(CallMeter, "_measured", lambda meter, target: MeasuredTransition())
@@ -32,6 +31,12 @@ def shorten(replace_attribute: Callable[[object, str, object], None]) -> None:
     replace_attribute(deadline, "RUN_S", 7200.0)
     for rounds in ("ROUNDS", "MOST_ROUNDS"):
         replace_attribute(compare_whole, rounds, 1)
+
+
+def shorten_trials(replace_attribute: Callable[[object, str, object], None]) -> None:
+    """Have each trial time a few runs; how often a cost is repeated stays as it is."""
+    whole = TrialLimits.from_environment
+    replace_attribute(TrialLimits, "from_environment", staticmethod(lambda: replace(whole(), timing=TIMING)))
 
 
 def set_existing(holder: object, name: str, value: object) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brief_runs import shorten_trials
 
 from collage_core.cli.terminal import Progress, show_plan
 from collage_core.cost.cost import Cost
@@ -39,10 +40,12 @@ from tests.helpers.models import model_of, write
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
-    """The events of a measured run of the mini-MNIST, on ONNX Runtime alone."""
+    """The events of a measured run of the mini-MNIST, on ONNX Runtime alone; each trial times a few runs."""
     folder: Path = tmp_path_factory.mktemp("run")
     events: list[Event] = []
-    partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600), events.append)
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_trials(patch.setattr)
+        partition("mini_mnist", Options(("onnxruntime",), costs_db=str(folder / "costs.sqlite3"), threads=1, budget_s=600), events.append)
     return events
 
 
