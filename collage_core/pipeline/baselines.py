@@ -67,9 +67,12 @@ def _is_whole(item: CostedCandidate, target: str, whole: IndexSet) -> bool:
 
 
 def _with_rest(target: str, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:
+    mine = _indices(problem, target)
+    if not mine:  # what is left to others is everything: no baseline of this target
+        return None
     left = IndexSet(range(problem.nodes)) - _nodes_of(problem, target) - _nodes_of(problem, HOST_TARGET)
     others = [index for index, candidate in enumerate(problem.candidates) if candidate.inside.issubset(left)]
-    return _best([*_indices(problem, target), *_indices(problem, HOST_TARGET), *others], problem, settings)
+    return _best([*mine, *_indices(problem, HOST_TARGET), *others], problem, settings)
 
 
 def _partitioned(partitioning: Partitioning, problem: SearchProblem, settings: SearchSettings) -> SearchResult | None:

@@ -52,6 +52,7 @@ def test_what_a_target_must_leave_goes_elsewhere_and_nothing_more() -> None:
     assert plan("a", costs) is None
     assert plan(with_rest("a"), costs) == [("a", (0,)), ("a", (1,)), ("b", (2,)), (HOST_TARGET, (3,))]
     assert plan(with_rest("a"), {("a", (0, 1)): 3.0}) is None, "nobody takes the rest"
+    assert plan(with_rest("c"), costs) is None, "what is left to others would be everything"
 
 
 def test_one_that_fails_as_a_whole_is_not_alone_and_its_parts_are_said_to_be_parts() -> None:
