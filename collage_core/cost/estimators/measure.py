@@ -27,7 +27,6 @@ from ...rules.candidate import CandidatePartition
 from ...rules.spec import HOST_TARGET
 from ...toolchains import registry
 from ...toolchains.base import Availability
-from ..bounds import upper_bound_s
 from ..cost import HOST_COST, Cost
 from ..database.database import CostDatabase
 from ..database.records import CostKey, Record, machine_id
@@ -43,12 +42,11 @@ from ..measuring.trial import TrialLimits, TrialRunner, TrialTask
 from ..measuring.trial_backend import LocalBackend, TrialBackend, flushed_bytes
 from ..measuring.trial_worker import GetToolchain
 from ..transition import TransitionModel
+from .single_nodes import SingleNodes
 from .tuner import Tuner
 
 TOO_LITTLE = 1e-3
 """A candidate that takes less than this share of the whole plan need not be known better: it cannot change it."""
-BUDGET_SAFETY = 1.5
-"""How far a trial may be over the bound before it is sure to lose: costs measured alone are not quite those of a plan."""
 _RANKS = {"onnxruntime": 0, "openvino": 1, "tvm": 3}
 _OTHERS_RANK = 2
 _CORE_LATENCY_HOLDS = timedelta(hours=1)
@@ -155,8 +153,7 @@ class MeasureEstimator:
         self._noise = RepetitionNoise()
         self._tell_notes()
         self._targets: dict[str, None] = {}
-        self._singles: dict[str, tuple[str, float]] = {}
-        self._refused: dict[tuple[str, str], str] = {}
+        self._singles = SingleNodes(model.graph)
 
     def _here(self, limits: TrialLimits) -> TrialBackend:
         known = Speed(core_latency_s=self.lowest_core_latency_s())
@@ -402,7 +399,7 @@ class MeasureEstimator:
 
     def _without_trial(self, computation: _Computation, older: Record | None, budget_s: float | None) -> tuple[Record | None, bool]:
         """Return the record of a computation that needs no trial, else None, and whether the record is the older one."""
-        reason = self._holds_refused(computation)
+        reason = self._singles.why_refused(computation.inside, computation.target)
         if reason:
             return Record(stage="import", reason=reason), False
         if older is not None and self._is_settled(older, budget_s):
@@ -430,8 +427,7 @@ class MeasureEstimator:
 
     def _known(self, computation: _Computation, record: Record, *, from_cache: bool) -> Iterator[Known]:
         cost = self._cost(computation, record)
-        if len(computation.inside) == 1:
-            self._learn(computation, cost)
+        self._singles.learn(computation.inside, computation.target, cost)
         yield from ((candidate, cost, from_cache) for candidate in computation.candidates)
 
     def _cost(self, computation: _Computation, record: Record) -> Cost:
@@ -462,42 +458,11 @@ class MeasureEstimator:
             self._repeated |= repeated
             self._noise = RepetitionNoise.of(self._repeated.values())
 
-    def _learn(self, computation: _Computation, cost: Cost) -> None:
-        """Note what the cost of a single node says about the larger candidates that hold it."""
-        single = computation.key.computation
-        if cost.is_invalid and cost.stage == "import":
-            self._refused[computation.target, single] = cost.reason
-        elif cost.seconds is not None:
-            known = self._singles.get(single)
-            if known is None or cost.seconds < known[1]:
-                self._singles[single] = computation.target, cost.seconds
-
-    def _holds_refused(self, computation: _Computation) -> str:
-        """Why a larger candidate cannot be imported: a node in it could not be, alone."""
-        if len(computation.inside) == 1:
-            return ""
-        graph = self._model.graph
-        for index in computation.inside:
-            reason = self._refused.get((computation.target, self._computation(IndexSet((index,)))))
-            if reason and not _reads_shape_from(graph, index, computation.inside):
-                node = graph.nodes[index]
-                return f"holds {node.name!r} ({node.op}), which {computation.target} cannot import: {reason}"
-        return ""
-
     def _budget_s(self, computation: _Computation, best_s: float | None) -> float | None:
-        """Return the highest cost with which the candidate can be in a best plan, with some safety; None while it is not known."""
-        graph = self._model.graph
-        cheapest = {}
-        for index in computation.inside:
-            single = (HOST_TARGET, 0.0) if graph.nodes[index].is_host else self._singles.get(self._computation(IndexSet((index,))))
-            if single is None:
-                return best_s
-            cheapest[index] = single
+        """As `SingleNodes.budget_s`, with the transitions between the targets that were asked for."""
         targets = tuple(name for name in self._targets if name != HOST_TARGET)
-        if not self._meter.model.pairs.keys() >= set(self._usable(list(permutations(targets, 2)))):
-            return best_s
-        bound = upper_bound_s(graph, computation.inside, cheapest, self._meter.model, targets)
-        return best_s if bound is None else min(bound * BUDGET_SAFETY, best_s or math.inf)
+        are_known = self._meter.model.pairs.keys() >= set(self._usable(list(permutations(targets, 2))))
+        return self._singles.budget_s(computation.inside, best_s, self._meter.model if are_known else None, targets)
 
     def _tell_notes(self) -> None:
         for note in self._database.notes[self._told :]:
@@ -509,9 +474,3 @@ def _order(computation: _Computation) -> tuple[bool, int, int]:
     """Single nodes first, quick toolchains first, small before large."""
     size = len(computation.inside)
     return size > 1, _RANKS.get(computation.target, _OTHERS_RANK), size
-
-
-def _reads_shape_from(graph: DataflowGraph, index: int, inside: IndexSet) -> bool:
-    """Return whether a node reads an int64 made inside: a shape that is open when it stands alone may be known there."""
-    made = (tensor for source in IndexSet.from_bits(graph.predecessors[index] & inside.bits) for tensor in graph.nodes[source].outputs)
-    return any(tensor.type.dtype == "int64" and tensor.name in graph.nodes[index].inputs for tensor in made)
