@@ -53,8 +53,9 @@ class Rival:
 
     @property
     def could_gain_s(self) -> float:
-        """By how much the plan could become faster with them (95 %); negative where it could not."""
-        return math.hypot(*self.widths.values()) - self.above_s
+        """By how much the plan could become faster with them (95 %), by no more than its partitions take; negative where it could not."""
+        most_s = sum(item.cost.seconds or 0.0 for item in self.partitions)
+        return min(math.hypot(*self.widths.values()) - self.above_s, most_s)
 
     def to_json(self) -> dict[str, Any]:
         """Return the form of the run's document."""

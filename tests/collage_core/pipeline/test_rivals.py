@@ -53,6 +53,8 @@ def test_what_is_apart_is_no_rival_and_what_is_not_says_by_how_much() -> None:
     (rival,) = rivals([measured("p", (0, 1, 2, 3), 1.0, 0.3), measured("q", (0, 1, 2, 3), 1.2, 0.4)])
     assert rival.above_s == pytest.approx(0.2)
     assert rival.could_gain_s == pytest.approx(math.hypot(0.3, 0.4) - 0.2)
+    (hardly_known,) = rivals([measured("p", (0, 1, 2, 3), 1.0, 0.3), measured("q", (0, 1, 2, 3), 1.2, 9.0)])
+    assert hardly_known.could_gain_s == 1.0, "no plan takes less than nothing"
 
 
 def test_many_parts_that_may_be_cheap_by_chance_do_not_hide_the_one_that_counts() -> None:
